@@ -1,0 +1,92 @@
+/**
+ * Who is asking: an agent, by its client assertion (RFC 7523 §2.2; specification "Client assertion rules").
+ *
+ * The order of the checks is a security property. Until the signature has verified, nothing that is answered or
+ * recorded depends on what the service knows of the agent named, so ids can't be tried out; only after it may a
+ * disabled agent learn that it is disabled.
+ */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import { isAssertionType, judgeAssertion } from '../../domain/agents/assertion.ts';
+import type { DenialReason } from '../../domain/denial.ts';
+import { parseAgentId } from '../../domain/identifiers.ts';
+import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
+import type { Agents } from '../ports/agents.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { AgentKeys, SignatureFault } from '../ports/keys.ts';
+import type { SpentAssertion } from '../ports/tasks.ts';
+
+/** The algorithms an assertion may be signed with (decisions "Client assertions"). */
+export const ASSERTION_ALGORITHMS = ['ES256', 'PS256', 'RS256'] as const;
+
+export interface AgentAuthentication {
+  readonly agents: Agents;
+  readonly agentKeys: AgentKeys;
+  readonly clock: Clock;
+  /** The issuer and its token endpoint: either may be the assertion's `aud`. */
+  readonly audiences: readonly string[];
+}
+
+export interface Credentials {
+  /** The compact JWS; `undefined` when none was sent. */
+  readonly assertion: string | undefined;
+  /** The `client_id` parameter, when one was sent. */
+  readonly clientId: string | undefined;
+}
+
+export interface AuthenticatedAgent {
+  readonly agent: Agent;
+  /** Not used up yet: whatever decides the request does that. */
+  readonly assertion: SpentAssertion;
+  readonly instance: string | undefined;
+}
+
+const SIGNATURE_REASONS = {
+  unsupported_algorithm: 'actor_unsupported_algorithm',
+  no_registered_keys: 'actor_no_registered_keys',
+  keys_unavailable: 'actor_keys_unavailable',
+  unknown_key: 'actor_unknown_key',
+  key_mismatch: 'actor_key_mismatch',
+  invalid_signature: 'actor_invalid_signature',
+} as const satisfies Record<SignatureFault, DenialReason>;
+
+/**
+ * @param options.about what the record of a refusal says beside the agent, once that is known
+ * @param options.disabledToo a disabled agent may still take access away (decisions "Token endpoint", revocation)
+ */
+export async function authenticateAgent(
+  { agents, agentKeys, clock, audiences }: AgentAuthentication,
+  { assertion, clientId }: Credentials,
+  options: { readonly about?: DenialSubject; readonly disabledToo?: boolean } = {},
+): Promise<Outcome<AuthenticatedAgent>> {
+  // 1. A well-formed assertion by one agent, about itself.
+  const jws = assertion === undefined ? undefined : readCompactJws(assertion);
+  if (jws === undefined || !isAssertionType(jws)) return denied('actor_malformed');
+  if (!isOneOf(ASSERTION_ALGORITHMS, jws.algorithm)) return denied('actor_unsupported_algorithm');
+  const issuer = textClaim(jws.claims, 'iss');
+  if (issuer === undefined || issuer !== textClaim(jws.claims, 'sub')) return denied('actor_issuer_subject_mismatch');
+  if (clientId !== undefined && clientId !== issuer) return denied('actor_client_id_mismatch');
+
+  // 2. Signed with one of that agent's keys.
+  const agentId = parseAgentId(issuer);
+  const agent = agentId === undefined ? undefined : await agents.find(agentId);
+  if (agent === undefined) return denied('actor_unknown_agent');
+  const signature = await agentKeys.verify(agent, jws);
+  if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
+
+  // 3. From here on refusals name the agent.
+  const about = { ...options.about, agentId: agent.agentId };
+  if (!agent.enabled && options.disabledToo !== true) return denied('agent_disabled', { about });
+  const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now() });
+  if (verdict.kind === 'refused') return denied(verdict.reason, { about });
+  return allowed({
+    agent,
+    assertion: { agentId: agent.agentId, jti: verdict.jti, forgetAt: verdict.forgetAt },
+    instance: verdict.instance,
+  });
+}
+
+function isOneOf(list: readonly string[], value: string): boolean {
+  return list.includes(value);
+}

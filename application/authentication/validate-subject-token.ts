@@ -1,0 +1,42 @@
+/** For whom: the human whose access token was presented (specification "Exchange" rules 3 and 5). */
+
+import type { DenialReason } from '../../domain/denial.ts';
+import { judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
+import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { allowed, denied, type Outcome } from '../outcome.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+
+export interface SubjectValidation {
+  readonly providerKeys: ProviderKeys;
+  readonly clock: Clock;
+  /** `Service:UpstreamIdp:Audience`. */
+  readonly audience: string;
+  /** `Service:UpstreamIdp:SponsorKeyClaim`. */
+  readonly sponsorKeyClaim: string;
+}
+
+const SIGNATURE_REASONS = {
+  unsupported_algorithm: 'subject_unsupported_algorithm',
+  // A provider whose key set holds no usable key is one whose keys we do not have.
+  no_registered_keys: 'subject_keys_unavailable',
+  keys_unavailable: 'subject_keys_unavailable',
+  unknown_key: 'subject_unknown_key',
+  key_mismatch: 'subject_key_mismatch',
+  invalid_signature: 'subject_invalid_signature',
+} as const satisfies Record<SignatureFault, DenialReason>;
+
+/** Refusals carry in `about` the human's `sub`, once the token has shown that it is one; the caller adds the rest. */
+export async function validateSubjectToken(
+  { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
+  subjectToken: string,
+): Promise<Outcome<Person>> {
+  const jws = readCompactJws(subjectToken);
+  if (jws === undefined) return denied('subject_malformed');
+  const signature = await providerKeys.verify(jws);
+  if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
+  const { issuer } = signature;
+  const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now: clock.now() });
+  if (verdict.kind === 'refused') return denied(verdict.reason, { about: { sponsor: verdict.subject } });
+  return allowed(verdict.person);
+}

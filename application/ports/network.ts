@@ -1,0 +1,26 @@
+export interface NetworkRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For the whole exchange, from connecting to the last byte. */
+  readonly timeoutMs: number;
+  /** An answer whose body is longer is a failure, and is not read on. */
+  readonly maxBytes: number;
+}
+
+export interface NetworkAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Thrown when no whole answer came: no connection, a time-out, too long, not UTF-8. A redirect is an answer. */
+export class NetworkFailure extends Error {
+  override readonly name = 'NetworkFailure';
+}
+
+/** HTTP to others. Never follows a redirect, never sends cookies, and reads no more than it was told to. */
+export interface Network {
+  /** @throws NetworkFailure */
+  send(request: NetworkRequest): Promise<NetworkAnswer>;
+}

@@ -1,0 +1,136 @@
+/**
+ * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a human's access token
+ * and gets a task, its first token and its grant.
+ */
+
+import type { DenialReason } from '../../domain/denial.ts';
+import { makeTaskId } from '../../domain/identifiers.ts';
+import { instantFromSeconds, toSeconds } from '../../domain/instant.ts';
+import { formatScope, type Scope } from '../../domain/scope.ts';
+import { blockDenial } from '../../domain/sponsors/block.ts';
+import type { Person } from '../../domain/sponsors/subject-token.ts';
+import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
+import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { isEnding } from '../../domain/tasks/task-token.ts';
+import {
+  type AgentAuthentication,
+  type AuthenticatedAgent,
+  authenticateAgent,
+} from '../authentication/authenticate-agent.ts';
+import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
+import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
+import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
+import type { Digest } from '../ports/digest.ts';
+import type { Tasks } from '../ports/tasks.ts';
+import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
+import { inRounds } from './rounds.ts';
+
+export interface ExchangeRequest {
+  readonly subjectToken: string;
+  readonly actorToken: string | undefined;
+  readonly clientId: string | undefined;
+  readonly resource: string;
+  readonly scope: Scope;
+}
+
+export interface Exchange extends AgentAuthentication, SubjectValidation, SponsorCheck, Minting {
+  readonly tasks: Tasks;
+  readonly digest: Digest;
+  /** The subject token's `aud`; the assertion's are in `audiences`. */
+  readonly audience: string;
+}
+
+/** Asks the provider as of now (specification "Exchange" rule 4). */
+const FRESH = 0;
+
+export async function exchangeToken(service: Exchange, request: ExchangeRequest): Promise<Outcome<IssuedToken>> {
+  const requested = { audience: request.resource, scope: formatScope(request.scope) };
+
+  return inRounds(async () => {
+    // 1. Who is asking.
+    const credentials = { assertion: request.actorToken, clientId: request.clientId };
+    const asking = await authenticateAgent(service, credentials, { about: requested });
+    if (asking.kind === 'denied') return asking;
+    const { agent, assertion } = asking.value;
+    const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
+      denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
+
+    // 2. For whom.
+    const subject = await validateSubjectToken(service, request.subjectToken);
+    if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
+    const person = subject.value;
+    const about = { sponsor: person.subject };
+
+    // 3. May they be acted for. The list of blocks is read again by whatever decides below.
+    const unfit = await checkSponsor(service, person, FRESH);
+    if (unfit !== undefined) return refuse(unfit, { about });
+    const { sponsorKey } = person;
+
+    // 4. What may they have.
+    const policy = judgePolicy(agent, {
+      audience: request.resource,
+      requested: request.scope,
+      held: person.scope,
+      depth: ISSUED_DELEGATION_DEPTH,
+    });
+    if (policy.kind === 'refused') return refuse(policy.reason, { about, sponsorKey });
+    const task = newTask(service, asking.value, person, request.resource, policy.scope);
+    if (isEnding(task, task.createdAt)) return refuse('task_ending', { about, sponsorKey });
+
+    // 5. Issue: task, grant, spent assertion and record commit together; the token is signed meanwhile.
+    const token = mint(service, { ...asking.value, task, scope: policy.scope, now: task.createdAt });
+    const grant = makeGrant(service.randomness.secret(GRANT_SECRET_BYTES));
+    const [opened, accessToken] = await Promise.all([
+      service.tasks.open({
+        task,
+        grantHash: service.digest(grant),
+        assertion,
+        agentRevision: agent.revision,
+        entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
+      }),
+      token.sign(),
+    ]);
+    switch (opened.kind) {
+      case 'agent_changed':
+        return 'judge_again';
+      case 'replayed':
+        return refuse('actor_replayed', { about });
+      case 'sponsor_blocked':
+        return refuse(blockDenial(opened.block), { about });
+      case 'opened':
+        return allowed({
+          accessToken,
+          expiresIn: token.expiresIn,
+          scope: policy.scope,
+          refreshToken: grant,
+          taskId: task.taskId,
+          taskExpiresAt: task.expiresAt,
+        });
+    }
+  });
+}
+
+function newTask(
+  { clock, randomness }: Exchange,
+  { agent }: AuthenticatedAgent,
+  person: Person,
+  audience: string,
+  scope: Scope,
+): Task {
+  const createdAt = clock.now();
+  return {
+    taskId: makeTaskId(randomness.ulid()),
+    agentId: agent.agentId,
+    sponsorKey: person.sponsorKey,
+    sponsor: person.subject,
+    sessionId: person.sessionId,
+    parentTaskId: undefined,
+    audience,
+    scope,
+    delegationDepth: ISSUED_DELEGATION_DEPTH,
+    createdAt,
+    // A whole second, since the token's task.exp is one (RFC 7519 §2).
+    expiresAt: instantFromSeconds(toSeconds(createdAt) + agent.maxTaskTtl),
+  };
+}

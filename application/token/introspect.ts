@@ -1,0 +1,32 @@
+/**
+ * Introspection (RFC 7662; specification "POST /oauth2/introspect"): whether a task token is good right now. Answered
+ * from storage every time, so that a revocation shows at once.
+ */
+
+import { judgeStanding, type Standing } from '../../domain/tasks/standing.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { SigningKeys } from '../ports/keys.ts';
+import type { Tasks } from '../ports/tasks.ts';
+import { readTaskToken, type TaskToken } from './read-task-token.ts';
+
+export interface Introspection {
+  readonly tasks: Tasks;
+  readonly signingKeys: SigningKeys;
+  readonly clock: Clock;
+  readonly issuer: string;
+}
+
+export type IntrospectedToken =
+  | { readonly kind: 'active'; readonly token: TaskToken }
+  | Exclude<Standing, { kind: 'active' }>;
+
+export async function introspectToken(service: Introspection, text: string): Promise<IntrospectedToken> {
+  const token = await readTaskToken(service, text);
+  const now = service.clock.now();
+  // An expired token is inactive and nothing more, whatever became of its task (specification "Token").
+  if (token === undefined || token.expiresAt <= now) return { kind: 'inactive' };
+  const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
+  if (facts === undefined) return { kind: 'inactive' };
+  const standing = judgeStanding(facts, now);
+  return standing.kind === 'active' ? { kind: 'active', token } : standing;
+}

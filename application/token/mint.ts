@@ -1,0 +1,71 @@
+/** Task tokens made and answered: the part that an exchange and a refresh share. */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import { makeTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { formatScope, type Scope } from '../../domain/scope.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { TASK_TOKEN_TYPE, taskTokenClaims } from '../../domain/tasks/task-token.ts';
+import type { SigningKeys } from '../ports/keys.ts';
+import type { Randomness } from '../ports/randomness.ts';
+
+/** Specification "Token exchange response". */
+export interface IssuedToken {
+  readonly accessToken: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+  readonly scope: Scope;
+  /** The task grant. */
+  readonly refreshToken: string;
+  readonly taskId: TaskId;
+  readonly taskExpiresAt: Instant;
+}
+
+export interface Minting {
+  readonly signingKeys: SigningKeys;
+  readonly randomness: Randomness;
+  readonly issuer: string;
+}
+
+export interface Mint {
+  readonly tokenId: TokenId;
+  readonly expiresIn: number;
+  /** Begins signing; the token leaves only once the decision it belongs to has committed. */
+  sign(): Promise<string>;
+}
+
+export function mint(
+  { signingKeys, randomness, issuer }: Minting,
+  of: {
+    readonly task: Task;
+    readonly agent: Agent;
+    readonly scope: Scope;
+    readonly instance: string | undefined;
+    readonly now: Instant;
+  },
+): Mint {
+  const tokenId = makeTokenId(randomness.ulid());
+  const { claims, expiresIn } = taskTokenClaims({ issuer, tokenId, ...of });
+  return { tokenId, expiresIn, sign: () => signingKeys.sign(TASK_TOKEN_TYPE, claims) };
+}
+
+/** The record of a token: whose, for whom, where, what. */
+export function tokenEntry(
+  event: 'token.issued' | 'token.refreshed',
+  of: { readonly at: Instant; readonly task: Task; readonly scope: Scope; readonly tokenId: TokenId },
+): LedgerEntry {
+  const { task } = of;
+  return {
+    at: of.at,
+    event,
+    taskId: task.taskId,
+    agentId: task.agentId,
+    sponsor: task.sponsor,
+    audience: task.audience,
+    scope: formatScope(of.scope),
+    jti: of.tokenId,
+    delegationDepth: task.delegationDepth,
+    decision: 'allow',
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Refresh (RFC 6749 §6; specification "POST /oauth2/token", Refresh): an agent renews its token within a task. The
+ * checks are numbered and ordered as the specification numbers and orders them.
+ */
+
+import type { DenialReason } from '../../domain/denial.ts';
+import { secondsBetween } from '../../domain/instant.ts';
+import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
+import { blockDenial } from '../../domain/sponsors/block.ts';
+import { judgeGrant } from '../../domain/tasks/grant.ts';
+import { judgePolicy } from '../../domain/tasks/policy.ts';
+import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
+import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
+import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
+import type { Digest } from '../ports/digest.ts';
+import type { Tasks } from '../ports/tasks.ts';
+import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
+import { inRounds } from './rounds.ts';
+
+export interface RefreshRequest {
+  readonly refreshToken: string;
+  readonly resource: string;
+  /** `undefined` asks for what the grant holds. */
+  readonly scope: Scope | undefined;
+  readonly clientAssertion: string | undefined;
+  readonly clientId: string | undefined;
+}
+
+export interface Refresh extends AgentAuthentication, SponsorCheck, Minting {
+  readonly tasks: Tasks;
+  readonly digest: Digest;
+  /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
+  readonly sponsorCacheTtl: number;
+}
+
+export async function refreshToken(service: Refresh, request: RefreshRequest): Promise<Outcome<IssuedToken>> {
+  const requested = {
+    audience: request.resource,
+    scope: request.scope === undefined ? undefined : formatScope(request.scope),
+  };
+
+  return inRounds(async () => {
+    const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
+    const asking = await authenticateAgent(service, credentials, { about: requested });
+    if (asking.kind === 'denied') return asking;
+    const { agent, assertion } = asking.value;
+
+    // (1) The grant exists. Another agent's is as good as none.
+    const grantHash = service.digest(request.refreshToken);
+    const grant = await service.tasks.findGrant(agent.agentId, grantHash);
+    if (grant === undefined) {
+      return denied('grant_not_found', { about: { ...requested, agentId: agent.agentId }, assertion });
+    }
+    const { task } = grant;
+    const about = { ...requested, agentId: agent.agentId, taskId: task.taskId, sponsor: task.sponsor };
+    const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey'> = {}): Denied =>
+      denied(reason, { ...more, about, assertion });
+
+    // (2) The task is not revoked, (3) has not expired, (4) has enough left.
+    const now = service.clock.now();
+    const ended = judgeGrant(grant, now);
+    if (ended !== undefined) return refuse(ended);
+
+    // (5) The sponsor may still be acted for. No answer from before the task existed, nor older than a token's life.
+    const { sponsorKey } = task;
+    const maxAge = Math.min(service.sponsorCacheTtl, agent.maxTokenTtl, secondsBetween(task.createdAt, now));
+    const unfit = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
+    if (unfit !== undefined) return refuse(unfit);
+
+    // (6) Nothing beyond the task: neither another audience nor a wider scope.
+    if (request.resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
+    const asked = request.scope ?? grant.scope;
+    if (!isWithin(asked, grant.scope)) return refuse('scope_widened', { sponsorKey });
+
+    // (7) The policy holds against the agent's registration as it is now.
+    const policy = judgePolicy(agent, {
+      audience: task.audience,
+      requested: asked,
+      held: grant.scope,
+      depth: task.delegationDepth,
+    });
+    if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
+
+    const token = mint(service, { ...asking.value, task, scope: policy.scope, now });
+    const [renewed, accessToken] = await Promise.all([
+      service.tasks.renew({
+        taskId: task.taskId,
+        agentId: agent.agentId,
+        sponsorKey,
+        grantHash,
+        grantScope: grant.scope,
+        scope: policy.scope,
+        assertion,
+        agentRevision: agent.revision,
+        entry: tokenEntry('token.refreshed', { at: now, task, scope: policy.scope, tokenId: token.tokenId }),
+      }),
+      token.sign(),
+    ]);
+    switch (renewed.kind) {
+      case 'agent_changed':
+      case 'grant_changed':
+        return 'judge_again';
+      case 'replayed':
+        return refuse('actor_replayed');
+      case 'sponsor_blocked':
+        return refuse(blockDenial(renewed.block));
+      case 'renewed':
+        return allowed({
+          accessToken,
+          expiresIn: token.expiresIn,
+          scope: policy.scope,
+          refreshToken: request.refreshToken,
+          taskId: task.taskId,
+          taskExpiresAt: task.expiresAt,
+        });
+    }
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * The claims of a client assertion whose signature has verified (RFC 7523 §3; specification "Client assertion rules";
+ * decisions "Client assertions"). The order of the checks is the order of the decisions' list of reasons.
+ */
+
+import type { DenialReason } from '../denial.ts';
+import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
+import { audienceClaim, type CompactJws, dateClaim, hasType, textClaim } from '../tokens/compact-jws.ts';
+import { type JsonObject, member } from '../tokens/strict-json.ts';
+
+/** Specification "Client assertion rules" 2. */
+const MAX_LIFETIME_SECONDS = 300;
+/** How far apart two honest clocks may be (decisions). */
+export const CLOCK_SKEW_SECONDS = 60;
+const MAX_JTI_LENGTH = 256;
+/** Specification "Task token claims": act.instance. */
+const MAX_INSTANCE_LENGTH = 128;
+const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
+/** Nothing stores or shows these faithfully, so no id holds one. */
+const CONTROL = /\p{Cc}/u;
+
+export interface AssertionUse {
+  readonly jti: string;
+  /** When it can't be accepted any more, and its `jti` need not be remembered. */
+  readonly forgetAt: Instant;
+  /** What the agent says of itself; attributed to it, never verified. */
+  readonly instance: string | undefined;
+}
+
+export type AssertionVerdict =
+  | ({ readonly kind: 'accepted' } & AssertionUse)
+  | { readonly kind: 'refused'; readonly reason: Extract<DenialReason, `actor_${string}`> };
+
+/** Whether `typ` is absent or says an assertion: a task token (`at+jwt`) or a logout token is not one. */
+export function isAssertionType(jws: CompactJws): boolean {
+  return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
+}
+
+export function judgeAssertion(
+  claims: JsonObject,
+  expected: { readonly audiences: readonly string[]; readonly now: Instant },
+): AssertionVerdict {
+  const refused = (reason: Extract<DenialReason, `actor_${string}`>) => ({ kind: 'refused', reason }) as const;
+  const now = toSeconds(expected.now);
+
+  // Several audiences would let another of them use the assertion here first.
+  const audience = audienceClaim(claims);
+  if (audience?.length !== 1 || !audience.every((one) => expected.audiences.includes(one))) {
+    return refused('actor_wrong_audience');
+  }
+  const expiry = dateClaim(claims, 'exp');
+  const issuedAt = dateClaim(claims, 'iat');
+  const notBefore = dateClaim(claims, 'nbf');
+  if (expiry === undefined) return refused('actor_missing_expiry');
+  if (expiry + CLOCK_SKEW_SECONDS <= now) return refused('actor_expired');
+  if (issuedAt !== undefined && expiry - issuedAt > MAX_LIFETIME_SECONDS) return refused('actor_lifetime_too_long');
+  if (expiry > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS) return refused('actor_lifetime_too_long');
+  if (Math.max(issuedAt ?? now, notBefore ?? now) > now + CLOCK_SKEW_SECONDS) return refused('actor_not_yet_valid');
+
+  const jti = textClaim(claims, 'jti');
+  if (jti === undefined || jti.length < 1 || jti.length > MAX_JTI_LENGTH || CONTROL.test(jti)) {
+    return refused('actor_missing_jti');
+  }
+  const instance = member(claims, 'instance');
+  if (instance !== undefined && typeof instance !== 'string') return refused('actor_malformed');
+  if (instance !== undefined && instance.length > MAX_INSTANCE_LENGTH) return refused('actor_instance_too_long');
+
+  return {
+    kind: 'accepted',
+    jti,
+    forgetAt: instantFromSeconds(expiry + CLOCK_SKEW_SECONDS),
+    instance: instance === undefined || instance.trim() === '' ? undefined : instance,
+  };
+}

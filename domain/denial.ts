@@ -1,0 +1,159 @@
+/**
+ * The catalogue of refusals: every reason this service can refuse a request with, the OAuth error it is answered
+ * with, and the one public sentence that goes with it. A reason that is not here does not compile.
+ *
+ * Sources: specification "Errors" (OAuth error bodies, denial reasons); decisions "Reasons".
+ *
+ * The reason goes to the ledger and the log; the sentence goes to the caller. The two are kept apart on purpose:
+ * `actor_unknown_agent` and `actor_invalid_signature` share a sentence, so that ids can't be enumerated.
+ */
+
+/** Error codes of RFC 6749 §5.2, RFC 8693 §2.2.2, RFC 8707 §2, RFC 7009 §2.2.1 and the specification's two own. */
+export type OAuthError =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unsupported_grant_type'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | 'access_denied'
+  | 'unsupported_token_type'
+  | 'temporarily_unavailable'
+  | 'slow_down';
+
+interface Entry {
+  readonly error: OAuthError;
+  readonly sentence: string;
+}
+
+const entry = <E extends OAuthError>(error: E, sentence: string) => ({ error, sentence }) as const;
+
+const CLIENT = 'Client authentication failed.';
+const SUBJECT = 'The subject token is not acceptable.';
+const GRANT = 'The task grant is unknown, was revoked, or belongs to another agent.';
+
+const catalogue = {
+  // The request itself.
+  invalid_request: entry('invalid_request', 'The request is missing a parameter, repeats one, or is malformed.'),
+  unsupported_grant_type: entry('unsupported_grant_type', 'The grant type must be token exchange or refresh_token.'),
+  unsupported_token_type: entry(
+    'unsupported_token_type',
+    'The token_type_hint must be access_token or refresh_token when it is sent.',
+  ),
+
+  // The client assertion (RFC 7523 §3). One sentence until its signature has verified.
+  actor_malformed: entry('invalid_client', 'Client authentication failed: no well-formed client assertion was sent.'),
+  actor_unsupported_algorithm: entry(
+    'invalid_client',
+    'The client assertion must be signed with ES256, RS256 or PS256.',
+  ),
+  actor_issuer_subject_mismatch: entry(
+    'invalid_client',
+    "The client assertion's iss and sub must both be the agent_id.",
+  ),
+  actor_client_id_mismatch: entry('invalid_client', "The client_id parameter must be the client assertion's agent."),
+  actor_unknown_agent: entry('invalid_client', CLIENT),
+  actor_no_registered_keys: entry('invalid_client', CLIENT),
+  actor_keys_unavailable: entry('temporarily_unavailable', "The agent's keys could not be fetched. Retry the request."),
+  actor_unknown_key: entry('invalid_client', CLIENT),
+  actor_key_mismatch: entry('invalid_client', CLIENT),
+  actor_invalid_signature: entry('invalid_client', CLIENT),
+  agent_disabled: entry('access_denied', 'This agent has been disabled.'),
+  actor_wrong_audience: entry(
+    'invalid_client',
+    "The client assertion's aud must be this issuer or its token endpoint, alone.",
+  ),
+  actor_missing_expiry: entry('invalid_client', 'The client assertion has no exp.'),
+  actor_expired: entry('invalid_client', 'The client assertion has expired.'),
+  actor_lifetime_too_long: entry('invalid_client', 'The client assertion may live for at most five minutes.'),
+  actor_not_yet_valid: entry('invalid_client', 'The client assertion is not valid yet.'),
+  actor_missing_jti: entry('invalid_client', 'The client assertion needs a jti of 1 to 256 characters.'),
+  actor_instance_too_long: entry('invalid_client', "The client assertion's instance is over 128 characters."),
+  actor_replayed: entry('invalid_client', 'The client assertion was used before.'),
+
+  // The subject token (RFC 8693 §2.1).
+  subject_malformed: entry('invalid_grant', SUBJECT),
+  subject_unsupported_algorithm: entry(
+    'invalid_grant',
+    'The subject token is signed with an algorithm that is not accepted.',
+  ),
+  subject_keys_unavailable: entry(
+    'temporarily_unavailable',
+    "The identity provider's keys could not be fetched. Retry the request.",
+  ),
+  subject_unknown_key: entry('invalid_grant', SUBJECT),
+  subject_key_mismatch: entry('invalid_grant', SUBJECT),
+  subject_invalid_signature: entry('invalid_grant', SUBJECT),
+  subject_untrusted_issuer: entry(
+    'invalid_grant',
+    'The subject token was not issued by the trusted identity provider.',
+  ),
+  subject_missing_expiry: entry('invalid_grant', 'The subject token has no exp.'),
+  subject_expired: entry('invalid_grant', 'The subject token has expired.'),
+  subject_not_yet_valid: entry('invalid_grant', 'The subject token is not valid yet.'),
+  subject_audience_mismatch: entry('invalid_grant', 'The subject token was issued for another audience.'),
+  subject_missing_subject: entry('invalid_grant', 'The subject token has no sub.'),
+  subject_sub_malformed: entry(
+    'invalid_grant',
+    "The subject token's sub must be 1 to 256 characters, none of them a control character.",
+  ),
+  subject_is_agent: entry('invalid_grant', 'The subject token names an agent, not a human.'),
+  subject_already_delegated: entry(
+    'invalid_grant',
+    'The subject token is itself delegated; a human must present their own.',
+  ),
+  sponsor_key_missing: entry(
+    'invalid_grant',
+    'The subject token has no usable value in the claim that names the person.',
+  ),
+
+  // The person.
+  sponsor_disabled: entry('access_denied', 'This person may not be acted for.'),
+  sponsor_not_found: entry('access_denied', 'This person may not be acted for.'),
+  sponsor_status_unavailable: entry(
+    'temporarily_unavailable',
+    'The identity provider did not confirm this person. Retry the request.',
+  ),
+
+  // Policy.
+  scope_intersection_empty: entry(
+    'invalid_scope',
+    'None of the requested scopes is held by both the person and the agent.',
+  ),
+  audience_not_allowed: entry('invalid_target', 'The agent may not act at this resource.'),
+  delegation_depth_exceeded: entry(
+    'access_denied',
+    "The delegation would be longer than the agent's registration allows.",
+  ),
+
+  // The task grant, in the order of the refresh endpoint's checks.
+  grant_not_found: entry('invalid_grant', GRANT),
+  grant_revoked: entry('invalid_grant', GRANT),
+  task_revoked: entry('access_denied', 'The task was revoked.'),
+  task_expired: entry('access_denied', 'The task has expired.'),
+  task_ending: entry('access_denied', 'The task ends in less than five seconds: stop, and do not retry.'),
+  audience_mismatch: entry('invalid_target', "The resource is not the task's."),
+  scope_widened: entry('invalid_scope', 'A refresh may not ask for a scope that the task does not hold.'),
+
+  // Revocation. Answered like a success (RFC 7009 §2.2), so its sentence is never sent.
+  revocation_not_owner: entry('invalid_grant', 'The token was not issued to this agent.'),
+} as const satisfies Record<string, Entry>;
+
+/** A machine-readable reason: a fixed snake_case word that never holds anything a caller sent. */
+export type DenialReason = keyof typeof catalogue;
+
+/** The OAuth error and the public sentence of a reason. */
+export function describeDenial(reason: DenialReason): Entry {
+  return catalogue[reason];
+}
+
+/** Every reason, in the order of the decisions page; for documents and tests. */
+export const denialReasons = Object.keys(catalogue) as readonly DenialReason[];
+
+/**
+ * Reasons that mean "not now" rather than "no": nothing was decided, the same request may be sent again, and so the
+ * assertion that came with it is not used up.
+ */
+export function isTemporary(reason: DenialReason): boolean {
+  return catalogue[reason].error === 'temporarily_unavailable';
+}

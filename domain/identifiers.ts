@@ -1,0 +1,54 @@
+/**
+ * Identifiers as types (specification "Resources"; decisions "Names and identifiers"). A plain string does not pass
+ * where one of these is asked for; the `parse` and `make` functions here are the only way in.
+ */
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+export type AgentId = Branded<'AgentId'>;
+export type TaskId = Branded<'TaskId'>;
+/** The `jti` of a task token. */
+export type TokenId = Branded<'TokenId'>;
+/** The value of the sponsor key claim: who the person is for blocks and provisioning. */
+export type SponsorKey = Branded<'SponsorKey'>;
+
+/** 1 to 128 lowercase letters, digits, `-`, `_`, `.`, starting with a letter or digit. */
+const AGENT_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/;
+
+export function parseAgentId(text: string): AgentId | undefined {
+  return AGENT_ID.test(text) ? (text as AgentId) : undefined;
+}
+
+/** The `sub` and `client_id` under which an agent appears in tokens. */
+export const AGENT_PREFIX = 'agent:';
+
+export function agentSubject(agentId: AgentId): string {
+  return `${AGENT_PREFIX}${agentId}`;
+}
+
+/** Whether a subject names an agent: `agent:` in any case (decisions "Subject tokens"). */
+export function namesAgent(subject: string): boolean {
+  return subject.slice(0, AGENT_PREFIX.length).toLowerCase() === AGENT_PREFIX;
+}
+
+/** Crockford base32 ULID. */
+const ULID = '[0-9A-HJKMNP-TV-Z]{26}';
+const TASK_ID = new RegExp(`^task_${ULID}$`);
+const TOKEN_ID = new RegExp(`^tok_${ULID}$`);
+
+export function makeTaskId(ulid: string): TaskId {
+  return `task_${ulid}` as TaskId;
+}
+
+export function parseTaskId(text: string): TaskId | undefined {
+  return TASK_ID.test(text) ? (text as TaskId) : undefined;
+}
+
+export function makeTokenId(ulid: string): TokenId {
+  return `tok_${ulid}` as TokenId;
+}
+
+export function parseTokenId(text: string): TokenId | undefined {
+  return TOKEN_ID.test(text) ? (text as TokenId) : undefined;
+}

@@ -1,0 +1,52 @@
+/**
+ * Points in time, to the microsecond (decisions "The ledger": timestamps are stored to the microsecond).
+ */
+
+declare const brand: unique symbol;
+/** Microseconds since 1970-01-01T00:00:00Z. A safe integer until the year 2255. */
+export type Instant = number & { readonly [brand]: 'Instant' };
+
+export const MICROS_PER_SECOND = 1_000_000;
+
+export function instantFromMicros(micros: number): Instant {
+  return micros as Instant;
+}
+
+export function instantFromMillis(millis: number): Instant {
+  return Math.round(millis * 1000) as Instant;
+}
+
+/** @param seconds a NumericDate (RFC 7519 §2) */
+export function instantFromSeconds(seconds: number): Instant {
+  return (seconds * MICROS_PER_SECOND) as Instant;
+}
+
+/** Whole seconds since the epoch, rounded down: a NumericDate (RFC 7519 §2). */
+export function toSeconds(instant: Instant): number {
+  return Math.floor(instant / MICROS_PER_SECOND);
+}
+
+export function plusSeconds(instant: Instant, seconds: number): Instant {
+  return (instant + seconds * MICROS_PER_SECOND) as Instant;
+}
+
+/** Seconds from one instant to another, fractions included; negative when `until` is the earlier one. */
+export function secondsBetween(from: Instant, until: Instant): number {
+  return (until - from) / MICROS_PER_SECOND;
+}
+
+/** UTC ISO 8601 with exactly three fractional digits, truncated: a record's `ts`, a checkpoint's `closed_at`. */
+export function toMillisecondText(instant: Instant): string {
+  return new Date(Math.floor(instant / 1000)).toISOString();
+}
+
+/** UTC ISO 8601 with exactly six fractional digits: how instants are stored where text is, and exported. */
+export function toMicrosecondText(instant: Instant): string {
+  const micros = ((instant % 1000) + 1000) % 1000;
+  return `${toMillisecondText(instant).slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+}
+
+/** UTC ISO 8601 with no more fractional digits than needed, at most three (decisions "Instants in JSON"). */
+export function toShortText(instant: Instant): string {
+  return toMillisecondText(instant).replace(/\.?0+Z$/, 'Z');
+}

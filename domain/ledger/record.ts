@@ -1,0 +1,85 @@
+/**
+ * What the ledger says (specification "Audit record", "Events"): one entry per decision, its fields in the order of
+ * the specification's table.
+ */
+
+import type { AgentId, TaskId, TokenId } from '../identifiers.ts';
+import { type Instant, toMillisecondText } from '../instant.ts';
+
+export const ledgerEvents = [
+  'token.issued',
+  'token.denied',
+  'token.refreshed',
+  'token.revoked',
+  'task.revoked',
+  'task.expired',
+  'agent.registered',
+  'agent.updated',
+  'agent.deleted',
+  'sponsor.blocked',
+  'sponsor.unblocked',
+  'sponsor.signal',
+  'signal.denied',
+  'scim.denied',
+  'ssf.denied',
+  'admin.denied',
+  'audit.archived',
+] as const;
+export type LedgerEvent = (typeof ledgerEvents)[number];
+
+export type LedgerDecision = 'allow' | 'deny';
+
+/** An entry as it is appended; the ledger gives it its sequence number. */
+export interface LedgerEntry {
+  readonly at: Instant;
+  readonly event: LedgerEvent;
+  readonly taskId?: TaskId | undefined;
+  readonly agentId?: AgentId | undefined;
+  /** The human (`sub`); the sponsor key on `sponsor.blocked` and `sponsor.unblocked`. */
+  readonly sponsor?: string | undefined;
+  readonly audience?: string | undefined;
+  /** Space-separated. */
+  readonly scope?: string | undefined;
+  readonly jti?: TokenId | undefined;
+  readonly delegationDepth?: number | undefined;
+  readonly decision: LedgerDecision;
+  readonly reason?: string | undefined;
+  /** Only on summaries: how many further occurrences it stands for. */
+  readonly count?: number | undefined;
+  /** Only on `audit.archived`. */
+  readonly detail?: string | undefined;
+}
+
+/** An entry as it stands in the ledger. */
+export interface LedgerRecord extends Omit<LedgerEntry, 'decision' | 'event' | 'taskId' | 'agentId' | 'jti'> {
+  readonly seq: number;
+  /** The checkpoint that seals it; `undefined` until then. */
+  readonly checkpoint: number | undefined;
+  readonly event: string;
+  readonly taskId?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly jti?: string | undefined;
+  /** A reader accepts none (decisions "The ledger"). */
+  readonly decision: LedgerDecision | undefined;
+}
+
+/** A record as JSON (`GET /audit`, the sink): the specification's names, nulls explicit but for `count` and `detail`. */
+export function presentRecord(record: LedgerRecord): Record<string, unknown> {
+  return {
+    seq: record.seq,
+    checkpoint: record.checkpoint ?? null,
+    ts: toMillisecondText(record.at),
+    event: record.event,
+    task_id: record.taskId ?? null,
+    agent_id: record.agentId ?? null,
+    sponsor: record.sponsor ?? null,
+    audience: record.audience ?? null,
+    scope: record.scope ?? null,
+    jti: record.jti ?? null,
+    delegation_depth: record.delegationDepth ?? null,
+    decision: record.decision ?? null,
+    reason: record.reason ?? null,
+    ...(record.count === undefined ? {} : { count: record.count }),
+    ...(record.detail === undefined ? {} : { detail: record.detail }),
+  };
+}

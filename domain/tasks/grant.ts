@@ -1,0 +1,33 @@
+/** Task grants: the refresh tokens of a task (specification "Refresh"; decisions "Names and identifiers"). */
+
+import type { DenialReason } from '../denial.ts';
+import type { Instant } from '../instant.ts';
+import type { Grant } from './task.ts';
+import { isEnding } from './task-token.ts';
+
+const PREFIX = 'task_grant_';
+/** Unguessable: 256 bits. */
+export const GRANT_SECRET_BYTES = 32;
+
+export function makeGrant(secret: string): string {
+  return `${PREFIX}${secret}`;
+}
+
+/** Whether a presented token claims to be a grant rather than a task token. */
+export function looksLikeGrant(token: string): boolean {
+  return token.startsWith(PREFIX);
+}
+
+type GrantReason = Extract<DenialReason, 'grant_revoked' | 'task_revoked' | 'task_expired' | 'task_ending'>;
+
+/**
+ * Checks 2 to 4 of a refresh, in the specification's order. A task that ended takes its grants with it, and says so:
+ * a client then knows that it is over. `grant_revoked` is left for a grant that was revoked without its task.
+ */
+export function judgeGrant(grant: Grant, now: Instant): GrantReason | undefined {
+  if (grant.taskState.kind === 'revoked') return 'task_revoked';
+  if (grant.taskState.kind === 'expired' || grant.task.expiresAt <= now) return 'task_expired';
+  if (isEnding(grant.task, now)) return 'task_ending';
+  if (grant.revokedAt !== undefined) return 'grant_revoked';
+  return undefined;
+}

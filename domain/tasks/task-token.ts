@@ -1,0 +1,58 @@
+/** The claims of a task token (specification "Task token claims"), and how long it lives. */
+
+import type { Agent } from '../agents/agent.ts';
+import { agentSubject, type TokenId } from '../identifiers.ts';
+import { type Instant, secondsBetween, toSeconds } from '../instant.ts';
+import { formatScope, type Scope } from '../scope.ts';
+import type { JsonObject } from '../tokens/strict-json.ts';
+import { TASK_ENDING_SECONDS, type Task } from './task.ts';
+
+/** RFC 9068 §2.1: the `typ` of an access token in JWT form. */
+export const TASK_TOKEN_TYPE = 'at+jwt';
+
+/** Whether too little of the task is left for a token (specification "Refresh", check 4). */
+export function isEnding(task: Pick<Task, 'expiresAt'>, now: Instant): boolean {
+  return secondsBetween(now, task.expiresAt) < TASK_ENDING_SECONDS;
+}
+
+export interface TaskTokenClaims {
+  readonly claims: JsonObject;
+  /** Seconds from its `iat`. */
+  readonly expiresIn: number;
+}
+
+/** A token never outlives its task: its lifetime is cut to what remains (specification, rule 8). */
+export function taskTokenClaims(token: {
+  readonly issuer: string;
+  readonly tokenId: TokenId;
+  readonly task: Task;
+  readonly agent: Agent;
+  readonly scope: Scope;
+  readonly instance: string | undefined;
+  readonly now: Instant;
+}): TaskTokenClaims {
+  const { task, agent } = token;
+  const issuedAt = toSeconds(token.now);
+  const taskExpiry = toSeconds(task.expiresAt);
+  const expiry = Math.min(issuedAt + agent.maxTokenTtl, taskExpiry);
+  const actor = agentSubject(task.agentId);
+  const claims: JsonObject = {
+    iss: token.issuer,
+    sub: task.sponsor,
+    aud: task.audience,
+    exp: expiry,
+    iat: issuedAt,
+    jti: token.tokenId,
+    scope: formatScope(token.scope),
+    client_id: actor,
+    act: {
+      sub: actor,
+      ...(token.instance === undefined ? {} : { instance: token.instance }),
+      depth: task.delegationDepth,
+    },
+    task: { id: task.taskId, exp: taskExpiry, sponsor: task.sponsor },
+    // Written only where it is true, so that its absence can't be read as "never needed".
+    ...(agent.highRiskAudiences.includes(task.audience) ? { introspect_required: true } : {}),
+  };
+  return { claims, expiresIn: expiry - issuedAt };
+}

@@ -1,0 +1,97 @@
+/**
+ * The strict reader of signed tokens (decisions "Client assertions"): a compact JWS (RFC 7515 §7.1) in its one
+ * canonical spelling, or nothing. Every token that comes in (assertion, subject, logout, event, our own) passes here
+ * before a signature library sees it, so that what is checked is what was signed and no two readers can differ.
+ */
+
+import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from './strict-json.ts';
+
+export interface CompactJws {
+  /** The token as it came. */
+  readonly text: string;
+  readonly algorithm: string;
+  readonly keyId: string | undefined;
+  readonly type: string | undefined;
+  /** The JWT claims set (RFC 7519 §4). Signed by nobody known until a signature has been verified. */
+  readonly claims: JsonObject;
+}
+
+const SEGMENT = /^[A-Za-z0-9_-]+$/;
+const MAX_KEY_ID = 256;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The token's parts, or `undefined` when it is malformed in any way. */
+export function readCompactJws(text: string): CompactJws | undefined {
+  const segments = text.split('.');
+  const [headerSegment, payloadSegment, signatureSegment] = segments;
+  if (segments.length !== 3 || !headerSegment || !payloadSegment || !signatureSegment) return undefined;
+  const header = readObject(headerSegment);
+  const claims = readObject(payloadSegment);
+  if (header === undefined || claims === undefined || decodeCanonical(signatureSegment) === undefined) return undefined;
+  // RFC 7515 §4.1.11: an extension that must be understood. None is; and RFC 7797's b64 would change what is signed.
+  if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return undefined;
+  const algorithm = member(header, 'alg');
+  const keyId = member(header, 'kid');
+  const type = member(header, 'typ');
+  if (typeof algorithm !== 'string') return undefined;
+  if (keyId !== undefined && (typeof keyId !== 'string' || keyId.length > MAX_KEY_ID)) return undefined;
+  if (type !== undefined && typeof type !== 'string') return undefined;
+  if (!hasUsableDates(claims)) return undefined;
+  return { text, algorithm, keyId, type, claims };
+}
+
+/** Whether `typ` is one of the accepted media types (RFC 7515 §4.1.9: any case, `application/` may be left out). */
+export function hasType(jws: CompactJws, accepted: readonly string[]): boolean {
+  const type = jws.type?.toLowerCase().replace(/^application\//, '');
+  return type !== undefined && accepted.includes(type);
+}
+
+export function textClaim(claims: JsonObject, name: string): string | undefined {
+  const value = member(claims, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A NumericDate that {@link readCompactJws} has already held to be a safe integer. */
+export function dateClaim(claims: JsonObject, name: string): number | undefined {
+  const value = member(claims, name);
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** `aud` as a list (RFC 7519 §4.1.3); `undefined` when it is absent or neither a string nor an array of strings. */
+export function audienceClaim(claims: JsonObject): readonly string[] | undefined {
+  const value = member(claims, 'aud');
+  if (typeof value === 'string') return [value];
+  return isTextList(value) ? value : undefined;
+}
+
+export function isTextList(value: Json | undefined): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** The NumericDates of RFC 7519 §4.1: whole seconds here, so that 1e400 can't mean "never expires". */
+function hasUsableDates(claims: JsonObject): boolean {
+  return ['exp', 'nbf', 'iat'].every((name) => {
+    const value = member(claims, name);
+    return value === undefined || Number.isSafeInteger(value);
+  });
+}
+
+function readObject(segment: string): JsonObject | undefined {
+  const bytes = decodeCanonical(segment);
+  if (bytes === undefined) return undefined;
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+  const value = parseStrictJson(text);
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** base64url without padding whose re-encoding is the same text: flipped trailing bits are another spelling. */
+export function decodeCanonical(segment: string): Uint8Array | undefined {
+  if (!SEGMENT.test(segment)) return undefined;
+  const bytes = Buffer.from(segment, 'base64url');
+  return bytes.toString('base64url') === segment ? bytes : undefined;
+}

@@ -1,0 +1,95 @@
+/**
+ * Reads JSON that somebody signed or that decides something, and refuses what readers disagree about: a member named
+ * twice (RFC 7519 §4 lets a reader take either), text that is not well-formed Unicode, and nesting without end.
+ */
+
+/** Deeper than any token or registration needs, shallow enough that nothing recursive can be exhausted. */
+const MAX_DEPTH = 32;
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [member: string]: Json | undefined;
+}
+
+/** The value, or `undefined` when the text is not JSON or is one of the refused kinds. */
+export function parseStrictJson(text: string): Json | undefined {
+  if (!hasUnambiguousMembers(text)) return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member of the object itself: `__proto__` and `constructor` are never found on its prototype. */
+export function member(object: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/**
+ * One pass over the text, following only strings, brackets, colons and commas; whether the rest is JSON at all is left
+ * to JSON.parse. Every string is decoded, so that `"a"` and `"\u0061"` count as one name and a lone surrogate is seen.
+ */
+function hasUnambiguousMembers(text: string): boolean {
+  // The names seen so far in each open object; undefined for an array.
+  const open: (Set<string> | undefined)[] = [];
+  let expectsName = false;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case 0x7b: // {
+        open.push(new Set());
+        expectsName = true;
+        break;
+      case 0x5b: // [
+        open.push(undefined);
+        expectsName = false;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        open.pop();
+        expectsName = false;
+        break;
+      case 0x2c: // ,
+        expectsName = open.at(-1) !== undefined;
+        break;
+      case 0x22: {
+        const end = endOfString(text, at);
+        if (end === undefined) return false;
+        const value = decodeString(text.slice(at, end + 1));
+        if (value === undefined || !value.isWellFormed()) return false;
+        const names = open.at(-1);
+        if (expectsName && names !== undefined) {
+          if (names.has(value)) return false;
+          names.add(value);
+          expectsName = false;
+        }
+        at = end;
+        break;
+      }
+    }
+    if (open.length > MAX_DEPTH) return false;
+  }
+  return true;
+}
+
+function endOfString(text: string, start: number): number | undefined {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at;
+    if (code === 0x5c) at += 1;
+  }
+  return undefined;
+}
+
+function decodeString(quoted: string): string | undefined {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1);
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    return undefined;
+  }
+}
