@@ -1,0 +1,46 @@
+/**
+ * What strangers read first: the metadata documents and the key set (specification "Public"; decisions "Token
+ * endpoint", "Agents"). The metadata says what the service does and nothing that it does not.
+ */
+
+import express, { type RequestHandler, type Router } from 'express';
+import { ASSERTION_ALGORITHMS } from '../../application/authentication/authenticate-agent.ts';
+import type { SigningKeys } from '../../application/ports/keys.ts';
+import { REFRESH_TOKEN, TOKEN_EXCHANGE } from './oauth/requests.ts';
+
+export const TOKEN_PATH = '/oauth2/token';
+/** Key sets may be kept this long: shorter than any rotation step, long enough to spare us (decisions "Agents"). */
+export const KEY_SET_CACHE = 'public, max-age=300';
+
+export function discoveryRouter(surface: { readonly issuer: string; readonly signingKeys: SigningKeys }): Router {
+  const router = express.Router();
+  const metadata = authorizationServerMetadata(surface.issuer);
+  const sendMetadata: RequestHandler = (_request, response) => {
+    response.json(metadata);
+  };
+  router.get('/.well-known/openid-configuration', sendMetadata);
+  // RFC 8414 §3: where clients that speak OAuth and not OpenID look.
+  router.get('/.well-known/oauth-authorization-server', sendMetadata);
+  router.get('/.well-known/jwks.json', (_request, response) => {
+    response.set('Cache-Control', KEY_SET_CACHE).json(surface.signingKeys.published());
+  });
+  return router;
+}
+
+/** RFC 8414 §2. */
+function authorizationServerMetadata(issuer: string): Record<string, unknown> {
+  return {
+    issuer,
+    token_endpoint: `${issuer}${TOKEN_PATH}`,
+    introspection_endpoint: `${issuer}/oauth2/introspect`,
+    revocation_endpoint: `${issuer}/oauth2/revoke`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: [],
+    grant_types_supported: [TOKEN_EXCHANGE, REFRESH_TOKEN],
+    token_endpoint_auth_methods_supported: ['private_key_jwt'],
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    revocation_endpoint_auth_methods_supported: ['private_key_jwt'],
+    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    introspection_endpoint_auth_methods_supported: ['none'],
+  };
+}

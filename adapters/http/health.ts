@@ -1,0 +1,30 @@
+/** `/healthz` and `/readyz` (specification "Public"; decisions "Blocks, poll mode, health"). */
+
+import express, { type Request, type Response, type Router } from 'express';
+import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+
+type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
+type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;
+
+export function healthRouter(checks: readonly ReadinessCheck[]): Router {
+  const router = express.Router();
+  // The process is up: nothing is asked that could be down.
+  router.get('/healthz', (request, response) => answer(request, response, {}));
+  router.get('/readyz', async (request, response) => {
+    const results = await Promise.all(checks.map(async (check) => [check.name, await check.check()] as const));
+    answer(request, response, Object.fromEntries(results));
+  });
+  return router;
+}
+
+function answer(request: Request, response: Response, checks: Checks): void {
+  const status = worst(Object.values(checks).map((check) => check.status));
+  response.set('Cache-Control', 'no-store').status(status === 'Unhealthy' ? 503 : 200);
+  if (request.accepts(['text/plain', 'application/json']) === 'application/json') response.json({ status, checks });
+  else response.type('text/plain').send(status);
+}
+
+function worst(statuses: readonly Status[]): Status {
+  if (statuses.includes('Unhealthy')) return 'Unhealthy';
+  return statuses.includes('Degraded') ? 'Degraded' : 'Healthy';
+}

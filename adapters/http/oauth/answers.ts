@@ -1,0 +1,85 @@
+/** From an outcome to status, headers and body in the shape of OAuth (RFC 6749 §5; specification "OAuth error bodies"). */
+
+import type { Response } from 'express';
+import type { Denial } from '../../../application/outcome.ts';
+import type { IntrospectedToken } from '../../../application/token/introspect.ts';
+import type { IssuedToken } from '../../../application/token/mint.ts';
+import { describeDenial, type OAuthError } from '../../../domain/denial.ts';
+import { toShortText } from '../../../domain/instant.ts';
+import { formatScope } from '../../../domain/scope.ts';
+import { ACCESS_TOKEN_TYPE } from './requests.ts';
+
+const STATUS: Partial<Record<OAuthError, number>> = {
+  invalid_client: 401,
+  temporarily_unavailable: 503,
+  slow_down: 429,
+};
+/** The one code whose refusals a client must tell apart: what is over, and what is not now (decisions). */
+const TELLS_REASON: OAuthError = 'access_denied';
+/** Seconds until a database that did not answer is worth asking again (specification "OAuth error bodies"). */
+export const DATABASE_RETRY_AFTER = 5;
+
+export function answerDenial(response: Response, denial: Denial): void {
+  const { error, sentence } = describeDenial(denial.reason);
+  response.locals.reason = denial.reason;
+  // RFC 6749 §5.2: only a client that tried the Authorization header is told which scheme to try.
+  const authorization = response.req.headers.authorization;
+  if (error === 'invalid_client' && authorization !== undefined) {
+    const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
+    response.set('WWW-Authenticate', `${scheme} realm="mandate"`);
+  }
+  response.status(STATUS[error] ?? 400).json({
+    error,
+    error_description: denial.detail ?? sentence,
+    ...(error === TELLS_REASON ? { reason: denial.reason } : {}),
+  });
+}
+
+export function answerIssued(response: Response, token: IssuedToken): void {
+  response.json({
+    access_token: token.accessToken,
+    issued_token_type: ACCESS_TOKEN_TYPE,
+    token_type: 'Bearer',
+    expires_in: token.expiresIn,
+    scope: formatScope(token.scope),
+    refresh_token: token.refreshToken,
+    task_id: token.taskId,
+    task_expires_at: toShortText(token.taskExpiresAt),
+  });
+}
+
+/** Specification "Introspection response". An inactive token's answer says nothing of it but what ended it. */
+export function answerIntrospection(response: Response, outcome: IntrospectedToken): void {
+  response.json(introspectionBody(outcome));
+}
+
+function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> {
+  switch (outcome.kind) {
+    case 'active':
+      return { active: true, ...outcome.token.claims, task_id: outcome.token.taskId };
+    case 'inactive':
+      return { active: false };
+    case 'revoked':
+      return {
+        active: false,
+        revoked_at: toShortText(outcome.revocation.at),
+        revocation_reason: outcome.revocation.reason,
+      };
+    case 'agent_disabled':
+      return { active: false, revocation_reason: 'agent_disabled' };
+  }
+}
+
+/** The database did not answer: not a no, and never read as a yes. */
+export function answerUnavailable(response: Response): void {
+  response.locals.reason = 'storage_unavailable';
+  response.set('Retry-After', String(DATABASE_RETRY_AFTER)).status(503).json({
+    error: 'temporarily_unavailable',
+    error_description: 'The service could not reach its database. Retry the request.',
+  });
+}
+
+export function answerFault(response: Response): void {
+  response.locals.reason = 'fault';
+  response.status(500).json({ error: 'server_error', error_description: 'The service met an unexpected condition.' });
+}

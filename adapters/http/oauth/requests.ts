@@ -1,0 +1,155 @@
+/**
+ * From a form to the typed request of a use case: what is required, and the limits (specification "POST /oauth2/token",
+ * "POST /oauth2/introspect", "POST /oauth2/revoke"; decisions "Token endpoint"). A missing assertion is not a missing
+ * parameter but a client that did not authenticate, so it passes through as `undefined`.
+ */
+
+import { allowed, type Denied, denied, type Outcome } from '../../../application/outcome.ts';
+import type { ExchangeRequest } from '../../../application/token/exchange.ts';
+import type { RefreshRequest } from '../../../application/token/refresh.ts';
+import type { RevocationRequest } from '../../../application/token/revoke.ts';
+import { parseScope, type Scope } from '../../../domain/scope.ts';
+import type { Form } from './form.ts';
+
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+export const REFRESH_TOKEN = 'refresh_token';
+export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
+export const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
+export const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Decisions "Subject tokens". */
+const MAX_SUBJECT_TOKEN = 16 * 1024;
+const MAX_ASSERTION = 8 * 1024;
+/** Longer than any URL that servers agree to accept. */
+const MAX_RESOURCE = 2048;
+/** Room for every scope of a large registration. */
+const MAX_SCOPE = 8192;
+/** An agent_id's 128, with room for a client that adds its own prefix only to be told that it is another. */
+const MAX_CLIENT_ID = 256;
+/** Neither white space nor control characters: nothing else could be in a registration, nor stored faithfully. */
+const RESOURCE = /^[^\s\p{Cc}]+$/u;
+
+export type TokenRequest =
+  | { readonly kind: 'exchange'; readonly request: ExchangeRequest }
+  | { readonly kind: 'refresh'; readonly request: RefreshRequest };
+
+export function parseTokenRequest(form: Form): Outcome<TokenRequest> {
+  const grantType = form.get('grant_type');
+  if (grantType === undefined) return missing('grant_type');
+  switch (grantType) {
+    case TOKEN_EXCHANGE:
+      return parseExchange(form);
+    case REFRESH_TOKEN:
+      return parseRefresh(form);
+    default:
+      return denied('unsupported_grant_type');
+  }
+}
+
+function parseExchange(form: Form): Outcome<TokenRequest> {
+  const subjectToken = form.get('subject_token');
+  const resource = form.get('resource');
+  const scopeText = form.get('scope');
+  if (subjectToken === undefined) return missing('subject_token');
+  if (form.get('subject_token_type') !== ACCESS_TOKEN_TYPE) return mustBe('subject_token_type', ACCESS_TOKEN_TYPE);
+  const actorType = form.get('actor_token_type');
+  if (form.has('actor_token') ? actorType !== JWT_TYPE : actorType !== undefined && actorType !== JWT_TYPE) {
+    return mustBe('actor_token_type', JWT_TYPE);
+  }
+  const requestedType = form.get('requested_token_type');
+  if (requestedType !== undefined && requestedType !== ACCESS_TOKEN_TYPE) {
+    return mustBe('requested_token_type', ACCESS_TOKEN_TYPE);
+  }
+  if (resource === undefined) return missing('resource');
+  if (scopeText === undefined) return missing('scope');
+  const scope = readScope(scopeText);
+  const fault =
+    tooLong('subject_token', subjectToken, MAX_SUBJECT_TOKEN) ??
+    tooLong('actor_token', form.get('actor_token'), MAX_ASSERTION) ??
+    commonFault(form, resource);
+  if (fault !== undefined) return fault;
+  if (scope === undefined) return badScope();
+  return allowed({
+    kind: 'exchange',
+    request: { subjectToken, actorToken: form.get('actor_token'), clientId: form.get('client_id'), resource, scope },
+  });
+}
+
+function parseRefresh(form: Form): Outcome<TokenRequest> {
+  const refreshToken = form.get('refresh_token');
+  const resource = form.get('resource');
+  const scopeText = form.get('scope');
+  if (refreshToken === undefined) return missing('refresh_token');
+  if (resource === undefined) return missing('resource');
+  const fault = clientFault(form) ?? commonFault(form, resource);
+  if (fault !== undefined) return fault;
+  const scope = scopeText === undefined ? undefined : readScope(scopeText);
+  if (scopeText !== undefined && scope === undefined) return badScope();
+  return allowed({
+    kind: 'refresh',
+    request: {
+      refreshToken,
+      resource,
+      scope,
+      clientAssertion: form.get('client_assertion'),
+      clientId: form.get('client_id'),
+    },
+  });
+}
+
+export function parseIntrospection(form: Form): Outcome<string> {
+  const token = form.get('token');
+  return token === undefined ? missing('token') : allowed(token);
+}
+
+export function parseRevocation(form: Form): Outcome<RevocationRequest> {
+  const token = form.get('token');
+  const hint = form.get('token_type_hint');
+  if (token === undefined) return missing('token');
+  if (hint !== undefined && hint !== 'access_token' && hint !== 'refresh_token')
+    return denied('unsupported_token_type');
+  const fault = clientFault(form) ?? tooLong('client_id', form.get('client_id'), MAX_CLIENT_ID);
+  if (fault !== undefined) return fault;
+  return allowed({ token, clientAssertion: form.get('client_assertion'), clientId: form.get('client_id') });
+}
+
+/** The scope's names; `undefined` when it is over-long, names none, or a name is not a scope-token (RFC 6749 §3.3). */
+function readScope(text: string): Scope | undefined {
+  if (text.length > MAX_SCOPE) return undefined;
+  const scope = parseScope(text);
+  return scope === undefined || scope.length === 0 ? undefined : scope;
+}
+
+function clientFault(form: Form): Denied | undefined {
+  const type = form.get('client_assertion_type');
+  if (form.has('client_assertion') ? type !== JWT_BEARER : type !== undefined && type !== JWT_BEARER) {
+    return mustBe('client_assertion_type', JWT_BEARER);
+  }
+  return tooLong('client_assertion', form.get('client_assertion'), MAX_ASSERTION);
+}
+
+function commonFault(form: Form, resource: string): Denied | undefined {
+  if (!RESOURCE.test(resource)) {
+    return denied('invalid_request', { detail: 'The parameter resource holds white space or control characters.' });
+  }
+  return tooLong('resource', resource, MAX_RESOURCE) ?? tooLong('client_id', form.get('client_id'), MAX_CLIENT_ID);
+}
+
+function missing(name: string): Denied {
+  return denied('invalid_request', { detail: `The parameter ${name} is missing.` });
+}
+
+function mustBe(name: string, value: string): Denied {
+  return denied('invalid_request', { detail: `The parameter ${name} must be ${value}.` });
+}
+
+function badScope(): Denied {
+  return denied('invalid_request', {
+    detail: `The parameter scope must be 1 to ${MAX_SCOPE} characters of scope names separated by spaces.`,
+  });
+}
+
+function tooLong(name: string, value: string | undefined, limit: number): Denied | undefined {
+  if (value === undefined || value.length <= limit) return undefined;
+  return denied('invalid_request', { detail: `The parameter ${name} is over ${limit} characters.` });
+}

@@ -1,0 +1,119 @@
+/** `/oauth2/*` (specification "Endpoints"): the surface that agents and tool servers talk to. */
+
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import type { Outcome } from '../../../application/outcome.ts';
+import type { Log } from '../../../application/ports/log.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import type { ExchangeRequest } from '../../../application/token/exchange.ts';
+import type { IntrospectedToken } from '../../../application/token/introspect.ts';
+import type { IssuedToken } from '../../../application/token/mint.ts';
+import type { RefreshRequest } from '../../../application/token/refresh.ts';
+import type { RevocationRequest, RevocationResult } from '../../../application/token/revoke.ts';
+import { discardRest } from '../body.ts';
+import { answerDenial, answerFault, answerIntrospection, answerIssued, answerUnavailable } from './answers.ts';
+import type { Form } from './form.ts';
+import { GONE, readFormRequest } from './read-form.ts';
+import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
+
+export interface OAuthSurface {
+  exchange(request: ExchangeRequest): Promise<Outcome<IssuedToken>>;
+  refresh(request: RefreshRequest): Promise<Outcome<IssuedToken>>;
+  introspect(token: string): Promise<IntrospectedToken>;
+  revoke(request: RevocationRequest): Promise<Outcome<RevocationResult>>;
+  /** The one exit: records a refusal before it is answered. */
+  record<T>(decide: () => Promise<Outcome<T>>): Promise<Outcome<T>>;
+  readonly log: Log;
+}
+
+export function oauthRouter(surface: OAuthSurface): Router {
+  const router = express.Router();
+  router.use(neverStored);
+
+  endpoint(surface, router, '/token', async (form, response) => {
+    const parsed = parseTokenRequest(form);
+    const decide = async (): Promise<Outcome<IssuedToken>> => {
+      if (parsed.kind === 'denied') return parsed;
+      const { kind, request } = parsed.value;
+      return kind === 'exchange' ? surface.exchange(request) : surface.refresh(request);
+    };
+    const outcome = await surface.record(decide);
+    if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
+    else answerIssued(response, outcome.value);
+  });
+
+  endpoint(surface, router, '/introspect', async (form, response) => {
+    const parsed = parseIntrospection(form);
+    const token = parsed.kind === 'denied' ? await surface.record<string>(async () => parsed) : parsed;
+    if (token.kind === 'denied') answerDenial(response, token.denial);
+    else answerIntrospection(response, await surface.introspect(token.value));
+  });
+
+  endpoint(surface, router, '/revoke', async (form, response) => {
+    const parsed = parseRevocation(form);
+    const outcome = await surface.record(async () =>
+      parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value),
+    );
+    if (outcome.kind === 'denied' && outcome.denial.reason !== 'revocation_not_owner') {
+      answerDenial(response, outcome.denial);
+      return;
+    }
+    // RFC 7009 §2.2: the same answer for what was revoked and for what is not the agent's to revoke.
+    response.locals.reason = outcome.kind === 'denied' ? outcome.denial.reason : outcome.value;
+    response.status(200).end();
+  });
+
+  router.use(refuseFaults(surface.log));
+  return router;
+}
+
+/** A POST endpoint that takes a form; any other method is a malformed request, and recorded as one. */
+function endpoint(
+  surface: OAuthSurface,
+  router: Router,
+  path: string,
+  handle: (form: Form, response: Response) => Promise<void>,
+): void {
+  router.post(path, async (request: Request, response: Response) => {
+    const read = await readFormRequest(request);
+    if (read === GONE) return;
+    if (read.kind === 'allowed') return handle(read.value, response);
+    const refused = await surface.record(async () => read);
+    if (refused.kind === 'denied') answerDenial(response, refused.denial);
+  });
+  router.all(path, async (request: Request, response: Response) => {
+    discardRest(request);
+    await surface.record(async () => ({ kind: 'denied', denial: { reason: 'invalid_request' } }));
+    response.set('Allow', 'POST').status(405).json({
+      error: 'invalid_request',
+      error_description: 'This endpoint answers POST only.',
+    });
+  });
+}
+
+/** Decisions "Token endpoint": on every answer of /oauth2/*. */
+const neverStored: RequestHandler = (_request, response, next) => {
+  response.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+  next();
+};
+
+function refuseFaults(log: Log): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    if (error instanceof StorageUnavailable) {
+      log.error('the database could not answer', error);
+      answerUnavailable(response);
+      return;
+    }
+    log.error('a request failed', error);
+    answerFault(response);
+  };
+}
