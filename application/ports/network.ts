@@ -14,9 +14,19 @@ export interface NetworkAnswer {
   readonly body: string;
 }
 
-/** Thrown when no whole answer came: no connection, a time-out, too long, not UTF-8. A redirect is an answer. */
+/**
+ * Thrown when no whole answer came: no connection, a time-out, too long, not UTF-8. A redirect is an answer. The
+ * message is fixed text, and at most the operating system's code for what happened.
+ */
 export class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
+  /** Whether the other side did answer, with something that can't be read: it is up, and this answer is useless. */
+  readonly answered: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly answered?: boolean } = {}) {
+    super(message, options);
+    this.answered = options.answered ?? false;
+  }
 }
 
 /** HTTP to others. Never follows a redirect, never sends cookies, and reads no more than it was told to. */

@@ -6,28 +6,43 @@
 
 import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from './strict-json.ts';
 
-export interface CompactJws {
+/** What every JWS has, whatever it signs. */
+export interface JwsEnvelope {
   /** The token as it came. */
   readonly text: string;
   readonly algorithm: string;
   readonly keyId: string | undefined;
   readonly type: string | undefined;
+}
+
+export interface CompactJws extends JwsEnvelope {
   /** The JWT claims set (RFC 7519 §4). Signed by nobody known until a signature has been verified. */
   readonly claims: JsonObject;
 }
 
 const SEGMENT = /^[A-Za-z0-9_-]+$/;
+/** Header, payload, signature; none of them empty. */
+const SEGMENTS = 3;
 const MAX_KEY_ID = 256;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The token's parts, or `undefined` when it is malformed in any way. */
 export function readCompactJws(text: string): CompactJws | undefined {
-  const segments = text.split('.');
-  const [headerSegment, payloadSegment, signatureSegment] = segments;
-  if (segments.length !== 3 || !headerSegment || !payloadSegment || !signatureSegment) return undefined;
-  const header = readObject(headerSegment);
-  const claims = readObject(payloadSegment);
-  if (header === undefined || claims === undefined || decodeCanonical(signatureSegment) === undefined) return undefined;
+  const envelope = readJwsEnvelope(text);
+  if (envelope === undefined) return undefined;
+  const { payload, ...jws } = envelope;
+  const claims = readObject(payload);
+  return claims === undefined || !hasUsableDates(claims) ? undefined : { ...jws, claims };
+}
+
+/** The same for a JWS whose payload need not be a claims set. */
+export function readJwsEnvelope(text: string): (JwsEnvelope & { readonly payload: Uint8Array }) | undefined {
+  const segments = text.split('.', SEGMENTS + 1);
+  if (segments.length !== SEGMENTS) return undefined;
+  const [headerBytes, payload, signature] = segments.map(decodeCanonical);
+  if (headerBytes === undefined || payload === undefined || signature === undefined) return undefined;
+  const header = readObject(headerBytes);
+  if (header === undefined) return undefined;
   // RFC 7515 §4.1.11: an extension that must be understood. None is; and RFC 7797's b64 would change what is signed.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return undefined;
   const algorithm = member(header, 'alg');
@@ -36,8 +51,7 @@ export function readCompactJws(text: string): CompactJws | undefined {
   if (typeof algorithm !== 'string') return undefined;
   if (keyId !== undefined && (typeof keyId !== 'string' || keyId.length > MAX_KEY_ID)) return undefined;
   if (type !== undefined && typeof type !== 'string') return undefined;
-  if (!hasUsableDates(claims)) return undefined;
-  return { text, algorithm, keyId, type, claims };
+  return { text, algorithm, keyId, type, payload };
 }
 
 /** Whether `typ` is one of the accepted media types (RFC 7515 §4.1.9: any case, `application/` may be left out). */
@@ -76,9 +90,7 @@ function hasUsableDates(claims: JsonObject): boolean {
   });
 }
 
-function readObject(segment: string): JsonObject | undefined {
-  const bytes = decodeCanonical(segment);
-  if (bytes === undefined) return undefined;
+function readObject(bytes: Uint8Array): JsonObject | undefined {
   let text: string;
   try {
     text = utf8.decode(bytes);

@@ -1,0 +1,29 @@
+/** The second pass over a registration (specification "Validation errors"): the whole of it, its keys imported for a try. */
+
+import {
+  judgeRegistration,
+  type RegistrationRules,
+  type RegistrationVerdict,
+} from '../../domain/agents/registration.ts';
+import { fieldNames, type RegistrationDraft } from '../../domain/agents/registration-draft.ts';
+import { fieldErrors } from '../../domain/field-error.ts';
+import type { AgentKeys } from '../ports/keys.ts';
+
+export interface RegistrationJudgement {
+  readonly agentKeys: Pick<AgentKeys, 'isUsable'>;
+  readonly rules: RegistrationRules;
+}
+
+export async function judgeDraft(
+  { agentKeys, rules }: RegistrationJudgement,
+  draft: RegistrationDraft,
+): Promise<RegistrationVerdict> {
+  const verdict = judgeRegistration(draft, rules);
+  if (verdict.kind === 'invalid' || verdict.registration.keys.kind === 'remote') return verdict;
+  const { keys } = verdict.registration.keys.jwks;
+  const usable = await Promise.all(keys.map((key) => agentKeys.isUsable(key)));
+  const problems = usable.flatMap((works, index) =>
+    works ? [] : [`keys[${index}] is not a key that a signature can be verified with.`],
+  );
+  return problems.length === 0 ? verdict : { kind: 'invalid', errors: fieldErrors(fieldNames.jwks, ...problems) };
+}

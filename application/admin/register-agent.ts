@@ -1,0 +1,35 @@
+/** Registers an agent (specification "Admin API", POST /admin/agents). */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { RegistrationDraft } from '../../domain/agents/registration-draft.ts';
+import type { FieldError } from '../../domain/field-error.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { Agents } from '../ports/agents.ts';
+import type { Clock } from '../ports/clock.ts';
+import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
+
+export interface AgentRegistration extends RegistrationJudgement {
+  readonly agents: Agents;
+  readonly clock: Clock;
+}
+
+export type RegisterOutcome =
+  | { readonly kind: 'registered'; readonly agent: Agent }
+  | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }
+  /** Recorded as a refusal. */
+  | { readonly kind: 'already_exists' };
+
+export async function registerAgent(service: AgentRegistration, draft: RegistrationDraft): Promise<RegisterOutcome> {
+  // 1. Is it a registration.
+  const verdict = await judgeDraft(service, draft);
+  if (verdict.kind === 'invalid') return verdict;
+
+  // 2. Is the id free: storage decides, so of two that race one is refused.
+  const at = service.clock.now();
+  const agent: Agent = { ...verdict.registration, revision: 1, createdAt: at, updatedAt: at };
+  const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;
+  const entry: LedgerEntry = { ...about, decision: 'allow' };
+  const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };
+  const stored = await service.agents.register(agent, entry, refusal);
+  return stored === 'registered' ? { kind: 'registered', agent } : { kind: 'already_exists' };
+}

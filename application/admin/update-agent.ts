@@ -1,0 +1,89 @@
+/** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; decisions "Agents"). */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { RegistrationVerdict } from '../../domain/agents/registration.ts';
+import { fieldNames } from '../../domain/agents/registration-draft.ts';
+import {
+  carriedFields,
+  mergePatch,
+  onlyDisables,
+  type RegistrationPatch,
+} from '../../domain/agents/registration-patch.ts';
+import { isSameRegistration } from '../../domain/agents/same-registration.ts';
+import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { Agents } from '../ports/agents.ts';
+import type { Clock } from '../ports/clock.ts';
+import { StorageUnavailable } from '../ports/storage-unavailable.ts';
+import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
+
+export interface AgentUpdate extends RegistrationJudgement {
+  readonly agents: Agents;
+  readonly clock: Clock;
+}
+
+export type UpdateOutcome =
+  | { readonly kind: 'updated'; readonly agent: Agent }
+  | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }
+  | { readonly kind: 'not_found' };
+
+/**
+ * Changes of one agent are applied one after the other: each round that is lost means that another's went through, and
+ * the patch is merged onto what that one left. More rounds than operators there are to race.
+ */
+const MAX_ROUNDS = 100;
+
+export async function updateAgent(
+  service: AgentUpdate,
+  agentId: AgentId,
+  patch: RegistrationPatch,
+): Promise<UpdateOutcome> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    // 1. What is stored.
+    const stored = await service.agents.find(agentId);
+    if (stored === undefined) return { kind: 'not_found' };
+
+    // 2. What it would become, judged as a whole.
+    const verdict = await judgePatch(service, stored, patch);
+    if (verdict.kind === 'invalid') return verdict;
+
+    // 3. Stored, if it was merged onto what still stands.
+    const at = service.clock.now();
+    const unchanged = isSameRegistration(verdict.registration, stored);
+    const agent: Agent = {
+      ...verdict.registration,
+      revision: stored.revision + 1,
+      createdAt: stored.createdAt,
+      updatedAt: unchanged ? stored.updatedAt : at,
+    };
+    const entry: LedgerEntry = {
+      at,
+      event: 'agent.updated',
+      agentId,
+      decision: 'allow',
+      reason: unchanged ? 'no_change' : `changed:${carriedFields(patch).join(',')}`,
+    };
+    const outcome = await service.agents.replace(agent, entry);
+    if (outcome === 'replaced') return { kind: 'updated', agent };
+    if (outcome === 'not_found') return { kind: 'not_found' };
+  }
+  throw new StorageUnavailable('the agent kept changing under the update');
+}
+
+async function judgePatch(
+  service: RegistrationJudgement,
+  stored: Agent,
+  patch: RegistrationPatch,
+): Promise<RegistrationVerdict> {
+  if (patch.agentId !== undefined && patch.agentId !== stored.agentId) {
+    return {
+      kind: 'invalid',
+      errors: fieldErrors(fieldNames.agentId, 'Must be the agent_id of the path: it never changes.'),
+    };
+  }
+  if (onlyDisables(patch)) {
+    return { kind: 'valid', registration: { ...stored, enabled: false } };
+  }
+  return judgeDraft(service, mergePatch(stored, patch));
+}

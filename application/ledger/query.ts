@@ -1,0 +1,59 @@
+/** Reads the ledger a page at a time (specification "GET /audit"). Writes nothing. */
+
+import type { Instant } from '../../domain/instant.ts';
+import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Digest } from '../ports/digest.ts';
+import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
+
+export interface LedgerReading {
+  readonly ledger: Pick<Ledger, 'page'>;
+  readonly clock: Clock;
+  readonly digest: Digest;
+}
+
+/** Combined with AND. */
+export type LedgerFilters = Pick<LedgerQuery, 'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision'>;
+
+export interface LedgerQuestion {
+  readonly filters: LedgerFilters;
+  readonly limit: number;
+  /** Where the previous page ended. */
+  readonly cursor: PageCursor | undefined;
+}
+
+export type LedgerAnswer =
+  | {
+      readonly kind: 'page';
+      /** Oldest first. */
+      readonly records: readonly LedgerRecord[];
+      /** `undefined` on the last page. */
+      readonly nextCursor: string | undefined;
+      readonly archivedBefore: Instant | undefined;
+    }
+  /** Read on with these filters, the cursor would skip records that they ask for. */
+  | { readonly kind: 'foreign_cursor' };
+
+export async function queryLedger(service: LedgerReading, question: LedgerQuestion): Promise<LedgerAnswer> {
+  const { filters, limit, cursor } = question;
+  const fingerprint = fingerprintOf(service.digest, filters);
+  if (cursor !== undefined && cursor.fingerprint !== fingerprint) return { kind: 'foreign_cursor' };
+  const after = cursor === undefined ? undefined : { at: cursor.at, seq: cursor.seq };
+  const page = await service.ledger.page({ ...filters, limit, after, now: service.clock.now() });
+  return {
+    kind: 'page',
+    records: page.records,
+    nextCursor: page.next === undefined ? undefined : formatCursor({ ...page.next, fingerprint }),
+    archivedBefore: page.archivedBefore,
+  };
+}
+
+/** 128 bits: told apart by accident only, since whoever may page may also ask anything else. */
+const FINGERPRINT_LENGTH = 32;
+
+/** The page's length is left out: it may change from page to page. */
+function fingerprintOf(digest: Digest, { sponsor, agentId, taskId, from, to, decision }: LedgerFilters): string {
+  const filters = [sponsor, agentId, taskId, from, to, decision].map((filter) => filter ?? null);
+  return digest(JSON.stringify(filters)).slice(0, FINGERPRINT_LENGTH);
+}

@@ -1,0 +1,68 @@
+/**
+ * The rules of a registration's plain fields (specification "Agent registration"; decisions "Agents"). Each answers
+ * with sentences for the field, none of which repeats a value: items are named by their place in the list.
+ *
+ * A request body holds at most 64 KiB; these limits leave room for any agent there is and keep one list from filling it.
+ */
+
+import { isScopeToken } from '../scope.ts';
+import { audienceProblem } from './address.ts';
+
+/** A line on an operator's screen. */
+const MAX_DISPLAY_NAME_LENGTH = 256;
+/** A scope travels in tokens and request lines; a hundred characters are already unusual. */
+const MAX_SCOPE_LENGTH = 256;
+const MAX_SCOPES = 1000;
+const MAX_AUDIENCES = 1000;
+/** Control characters and line breaks: a name that a screen, a log or a database would not show as it is. */
+const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+/** As many items of a list are named in its sentences; one bad list must not become an endless answer. */
+const MAX_NAMED_ITEMS = 10;
+
+export function displayNameProblems(text: string): readonly string[] {
+  const usable =
+    text.trim() !== '' && text.length <= MAX_DISPLAY_NAME_LENGTH && text.isWellFormed() && !UNSHOWABLE.test(text);
+  return usable
+    ? []
+    : [`Must be 1 to ${MAX_DISPLAY_NAME_LENGTH} characters, not all of them blank and none a control character.`];
+}
+
+export function scopeProblems(scopes: readonly string[]): readonly string[] {
+  const unusable = (scope: string) => scope.length > MAX_SCOPE_LENGTH || !isScopeToken(scope);
+  return [
+    ...(scopes.length === 0 ? ['Must name at least one scope.'] : []),
+    ...(scopes.length > MAX_SCOPES ? [`Must name at most ${MAX_SCOPES} scopes.`] : []),
+    ...itemProblems(scopes, (scope) =>
+      unusable(scope)
+        ? `must be 1 to ${MAX_SCOPE_LENGTH} printable ASCII characters without space, double quote and backslash`
+        : undefined,
+    ),
+    ...duplicateProblems(scopes),
+  ];
+}
+
+export function allowedAudienceProblems(audiences: readonly string[]): readonly string[] {
+  return [...(audiences.length === 0 ? ['Must name at least one audience.'] : []), ...audienceProblems(audiences)];
+}
+
+/** High-risk audiences need not be allowed ones: the list may name what is going to be allowed. */
+export function audienceProblems(audiences: readonly string[]): readonly string[] {
+  return [
+    ...(audiences.length > MAX_AUDIENCES ? [`Must name at most ${MAX_AUDIENCES} audiences.`] : []),
+    ...itemProblems(audiences, audienceProblem),
+    ...duplicateProblems(audiences),
+  ];
+}
+
+function itemProblems(items: readonly string[], problem: (item: string) => string | undefined): readonly string[] {
+  return items
+    .flatMap((item, index) => {
+      const found = problem(item);
+      return found === undefined ? [] : [`Item ${index + 1} ${found}.`];
+    })
+    .slice(0, MAX_NAMED_ITEMS);
+}
+
+function duplicateProblems(items: readonly string[]): readonly string[] {
+  return new Set(items).size === items.length ? [] : ['Must not name anything twice.'];
+}

@@ -1,0 +1,59 @@
+/** How long an agent's tasks and tokens live (specification "Agent registration", rule 4; "Lifetimes"). All in seconds. */
+
+/** The operator's settings; a start-up check holds each minimum below its maximum and each default between the two. */
+export interface LifetimeRules {
+  readonly defaultTaskTtl: number;
+  readonly defaultTokenTtl: number;
+  readonly minTaskTtl: number;
+  readonly maxTaskTtl: number;
+  readonly minTokenTtl: number;
+  readonly maxTokenTtl: number;
+}
+
+/** What a registration names; `undefined` for what it leaves to the defaults. */
+export interface NamedLifetimes {
+  readonly maxTaskTtl: number | undefined;
+  readonly maxTokenTtl: number | undefined;
+}
+
+export interface Lifetimes {
+  readonly maxTaskTtl: number;
+  readonly maxTokenTtl: number;
+}
+
+/** A named lifetime that can't be had: outside its bounds, or a token's longer than its task's. */
+export type LifetimeProblem =
+  | { readonly lifetime: keyof Lifetimes; readonly fault: 'out_of_bounds'; readonly min: number; readonly max: number }
+  | { readonly lifetime: 'maxTokenTtl'; readonly fault: 'longer_than_task' };
+
+export type ResolvedLifetimes =
+  | { readonly kind: 'resolved'; readonly lifetimes: Lifetimes }
+  | { readonly kind: 'refused'; readonly problems: readonly LifetimeProblem[] };
+
+/**
+ * Only what is left unnamed gives way: an unnamed token lifetime is cut to the task's, and an unnamed task lifetime
+ * grows with the token's, since a default may never narrow what was named.
+ */
+export function resolveLifetimes(named: NamedLifetimes, rules: LifetimeRules): ResolvedLifetimes {
+  const maxTaskTtl =
+    named.maxTaskTtl ?? Math.min(Math.max(rules.defaultTaskTtl, named.maxTokenTtl ?? 0), rules.maxTaskTtl);
+  const maxTokenTtl = named.maxTokenTtl ?? Math.min(rules.defaultTokenTtl, maxTaskTtl);
+  const problems: readonly LifetimeProblem[] = [
+    ...outOfBounds('maxTaskTtl', named.maxTaskTtl, rules.minTaskTtl, rules.maxTaskTtl),
+    ...outOfBounds('maxTokenTtl', named.maxTokenTtl, rules.minTokenTtl, rules.maxTokenTtl),
+    // Rule 5: no token outlives its task.
+    ...(maxTokenTtl > maxTaskTtl ? [{ lifetime: 'maxTokenTtl', fault: 'longer_than_task' } as const] : []),
+  ];
+  if (problems.length > 0) return { kind: 'refused', problems };
+  return { kind: 'resolved', lifetimes: { maxTaskTtl, maxTokenTtl } };
+}
+
+function outOfBounds(
+  lifetime: keyof Lifetimes,
+  seconds: number | undefined,
+  min: number,
+  max: number,
+): readonly LifetimeProblem[] {
+  if (seconds === undefined || (Number.isSafeInteger(seconds) && seconds >= min && seconds <= max)) return [];
+  return [{ lifetime, fault: 'out_of_bounds', min, max }];
+}

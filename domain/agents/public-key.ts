@@ -1,0 +1,159 @@
+/**
+ * One public key (RFC 7517, RFC 7518 §6): whether a signature can safely be verified with it, and in which algorithms.
+ * Only its structure is judged here; whether a point lies on its curve is for whoever imports the key to find out.
+ */
+
+import { decodeCanonical, isTextList } from '../tokens/compact-jws.ts';
+import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import type { Jwk } from './key-set.ts';
+import { isWeakModulus } from './weak-modulus.ts';
+
+/** The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. */
+export type SignatureAlgorithm =
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512';
+
+/** Which keys a surface takes. */
+export interface KeyRules {
+  readonly algorithms: readonly SignatureAlgorithm[];
+  /** The kinds of key that can do these, in words, for the refusal of any other. */
+  readonly kinds: string;
+}
+
+/** A key that passed, and those of the surface's algorithms that it may be used with. */
+export interface UsableKey {
+  readonly jwk: Jwk;
+  readonly algorithms: readonly SignatureAlgorithm[];
+}
+
+/** Members that hold a secret (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth'];
+const TEXT_MEMBERS = ['kid', 'use', 'alg', 'crv', 'x', 'y', 'n', 'e'];
+
+/** Below, factoring is within reach (RFC 7518 §3.3); above, one verification costs more than a caller may spend. */
+const MIN_MODULUS_BITS = 2048;
+const MAX_MODULUS_BITS = 8192;
+/** Smaller exponents have lent themselves to forgery; larger ones than 64 bits OpenSSL will not use. */
+const MIN_EXPONENT = 65537n;
+const MAX_EXPONENT = 2n ** 64n - 1n;
+/** As long as a token's `kid` may be. */
+const MAX_KEY_ID = 256;
+
+interface KeyKind {
+  readonly algorithms: readonly SignatureAlgorithm[];
+  problems(key: JsonObject): readonly string[];
+}
+
+const RSA: KeyKind = {
+  algorithms: ['PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
+  problems: (key) => [...modulusProblems(member(key, 'n')), ...exponentProblems(member(key, 'e'))],
+};
+const CURVES: ReadonlyMap<string, KeyKind> = new Map([
+  ['EC P-256', curve('ES256', 32, ['x', 'y'])],
+  ['EC P-384', curve('ES384', 48, ['x', 'y'])],
+  ['EC P-521', curve('ES512', 66, ['x', 'y'])],
+  ['OKP Ed25519', curve('EdDSA', 32, ['x'])],
+]);
+
+/** Judges a key; every problem is a fixed sentence's end, to follow the key's name, and holds nothing of the key. */
+export function inspectKey(
+  value: Json | undefined,
+  rules: KeyRules,
+): { readonly kind: 'usable'; readonly key: UsableKey } | { readonly kind: 'unusable'; readonly problems: string[] } {
+  if (!isJsonObject(value)) return { kind: 'unusable', problems: ['must be an object'] };
+  const kind = kindOf(value);
+  const possible = kind?.algorithms.filter((algorithm) => rules.algorithms.includes(algorithm)) ?? [];
+  const problems = PRIVATE_MEMBERS.some((name) => Object.hasOwn(value, name)) ? ['carries a private member'] : [];
+  if (kind === undefined || possible.length === 0) problems.push(`must be ${rules.kinds}`);
+  else problems.push(...kind.problems(value), ...algorithmProblems(member(value, 'alg'), possible));
+  problems.push(...purposeProblems(value), ...keyIdProblems(member(value, 'kid')));
+  if (problems.length > 0) return { kind: 'unusable', problems };
+  if (!isJwk(value)) return { kind: 'unusable', problems: ['must have strings for crv, x, y, n and e'] };
+  const algorithms = possible.filter((algorithm) => value.alg === undefined || value.alg === algorithm);
+  return { kind: 'usable', key: { jwk: value, algorithms } };
+}
+
+function kindOf(key: JsonObject): KeyKind | undefined {
+  const type = member(key, 'kty');
+  const crv = member(key, 'crv');
+  if (type === 'RSA') return RSA;
+  return typeof type === 'string' && typeof crv === 'string' ? CURVES.get(`${type} ${crv}`) : undefined;
+}
+
+function curve(algorithm: SignatureAlgorithm, bytes: number, coordinates: readonly string[]): KeyKind {
+  return {
+    algorithms: [algorithm],
+    problems: (key) =>
+      coordinates
+        .filter((name) => octets(member(key, name))?.length !== bytes)
+        .map((name) => `must have exactly ${bytes} bytes in base64url for its ${name}`),
+  };
+}
+
+function modulusProblems(value: Json | undefined): readonly string[] {
+  const modulus = integer(value);
+  if (modulus === undefined) return ['must have an n in base64url'];
+  // Leading zero octets add nothing to what has to be factored.
+  const bits = modulus.toString(2).length;
+  if (bits < MIN_MODULUS_BITS || bits > MAX_MODULUS_BITS) {
+    return [`must have a modulus of ${MIN_MODULUS_BITS} to ${MAX_MODULUS_BITS} bits`];
+  }
+  return isWeakModulus(modulus) ? ['has a modulus that is known to be weak'] : [];
+}
+
+function exponentProblems(value: Json | undefined): readonly string[] {
+  const exponent = integer(value);
+  const sound = exponent !== undefined && exponent % 2n === 1n && exponent >= MIN_EXPONENT && exponent <= MAX_EXPONENT;
+  return sound ? [] : ['must have an odd e of at least 65537, of at most 64 bits, in base64url'];
+}
+
+function algorithmProblems(value: Json | undefined, possible: readonly string[]): readonly string[] {
+  const fits = value === undefined || (typeof value === 'string' && possible.includes(value));
+  return fits ? [] : [`must have no alg but ${possible.join(' or ')}`];
+}
+
+/** RFC 7517 §4.2, §4.3. */
+function purposeProblems(key: JsonObject): readonly string[] {
+  const use = member(key, 'use');
+  const operations = member(key, 'key_ops');
+  const verifies =
+    operations === undefined ||
+    (isTextList(operations) && operations.includes('verify') && new Set(operations).size === operations.length);
+  return [
+    ...(use === undefined || use === 'sig' ? [] : ['must have no use but sig']),
+    ...(verifies ? [] : ['must have no key_ops, or a list without repetitions that includes verify']),
+  ];
+}
+
+function keyIdProblems(value: Json | undefined): readonly string[] {
+  const sound =
+    value === undefined ||
+    (typeof value === 'string' && value.length >= 1 && value.length <= MAX_KEY_ID && value.isWellFormed());
+  return sound ? [] : [`must have no kid, or one of 1 to ${MAX_KEY_ID} characters`];
+}
+
+/** A positive integer (RFC 7518 §2, Base64urlUInt). */
+function integer(value: Json | undefined): bigint | undefined {
+  const bytes = octets(value);
+  return bytes === undefined ? undefined : BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+}
+
+function octets(value: Json | undefined): Uint8Array | undefined {
+  return typeof value === 'string' ? decodeCanonical(value) : undefined;
+}
+
+function isJwk(key: JsonObject): key is JsonObject & Jwk {
+  return (
+    typeof member(key, 'kty') === 'string' &&
+    TEXT_MEMBERS.every((name) => !Object.hasOwn(key, name) || typeof key[name] === 'string') &&
+    (!Object.hasOwn(key, 'key_ops') || isTextList(key.key_ops))
+  );
+}

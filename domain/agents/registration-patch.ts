@@ -1,0 +1,78 @@
+/**
+ * A change to a registration (specification "Admin API", PATCH; decisions "Agents"): some fields, merged onto what is
+ * stored. The outcome is a draft again, to be judged as a whole.
+ */
+
+import type { Agent, Registration } from './agent.ts';
+import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
+
+/** A field sent as null, where a registration can do without it: a lifetime then goes back to the defaults. */
+export const CLEARED = Symbol('cleared');
+type Clearable<Value> = Value | typeof CLEARED;
+
+/** The fields that were sent. */
+export interface RegistrationPatch {
+  readonly agentId?: string | undefined;
+  readonly displayName?: string | undefined;
+  readonly sponsorRequired?: boolean | undefined;
+  readonly allowedScopes?: readonly string[] | undefined;
+  readonly allowedAudiences?: readonly string[] | undefined;
+  readonly maxTaskTtl?: Clearable<number> | undefined;
+  readonly maxTokenTtl?: Clearable<number> | undefined;
+  readonly maxDelegationDepth?: number | undefined;
+  readonly highRiskAudiences?: readonly string[] | undefined;
+  readonly jwksUri?: Clearable<string> | undefined;
+  readonly jwks?: Clearable<NonNullable<RegistrationDraft['jwks']>> | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/** The fields that were sent, in the order of the specification's table. */
+export function carriedFields(patch: RegistrationPatch): readonly RegistrationField[] {
+  const fields = Object.keys(fieldNames) as readonly (keyof RegistrationDraft)[];
+  return fields.filter((field) => patch[field] !== undefined).map((field) => fieldNames[field]);
+}
+
+/**
+ * Whether the patch disables the agent and does nothing else. That changes nothing of what it is allowed, so it needs
+ * no new judgement: an operator can stop an agent even where its registration has fallen out of later settings.
+ */
+export function onlyDisables(patch: RegistrationPatch): boolean {
+  return patch.enabled === false && carriedFields(patch).every((field) => field === 'enabled' || field === 'agent_id');
+}
+
+export function mergePatch(agent: Agent, patch: RegistrationPatch): RegistrationDraft {
+  return {
+    agentId: patch.agentId ?? agent.agentId,
+    displayName: patch.displayName ?? agent.displayName,
+    sponsorRequired: patch.sponsorRequired ?? agent.sponsorRequired,
+    allowedScopes: patch.allowedScopes ?? agent.allowedScopes,
+    allowedAudiences: patch.allowedAudiences ?? agent.allowedAudiences,
+    maxTaskTtl: merged(patch.maxTaskTtl, agent.maxTaskTtl),
+    maxTokenTtl: merged(patch.maxTokenTtl, agent.maxTokenTtl),
+    maxDelegationDepth: patch.maxDelegationDepth ?? agent.maxDelegationDepth,
+    highRiskAudiences: patch.highRiskAudiences ?? agent.highRiskAudiences,
+    ...mergedKeys(agent, patch),
+    enabled: patch.enabled ?? agent.enabled,
+  };
+}
+
+function merged<Value extends number | string | object>(
+  sent: Clearable<Value> | undefined,
+  stored: Value | undefined,
+): Value | undefined {
+  if (sent === CLEARED) return undefined;
+  return sent === undefined ? stored : sent;
+}
+
+/** A new source of keys takes the other one's place; only when both are sent do both remain, to be refused. */
+function mergedKeys({ keys }: Registration, patch: RegistrationPatch): Pick<RegistrationDraft, 'jwksUri' | 'jwks'> {
+  const storedUri = keys.kind === 'remote' && !isSet(patch.jwks) ? keys.uri : undefined;
+  const storedKeys =
+    keys.kind === 'inline' && !isSet(patch.jwksUri) ? keys.jwks.keys.map((key) => ({ ...key })) : undefined;
+  const storedJwks = storedKeys === undefined ? undefined : { keys: storedKeys };
+  return { jwksUri: merged(patch.jwksUri, storedUri), jwks: merged(patch.jwks, storedJwks) };
+}
+
+function isSet(sent: unknown): boolean {
+  return sent !== undefined && sent !== CLEARED;
+}

@@ -1,0 +1,84 @@
+/**
+ * The registration as a whole: every rule of the specification's "Agent registration" (decisions "Agents"), all
+ * problems at once. What is judged `valid` here is a Registration; nothing else makes one.
+ */
+
+import { formatDuration } from '../duration.ts';
+import { type FieldError, fieldErrors } from '../field-error.ts';
+import { parseAgentId } from '../identifiers.ts';
+import type { Registration } from './agent.ts';
+import { allowedAudienceProblems, audienceProblems, displayNameProblems, scopeProblems } from './field-rules.ts';
+import { judgeKeySource } from './key-source.ts';
+import { type LifetimeProblem, type LifetimeRules, resolveLifetimes } from './lifetimes.ts';
+import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
+
+/** What the operator's settings say of every registration. */
+export interface RegistrationRules {
+  readonly lifetimes: LifetimeRules;
+  /** The control plane's own URL: no agent's keys are fetched from there. */
+  readonly issuer: string;
+}
+
+export type RegistrationVerdict =
+  | { readonly kind: 'valid'; readonly registration: Registration }
+  | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
+
+/** The longest `act` chain that a token issued to an agent may be allowed to carry. */
+const MAX_DELEGATION_DEPTH = 5;
+
+export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationRules): RegistrationVerdict {
+  const agentId = parseAgentId(draft.agentId);
+  const lifetimes = resolveLifetimes(draft, rules.lifetimes);
+  const keys = judgeKeySource(draft, rules.issuer);
+  const errors = [
+    ...(agentId === undefined ? fieldErrors(fieldNames.agentId, AGENT_ID) : []),
+    ...plainErrors(draft),
+    ...(lifetimes.kind === 'refused' ? lifetimes.problems.flatMap(lifetimeErrors) : []),
+    ...(keys.kind === 'refused' ? keys.errors : []),
+  ];
+  if (agentId === undefined || lifetimes.kind === 'refused' || keys.kind === 'refused' || errors.length > 0) {
+    return { kind: 'invalid', errors };
+  }
+  const { displayName, allowedScopes, allowedAudiences, maxDelegationDepth, highRiskAudiences, enabled } = draft;
+  return {
+    kind: 'valid',
+    registration: {
+      agentId,
+      displayName,
+      sponsorRequired: true,
+      allowedScopes,
+      allowedAudiences,
+      ...lifetimes.lifetimes,
+      maxDelegationDepth,
+      highRiskAudiences,
+      keys: keys.source,
+      enabled,
+    },
+  };
+}
+
+const AGENT_ID =
+  'Must be 1 to 128 lowercase letters, digits, hyphens, underscores and dots, and start with a letter or digit.';
+
+/** The fields whose rules stand alone. */
+function plainErrors(draft: RegistrationDraft): readonly FieldError[] {
+  const { maxDelegationDepth: depth } = draft;
+  const depthFits = Number.isInteger(depth) && depth >= 1 && depth <= MAX_DELEGATION_DEPTH;
+  return [
+    ...fieldErrors(fieldNames.displayName, ...displayNameProblems(draft.displayName)),
+    // An agent acts for a human or not at all: there is no registration without a sponsor.
+    ...(draft.sponsorRequired ? [] : fieldErrors(fieldNames.sponsorRequired, 'Must be true.')),
+    ...fieldErrors(fieldNames.allowedScopes, ...scopeProblems(draft.allowedScopes)),
+    ...fieldErrors(fieldNames.allowedAudiences, ...allowedAudienceProblems(draft.allowedAudiences)),
+    ...(depthFits ? [] : fieldErrors(fieldNames.maxDelegationDepth, `Must be from 1 to ${MAX_DELEGATION_DEPTH}.`)),
+    ...fieldErrors(fieldNames.highRiskAudiences, ...audienceProblems(draft.highRiskAudiences)),
+  ];
+}
+
+function lifetimeErrors(problem: LifetimeProblem): readonly FieldError[] {
+  const sentence =
+    problem.fault === 'out_of_bounds'
+      ? `Must be from ${formatDuration(problem.min)} to ${formatDuration(problem.max)}.`
+      : 'Must not be longer than max_task_ttl.';
+  return fieldErrors(fieldNames[problem.lifetime], sentence);
+}

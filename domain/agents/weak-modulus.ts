@@ -1,0 +1,37 @@
+/**
+ * RSA moduli that look sound and can be factored by anybody who knows how they were made.
+ *
+ * ROCA (CVE-2017-15361): the library of a widespread security chip made its primes as k·M + (65537^a mod M), where M is
+ * the product of the first small primes. A modulus of two such primes is itself a power of 65537 modulo M, and so
+ * modulo every one of those small primes. For keys of 2048 bits and more, M goes at least up to 701; a modulus that
+ * was made at random passes for one of these less than once in 2^160.
+ */
+
+const GENERATOR = 65537;
+const LARGEST_PRIME = 701;
+
+/** For each odd prime, which of its residues are powers of 65537. */
+const fingerprint: readonly { readonly prime: bigint; readonly powers: ReadonlySet<bigint> }[] = oddPrimes().map(
+  (prime) => ({ prime: BigInt(prime), powers: powersOfGenerator(prime) }),
+);
+
+/** Whether the modulus has a small factor or was made by the flawed library. */
+export function isWeakModulus(modulus: bigint): boolean {
+  if (modulus % 2n === 0n) return true;
+  const residues = fingerprint.map(({ prime, powers }) => ({ residue: modulus % prime, powers }));
+  return residues.some(({ residue }) => residue === 0n) || residues.every(({ residue, powers }) => powers.has(residue));
+}
+
+function powersOfGenerator(prime: number): ReadonlySet<bigint> {
+  const powers = new Set<bigint>();
+  for (let power = 1; !powers.has(BigInt(power)); power = (power * GENERATOR) % prime) powers.add(BigInt(power));
+  return powers;
+}
+
+function oddPrimes(): readonly number[] {
+  const primes: number[] = [];
+  for (let candidate = 3; candidate <= LARGEST_PRIME; candidate += 2) {
+    if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate);
+  }
+  return primes;
+}

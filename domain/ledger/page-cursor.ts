@@ -1,0 +1,32 @@
+/**
+ * The opaque `next_cursor` of a ledger page (specification "GET /audit"; decisions "The ledger"): where the page ended,
+ * to the microsecond, and which filters it was read with. It holds nothing that its reader has not seen.
+ */
+
+import { type Instant, instantFromMicros } from '../instant.ts';
+import { decodeCanonical } from '../tokens/compact-jws.ts';
+
+export interface PageCursor {
+  readonly at: Instant;
+  readonly seq: number;
+  /** Of the filters: a page read on with others would skip what it should show. */
+  readonly fingerprint: string;
+}
+
+/** The text a cursor decodes to: microseconds, sequence number, 128 bits of a hash in hex. */
+const CONTENT = /^(\d{1,16}) (\d{1,16}) ([0-9a-f]{32})$/;
+
+export function formatCursor({ at, seq, fingerprint }: PageCursor): string {
+  return Buffer.from(`${at} ${seq} ${fingerprint}`, 'latin1').toString('base64url');
+}
+
+export function parseCursor(text: string): PageCursor | undefined {
+  const bytes = decodeCanonical(text);
+  const content = bytes === undefined ? null : CONTENT.exec(Buffer.from(bytes).toString('latin1'));
+  if (content === null) return undefined;
+  const [, micros, seq, fingerprint = ''] = content;
+  const at = Number(micros);
+  const number = Number(seq);
+  if (!Number.isSafeInteger(at) || !Number.isSafeInteger(number)) return undefined;
+  return { at: instantFromMicros(at), seq: number, fingerprint };
+}

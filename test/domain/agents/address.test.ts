@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { audienceProblem, jwksUriProblem } from '../../../domain/agents/address.ts';
+
+const ISSUER = 'https://mandate.test';
+
+describe('an audience', () => {
+  const accepted = [
+    'https://jira.example',
+    'http://localhost:3000/mcp',
+    'https://jira.example/',
+    'https://jira.example/a/b%20c?space=7&x=[1]',
+    'https://jira.example?x=1',
+    'HTTPS://Jira.Example',
+    'https://[::1]:8443/x',
+    'https://xn--bcher-kva.example',
+    `https://jira.example/${'x'.repeat(2048 - 21)}`,
+  ];
+  for (const text of accepted) {
+    it(`may be ${text.slice(0, 60)}`, () => {
+      expect(audienceProblem(text)).to.equal(undefined);
+    });
+  }
+
+  const refused: readonly [string, string][] = [
+    ['nothing', ''],
+    ['a relative reference', '/mcp'],
+    ['a name', 'jira'],
+    ['another scheme', 'ftp://jira.example'],
+    ['a URN', 'urn:example:jira'],
+    ['a scheme without slashes', 'https:jira.example'],
+    ['an empty host', 'https:///jira'],
+    ['userinfo', 'https://bank.example@jira.example'],
+    ['an empty userinfo', 'https://@jira.example'],
+    ['a fragment', 'https://jira.example/#here'],
+    ['an empty fragment', 'https://jira.example/#'],
+    ['white space around it', ' https://jira.example'],
+    ['a tab that URL parsers drop', 'https://ji\tra.example'],
+    ['a line feed at its end', 'https://jira.example\n'],
+    ['a backslash that URL parsers turn around', 'https:\\\\jira.example'],
+    ['a NUL', 'https://jira.example/\0'],
+    ['a lone surrogate', 'https://jira.example/\ud800'],
+    ['a letter that is not ASCII', 'https://jirа.example'],
+    ['a percent sign that encodes nothing', 'https://jira.example/%zz'],
+    ['an encoded host', 'https://jir%61.example'],
+    ['a host that parsers read as a number', 'https://0x7f.1'],
+    ['a port that does not exist', 'https://jira.example:65536'],
+    ['a character too many', `https://jira.example/${'x'.repeat(2048 - 20)}`],
+  ];
+  for (const [what, text] of refused) {
+    it(`may not be or have ${what}`, () => {
+      expect(audienceProblem(text)).to.be.a('string');
+    });
+  }
+
+  it('is one URL to every reader: what the parser understands is what was written', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, validSchemes: ['http', 'https'] }), (text) => {
+        if (audienceProblem(text) !== undefined) return;
+        const url = new URL(text);
+        expect(text.toLowerCase()).to.satisfy((lower: string) => lower.startsWith(`${url.protocol}//${url.hostname}`));
+        expect([url.username, url.password, url.hash]).to.deep.equal(['', '', '']);
+      }),
+    );
+  });
+});
+
+describe('a jwks_uri', () => {
+  it('may be on another host, and on another port of the same machine', () => {
+    expect(jwksUriProblem('https://keys.example/jwks.json', ISSUER)).to.equal(undefined);
+    expect(jwksUriProblem('https://localhost:6000/jwks.json', 'http://localhost:5100')).to.equal(undefined);
+  });
+
+  it('must be https', () => {
+    expect(jwksUriProblem('http://keys.example/jwks.json', ISSUER)).to.match(/absolute https URL/);
+  });
+
+  for (const text of ['https://u:p@keys.example', 'https://keys.example/#k', 'keys.example', 'https://']) {
+    it(`must be absolute, without userinfo or fragment: not ${text}`, () => {
+      expect(jwksUriProblem(text, ISSUER)).to.match(/absolute https URL/);
+    });
+  }
+
+  const own = [
+    'https://mandate.test/agents/jira-triage/jwks.json',
+    'https://MANDATE.test:443/keys',
+    'https://mandate.test./keys',
+  ];
+  for (const text of own) {
+    it(`must be on a host of its own: not ${text}`, () => {
+      expect(jwksUriProblem(text, ISSUER)).to.match(/host of its own/);
+    });
+  }
+});

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { type AssertionVerdict, judgeAssertion } from '../../../domain/agents/assertion.ts';
+import { instantFromSeconds } from '../../../domain/instant.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+
+const NOW = 1_789_653_821;
+const audiences = ['https://mandate.example', 'https://mandate.example/oauth2/token'];
+const good = { aud: 'https://mandate.example', iat: NOW - 3, exp: NOW + 57, jti: 'a-jti', instance: 'pod-7' };
+
+function judge(changes: Record<string, unknown>): AssertionVerdict {
+  const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
+  return judgeAssertion(claims as JsonObject, { audiences, now: instantFromSeconds(NOW) });
+}
+
+const refusals: readonly [string, Record<string, unknown>, string][] = [
+  ['names another audience', { aud: 'https://other.example' }, 'actor_wrong_audience'],
+  ['names ours among several', { aud: [...audiences] }, 'actor_wrong_audience'],
+  ['names none', { aud: undefined }, 'actor_wrong_audience'],
+  ['names an empty list', { aud: [] }, 'actor_wrong_audience'],
+  ['names the issuer with a slash too many', { aud: 'https://mandate.example/' }, 'actor_wrong_audience'],
+  ['has no exp', { exp: undefined }, 'actor_missing_expiry'],
+  ['expired longer ago than the skew', { iat: NOW - 200, exp: NOW - 60 }, 'actor_expired'],
+  ['lives 301 seconds', { iat: NOW, exp: NOW + 301 }, 'actor_lifetime_too_long'],
+  [
+    'has no iat and an exp beyond five minutes and the skew',
+    { iat: undefined, exp: NOW + 361 },
+    'actor_lifetime_too_long',
+  ],
+  ['was issued in the future, beyond the skew', { iat: NOW + 61, exp: NOW + 120 }, 'actor_not_yet_valid'],
+  ['begins in the future, beyond the skew', { nbf: NOW + 61 }, 'actor_not_yet_valid'],
+  ['has no jti', { jti: undefined }, 'actor_missing_jti'],
+  ['has an empty jti', { jti: '' }, 'actor_missing_jti'],
+  ['has a jti of 257 characters', { jti: 'x'.repeat(257) }, 'actor_missing_jti'],
+  ['has a jti with a NUL', { jti: 'a\u0000b' }, 'actor_missing_jti'],
+  ['has a jti that is a number', { jti: 7 }, 'actor_missing_jti'],
+  ['has an instance of 129 characters', { instance: 'x'.repeat(129) }, 'actor_instance_too_long'],
+  ['has an instance that is no text', { instance: { pod: 7 } }, 'actor_malformed'],
+];
+
+describe('the claims of a client assertion', () => {
+  for (const [what, changes, reason] of refusals) {
+    it(`refuse one that ${what}`, () => {
+      expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
+    });
+  }
+
+  const acceptances: readonly [string, Record<string, unknown>][] = [
+    ['is for the token endpoint', { aud: 'https://mandate.example/oauth2/token' }],
+    ['is for a list of just us', { aud: ['https://mandate.example'] }],
+    ['expired within the skew', { iat: NOW - 119, exp: NOW - 59 }],
+    ['lives exactly five minutes', { iat: NOW, exp: NOW + 300 }],
+    ['has no iat and an exp at five minutes and the skew', { iat: undefined, exp: NOW + 360 }],
+    ['was issued a moment ahead of us', { iat: NOW + 60, nbf: NOW + 60, exp: NOW + 120 }],
+    ['has a jti of 256 characters', { jti: 'x'.repeat(256) }],
+    ['has an instance of 128 characters', { instance: 'x'.repeat(128) }],
+  ];
+  for (const [what, changes] of acceptances) {
+    it(`accept one that ${what}`, () => {
+      expect(judge(changes).kind).to.equal('accepted');
+    });
+  }
+
+  it('say until when the jti must be remembered: the exp and the skew', () => {
+    expect(judge({})).to.deep.equal({
+      kind: 'accepted',
+      jti: 'a-jti',
+      forgetAt: instantFromSeconds(NOW + 117),
+      instance: 'pod-7',
+    });
+  });
+
+  it('leave a blank instance unsaid', () => {
+    for (const instance of ['', '  ', '\t\n', undefined]) {
+      expect(judge({ instance })).to.include({ kind: 'accepted', instance: undefined });
+    }
+  });
+});

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { CLEARED, carriedFields, mergePatch, onlyDisables } from '../../../domain/agents/registration-patch.ts';
+import { anAgent } from '../../support/domain-fixtures.ts';
+import { P256_KEY } from '../../support/registrations.ts';
+
+const remote = anAgent({ keys: { kind: 'remote', uri: 'https://keys.example/jwks.json' } });
+const inline = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } } });
+const otherJwks = { keys: [{ ...P256_KEY, kid: 'other' }] };
+
+describe('a patch of a registration', () => {
+  it('leaves every field that it does not carry as it is stored', () => {
+    const { revision: _, createdAt: __, updatedAt: ___, keys: ____, ...fields } = inline;
+    expect(mergePatch(inline, {})).to.deep.equal({ ...fields, jwksUri: undefined, jwks: { keys: [P256_KEY] } });
+  });
+
+  it('puts every field that it carries in the stored one’s place', () => {
+    const patch = {
+      agentId: 'jira-triage',
+      displayName: 'New',
+      sponsorRequired: false,
+      allowedScopes: ['new'],
+      allowedAudiences: ['https://new.example'],
+      maxTaskTtl: 61,
+      maxTokenTtl: 31,
+      maxDelegationDepth: 2,
+      highRiskAudiences: [],
+      jwksUri: 'https://new.example/keys',
+      enabled: false,
+    };
+    expect(mergePatch(remote, patch)).to.deep.equal({ ...patch, jwks: undefined });
+  });
+
+  it('names a lifetime no longer once it is cleared', () => {
+    const draft = mergePatch(remote, { maxTaskTtl: CLEARED, maxTokenTtl: CLEARED });
+    expect([draft.maxTaskTtl, draft.maxTokenTtl]).to.deep.equal([undefined, undefined]);
+  });
+
+  const sources: readonly [string, typeof remote, Parameters<typeof mergePatch>[1], string | undefined, unknown][] = [
+    ['a jwks_uri clears stored jwks', inline, { jwksUri: 'https://n.example' }, 'https://n.example', undefined],
+    ['jwks clear a stored jwks_uri', remote, { jwks: otherJwks }, undefined, otherJwks],
+    ['null for the other one changes nothing', remote, { jwks: otherJwks, jwksUri: CLEARED }, undefined, otherJwks],
+    ['null for what is not stored changes nothing', inline, { jwksUri: CLEARED }, undefined, { keys: [P256_KEY] }],
+    ['null for what is stored leaves neither', inline, { jwks: CLEARED }, undefined, undefined],
+    [
+      'both sent remain both',
+      inline,
+      { jwksUri: 'https://n.example', jwks: otherJwks },
+      'https://n.example',
+      otherJwks,
+    ],
+  ];
+  for (const [what, stored, patch, jwksUri, jwks] of sources) {
+    it(`merges sources of keys: ${what}`, () => {
+      const draft = mergePatch(stored, patch);
+      expect([draft.jwksUri, draft.jwks]).to.deep.equal([jwksUri, jwks]);
+    });
+  }
+
+  it('lists what it carries in the order of the table, cleared fields too', () => {
+    const carried = carriedFields({
+      enabled: false,
+      jwksUri: CLEARED,
+      maxTaskTtl: CLEARED,
+      displayName: 'x',
+      agentId: 'a',
+    });
+    expect(carried).to.deep.equal(['agent_id', 'display_name', 'max_task_ttl', 'jwks_uri', 'enabled']);
+  });
+
+  it('only disables when it carries enabled: false and nothing else of the registration', () => {
+    expect(onlyDisables({ enabled: false })).to.equal(true);
+    expect(onlyDisables({ enabled: false, agentId: 'jira-triage' })).to.equal(true);
+    expect(onlyDisables({ enabled: true })).to.equal(false);
+    expect(onlyDisables({ enabled: false, displayName: 'x' })).to.equal(false);
+    expect(onlyDisables({})).to.equal(false);
+  });
+});

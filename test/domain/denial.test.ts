@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { denialReasons, describeDenial, isTemporary } from '../../domain/denial.ts';
+
+describe('the catalogue of refusals', () => {
+  it('names every reason by a fixed snake_case word', () => {
+    for (const reason of denialReasons) expect(reason).to.match(/^[a-z]+(_[a-z]+)*$/);
+  });
+
+  it('tells a stranger the same about an unknown agent, an unknown key and a bad signature', () => {
+    const sentences = ['actor_unknown_agent', 'actor_no_registered_keys', 'actor_unknown_key', 'actor_key_mismatch']
+      .concat('actor_invalid_signature')
+      .map((reason) => describeDenial(reason as (typeof denialReasons)[number]).sentence);
+    expect(new Set(sentences).size).to.equal(1);
+  });
+
+  it('counts as temporary exactly what a client may send again', () => {
+    expect(denialReasons.filter(isTemporary)).to.deep.equal([
+      'actor_keys_unavailable',
+      'subject_keys_unavailable',
+      'sponsor_status_unavailable',
+    ]);
+  });
+
+  it('ends every public sentence with a full stop and puts no placeholder into one', () => {
+    for (const reason of denialReasons) {
+      const { sentence } = describeDenial(reason);
+      expect(sentence).to.match(/^[A-Z].*\.$/);
+      expect(sentence).not.to.match(/[{}$<>]/);
+    }
+  });
+
+  it('is listed in full in the documentation of refusals', () => {
+    const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
+    for (const reason of denialReasons) {
+      const { error, sentence } = describeDenial(reason);
+      expect(page).to.include(`| \`${reason}\` | \`${error}\` | ${sentence} |`);
+    }
+  });
+});

@@ -1,0 +1,42 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  instantFromMicros,
+  instantFromSeconds,
+  plusSeconds,
+  secondsBetween,
+  toMicrosecondText,
+  toMillisecondText,
+  toSeconds,
+  toShortText,
+} from '../../domain/instant.ts';
+
+const at = instantFromMicros(1_789_653_821_882_457);
+
+describe('instants', () => {
+  it('are published with exactly three fractional digits, truncated', () => {
+    expect(toMillisecondText(at)).to.equal('2026-09-17T14:03:41.882Z');
+    expect(toMillisecondText(instantFromMicros(1_789_653_821_999_999))).to.equal('2026-09-17T14:03:41.999Z');
+    expect(toMillisecondText(instantFromSeconds(1_789_653_821))).to.equal('2026-09-17T14:03:41.000Z');
+  });
+
+  it('are exported with exactly six', () => {
+    expect(toMicrosecondText(at)).to.equal('2026-09-17T14:03:41.882457Z');
+    expect(toMicrosecondText(instantFromSeconds(0))).to.equal('1970-01-01T00:00:00.000000Z');
+  });
+
+  it('appear elsewhere with no more digits than needed', () => {
+    expect(toShortText(instantFromSeconds(1_789_653_600))).to.equal('2026-09-17T14:00:00Z');
+    expect(toShortText(instantFromMicros(1_789_653_600_120_000))).to.equal('2026-09-17T14:00:00.12Z');
+  });
+
+  it('give back the seconds they were made of', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 0, max: 100_000 }), (start, more) => {
+        const from = instantFromSeconds(start);
+        expect(toSeconds(plusSeconds(from, more))).to.equal(start + more);
+        expect(secondsBetween(from, plusSeconds(from, more))).to.equal(more);
+      }),
+    );
+  });
+});

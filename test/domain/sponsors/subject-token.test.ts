@@ -1,0 +1,90 @@
+import { expect } from 'chai';
+import { instantFromSeconds } from '../../../domain/instant.ts';
+import { judgeSubjectToken, type SubjectVerdict } from '../../../domain/sponsors/subject-token.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+
+const NOW = 1_789_653_821;
+const good = {
+  iss: 'https://idp.example',
+  aud: 'https://mandate.example',
+  sub: 'ada',
+  oid: 'object-7',
+  sid: 'session-3',
+  iat: NOW - 5,
+  exp: NOW + 300,
+  scope: 'jira:read jira:comment',
+};
+
+function judge(changes: Record<string, unknown>, sponsorKeyClaim = 'oid'): SubjectVerdict {
+  const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
+  return judgeSubjectToken(claims as JsonObject, {
+    issuer: 'https://idp.example',
+    audience: 'https://mandate.example',
+    sponsorKeyClaim,
+    now: instantFromSeconds(NOW),
+  });
+}
+
+const refusals: readonly [string, Record<string, unknown>, string, string | undefined][] = [
+  ['comes from another issuer', { iss: 'https://idp.example/' }, 'subject_untrusted_issuer', undefined],
+  ['has no issuer', { iss: undefined }, 'subject_untrusted_issuer', undefined],
+  ['has no exp', { exp: undefined }, 'subject_missing_expiry', undefined],
+  ['expired longer ago than the skew', { exp: NOW - 60 }, 'subject_expired', undefined],
+  ['begins in the future, beyond the skew', { nbf: NOW + 61 }, 'subject_not_yet_valid', undefined],
+  ['was issued in the future, beyond the skew', { iat: NOW + 61 }, 'subject_not_yet_valid', undefined],
+  ['is for another audience', { aud: ['account'] }, 'subject_audience_mismatch', undefined],
+  ['is for no audience', { aud: undefined }, 'subject_audience_mismatch', undefined],
+  ['has no sub', { sub: undefined }, 'subject_missing_subject', undefined],
+  ['has an empty sub', { sub: '' }, 'subject_sub_malformed', undefined],
+  ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'subject_sub_malformed', undefined],
+  ['has a control character in its sub', { sub: 'ada\u0000' }, 'subject_sub_malformed', undefined],
+  ['has a sub that is a number', { sub: 7 }, 'subject_sub_malformed', undefined],
+  ['names an agent', { sub: 'Agent:jira' }, 'subject_is_agent', undefined],
+  ['is delegated already', { act: { sub: 'agent:x' } }, 'subject_already_delegated', 'ada'],
+  ['carries an act that is null', { act: null }, 'subject_already_delegated', 'ada'],
+  ['lacks the sponsor key claim', { oid: undefined }, 'sponsor_key_missing', 'ada'],
+  ['has white space in the sponsor key', { oid: 'a b' }, 'sponsor_key_missing', 'ada'],
+  ['has a sponsor key of 257 characters', { oid: 'x'.repeat(257) }, 'sponsor_key_missing', 'ada'],
+  ['has a sponsor key that is no text', { oid: ['a'] }, 'sponsor_key_missing', 'ada'],
+  ['names a session that no logout could name', { sid: 7 }, 'subject_malformed', 'ada'],
+];
+
+describe('the claims of a subject token', () => {
+  for (const [what, changes, reason, subject] of refusals) {
+    it(`refuse one that ${what}`, () => {
+      expect(judge(changes)).to.deep.equal({ kind: 'refused', reason, subject });
+    });
+  }
+
+  it('accept one that meets every check, and tell the person, the key, the session and the scopes apart', () => {
+    expect(judge({ aud: ['account', 'https://mandate.example'] })).to.deep.equal({
+      kind: 'accepted',
+      person: {
+        subject: 'ada',
+        sponsorKey: 'object-7',
+        sessionId: 'session-3',
+        scope: ['jira:read', 'jira:comment'],
+      },
+    });
+  });
+
+  it('never look for the sponsor key on the prototype', () => {
+    expect(judge({}, 'constructor')).to.include({ reason: 'sponsor_key_missing' });
+    expect(judge({}, '__proto__')).to.include({ reason: 'sponsor_key_missing' });
+  });
+
+  const scopes: readonly [string, Record<string, unknown>, readonly string[]][] = [
+    ['scope before scp', { scope: 'a', scp: 'b' }, ['a']],
+    ['scp as text', { scope: undefined, scp: 'b c' }, ['b', 'c']],
+    ['scp as a list', { scope: undefined, scp: ['b', 'c', 'b'] }, ['b', 'c']],
+    ['nothing where neither is there', { scope: undefined }, []],
+    ['nothing from a scope that is no text', { scope: { a: true }, scp: 'b' }, []],
+    ['no name that is not a scope-token', { scope: 'a b"c d' }, ['a', 'd']],
+  ];
+  for (const [what, changes, expected] of scopes) {
+    it(`give the person ${what}`, () => {
+      const verdict = judge(changes);
+      expect(verdict.kind === 'accepted' && verdict.person.scope).to.deep.equal(expected);
+    });
+  }
+});

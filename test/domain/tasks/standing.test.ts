@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { plusSeconds } from '../../../domain/instant.ts';
+import { judgeStanding, type TokenFacts } from '../../../domain/tasks/standing.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const facts: TokenFacts = {
+  tokenRevocation: undefined,
+  taskState: { kind: 'live' },
+  taskExpiresAt: plusSeconds(NOON, 60),
+  agentEnabled: true,
+};
+const byClient = { at: NOON, reason: 'client_revoked' } as const;
+const byBlock = { kind: 'revoked', at: plusSeconds(NOON, -9), reason: 'sponsor_blocked' } as const;
+
+describe('the standing of a token', () => {
+  it('is active only when nothing speaks against it', () => {
+    expect(judgeStanding(facts, NOON)).to.deep.equal({ kind: 'active' });
+  });
+
+  it('is revoked, with when and why, when the token or its task was', () => {
+    expect(judgeStanding({ ...facts, tokenRevocation: byClient }, NOON)).to.deep.equal({
+      kind: 'revoked',
+      revocation: byClient,
+    });
+    expect(judgeStanding({ ...facts, taskState: byBlock }, NOON)).to.deep.include({
+      kind: 'revoked',
+      revocation: byBlock,
+    });
+  });
+
+  it('is plainly inactive once the task has expired, swept or not', () => {
+    expect(judgeStanding({ ...facts, taskExpiresAt: NOON }, NOON)).to.deep.equal({ kind: 'inactive' });
+    expect(judgeStanding({ ...facts, taskState: { kind: 'expired', at: NOON } }, NOON)).to.deep.equal({
+      kind: 'inactive',
+    });
+  });
+
+  it('says that the agent was disabled only of a token that is otherwise good', () => {
+    expect(judgeStanding({ ...facts, agentEnabled: false }, NOON)).to.deep.equal({ kind: 'agent_disabled' });
+    expect(judgeStanding({ ...facts, agentEnabled: false, taskExpiresAt: NOON }, NOON)).to.deep.equal({
+      kind: 'inactive',
+    });
+    expect(judgeStanding({ ...facts, agentEnabled: false, tokenRevocation: byClient }, NOON)).to.include({
+      kind: 'revoked',
+    });
+  });
+});

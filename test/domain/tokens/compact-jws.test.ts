@@ -1,0 +1,216 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { CompactSign, type CryptoKey, generateKeyPair } from 'jose';
+import {
+  audienceClaim,
+  dateClaim,
+  decodeCanonical,
+  hasType,
+  readCompactJws,
+  readJwsEnvelope,
+  textClaim,
+} from '../../../domain/tokens/compact-jws.ts';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const encode = (part: string | object) =>
+  Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
+const SIGNATURE = encode('a signature that nobody checks here');
+const HEADER = { alg: 'ES256', kid: 'key-3', typ: 'at+jwt' };
+const CLAIMS = { iss: 'https://idp.example', exp: 1_789_653_821, nested: { a: [1, { b: null }] } };
+
+function compact(header: string | object, claims: string | object): string {
+  return `${encode(header)}.${encode(claims)}.${SIGNATURE}`;
+}
+
+describe('the strict reader of compact JWS', () => {
+  let key: CryptoKey;
+  before(async () => {
+    key = (await generateKeyPair('ES256')).privateKey;
+  });
+
+  it('reads every token that a careful library signs, with the claims that were signed', async () => {
+    const claims = fc.dictionary(
+      fc.string({ unit: 'grapheme' }),
+      fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }),
+    );
+    const dates = fc.record({ exp: fc.maxSafeInteger(), nbf: fc.maxSafeInteger(), iat: fc.maxSafeInteger() });
+    const header = fc.record(
+      { kid: fc.string({ unit: 'grapheme', maxLength: 20 }), typ: fc.string() },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(claims, dates, header, async (some, when, more) => {
+        const signed = { ...some, ...when };
+        const text = await new CompactSign(Buffer.from(JSON.stringify(signed)))
+          .setProtectedHeader({ alg: 'ES256', ...more })
+          .sign(key);
+        expect(readCompactJws(text)).to.deep.equal({
+          text,
+          algorithm: 'ES256',
+          keyId: more.kid,
+          type: more.typ,
+          claims: JSON.parse(JSON.stringify(signed)),
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('refuses every other spelling of a segment that decodes to the same bytes', () => {
+    const text = fc
+      .uint8Array({ minLength: 1, maxLength: 40 })
+      .map((bytes) => Buffer.from(bytes).toString('base64url'));
+    fc.assert(
+      fc.property(
+        text,
+        fc.nat(),
+        fc.constantFrom(...ALPHABET, '=', ' ', '\n', '+', '/', '.', '\u0000'),
+        (segment, at, extra) => {
+          const place = at % (segment.length + 1);
+          const inserted = segment.slice(0, place) + extra + segment.slice(place);
+          const replaced = segment.slice(0, place) + extra + segment.slice(place + 1);
+          const original = Buffer.from(segment, 'base64url');
+          for (const spelling of [inserted, replaced]) {
+            if (spelling === segment || !Buffer.from(spelling, 'base64url').equals(original)) continue;
+            expect(decodeCanonical(spelling), spelling).to.equal(undefined);
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('refuses flipped trailing bits in the header, the payload and the signature alike', () => {
+    // One byte leaves four bits over, two leave two.
+    for (const place of [0, 1, 2]) {
+      const segments = [encode('{"alg":"ES256"}  '.slice(0, 16)), encode('{"a":1} '), encode('xy')];
+      expect(readCompactJws(segments.join('.'))).not.to.equal(undefined);
+      const segment = segments[place] ?? '';
+      const last = ALPHABET[ALPHABET.indexOf(segment.at(-1) ?? '') + 1] ?? '';
+      const flipped = segment.slice(0, -1) + last;
+      expect(Buffer.from(flipped, 'base64url').equals(Buffer.from(segment, 'base64url'))).to.equal(true);
+      expect(readCompactJws(segments.with(place, flipped).join('.'))).to.equal(undefined);
+    }
+  });
+
+  it('reads header, key id, type and claims', () => {
+    const text = compact(HEADER, CLAIMS);
+    expect(readCompactJws(text)).to.deep.equal({
+      text,
+      algorithm: 'ES256',
+      keyId: 'key-3',
+      type: 'at+jwt',
+      claims: CLAIMS,
+    });
+  });
+
+  const good = compact(HEADER, CLAIMS);
+  for (const [title, text] of [
+    ['an empty text', ''],
+    ['two segments', `${encode(HEADER)}.${encode(CLAIMS)}`],
+    ['four segments', `${good}.${SIGNATURE}`],
+    ['five segments, as of an encrypted token', `${good}.a.b`],
+    ['no header', `.${encode(CLAIMS)}.${SIGNATURE}`],
+    ['no payload', `${encode(HEADER)}..${SIGNATURE}`],
+    ['no signature', `${encode(HEADER)}.${encode(CLAIMS)}.`],
+    ['white space at the end', `${good}\n`],
+    ['white space at the beginning', ` ${good}`],
+    ['the JSON serialisation', JSON.stringify({ protected: encode(HEADER), payload: 'e30', signature: SIGNATURE })],
+    ['a header that is no JSON', compact('alg', CLAIMS)],
+    ['a header that is a list', compact('["ES256"]', CLAIMS)],
+    ['a header with a byte order mark', compact(`\ufeff${JSON.stringify(HEADER)}`, CLAIMS)],
+    ['a header with a repeated member', compact('{"alg":"none","alg":"ES256"}', CLAIMS)],
+    ['a header with a repeated member in two spellings', compact('{"alg":"none","\\u0061lg":"ES256"}', CLAIMS)],
+    ['claims with a repeated member', compact(HEADER, '{"sub":"ada","sub":"root"}')],
+    ['claims with a repeated member far down', compact(HEADER, '{"a":[{"b":{"c":1,"c":2}}]}')],
+    ['claims that are a list', compact(HEADER, '[]')],
+    ['claims that are text', compact(HEADER, '"claims"')],
+    ['claims that are null', compact(HEADER, 'null')],
+    [
+      'claims that are not UTF-8',
+      `${encode(HEADER)}.${Buffer.from('{"a":"\u00ff"}', 'latin1').toString('base64url')}.aa`,
+    ],
+    ['a lone surrogate in a claim', compact(HEADER, '{"sub":"\\ud800"}')],
+    ['no alg', compact({ kid: 'a' }, CLAIMS)],
+    ['an alg that is no string', compact({ alg: ['ES256'] }, CLAIMS)],
+    ['an alg that comes from the prototype', compact('{"__proto__":{"alg":"ES256"}}', CLAIMS)],
+    ['a kid that is no string', compact({ ...HEADER, kid: 3 }, CLAIMS)],
+    ['a kid of 257 characters', compact({ ...HEADER, kid: 'k'.repeat(257) }, CLAIMS)],
+    ['a typ that is no string', compact({ ...HEADER, typ: null }, CLAIMS)],
+    ['an unknown crit', compact({ ...HEADER, crit: ['exp'], exp: 1 }, CLAIMS)],
+    ['an empty crit', compact({ ...HEADER, crit: [] }, CLAIMS)],
+    ['a crit that is no list', compact({ ...HEADER, crit: null }, CLAIMS)],
+    ['b64 with crit', compact({ ...HEADER, crit: ['b64'], b64: false }, CLAIMS)],
+    ['b64 alone', compact({ ...HEADER, b64: true }, CLAIMS)],
+    ['an exp that is no finite number', compact(HEADER, '{"exp":1e400}')],
+    ['an exp with a fraction', compact(HEADER, '{"exp":1.5}')],
+    ['an exp that no double holds exactly', compact(HEADER, '{"exp":9007199254740993}')],
+    ['an exp in a string', compact(HEADER, '{"exp":"1789653821"}')],
+    ['an exp that is null', compact(HEADER, '{"exp":null}')],
+    ['an iat in a list', compact(HEADER, '{"iat":[1]}')],
+    ['an nbf that is an object', compact(HEADER, '{"nbf":{}}')],
+  ] as const) {
+    it(`refuses ${title}`, () => {
+      expect(readCompactJws(text)).to.equal(undefined);
+    });
+  }
+
+  it('takes a kid of 256 characters and none', () => {
+    expect(readCompactJws(compact({ ...HEADER, kid: 'k'.repeat(256) }, {}))?.keyId).to.have.length(256);
+    expect(readCompactJws(compact({ alg: 'ES256' }, {}))?.keyId).to.equal(undefined);
+  });
+
+  it('passes over an embedded key, which only a verifier that trusts it could be hurt by', () => {
+    const text = compact(
+      { ...HEADER, jwk: { kty: 'EC' }, jku: 'https://evil.example', x5u: 'https://evil.example' },
+      {},
+    );
+    expect(readCompactJws(text)).to.have.all.keys('text', 'algorithm', 'keyId', 'type', 'claims');
+  });
+
+  it('reads the envelope of a payload that is no claims set, byte for byte', () => {
+    const text = `${encode(HEADER)}.${Buffer.from([0, 255, 7]).toString('base64url')}.${SIGNATURE}`;
+    expect(readCompactJws(text)).to.equal(undefined);
+    expect([...(readJwsEnvelope(text)?.payload ?? [])]).to.deep.equal([0, 255, 7]);
+  });
+});
+
+describe('the type of a token', () => {
+  const typed = (typ: string | undefined) => {
+    const jws = readCompactJws(compact({ alg: 'ES256', typ }, {}));
+    if (jws === undefined) throw new Error('malformed');
+    return hasType(jws, ['at+jwt']);
+  };
+
+  it('matches in any case, with or without application/ before it', () => {
+    for (const typ of ['at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/at+JWT']) {
+      expect(typed(typ), typ).to.equal(true);
+    }
+  });
+
+  it('does not match another type, or none', () => {
+    for (const typ of ['JWT', 'at+jwt2', 'xat+jwt', 'text/at+jwt', ' at+jwt', '', undefined]) {
+      expect(typed(typ), typ).to.equal(false);
+    }
+  });
+});
+
+describe('reading claims', () => {
+  it('takes a claim only in its own type', () => {
+    const claims = { text: 'a', number: 7, list: ['a', 'b'], mixed: ['a', 1], nothing: null };
+    expect(textClaim(claims, 'text')).to.equal('a');
+    expect(textClaim(claims, 'number')).to.equal(undefined);
+    expect(textClaim(claims, 'constructor')).to.equal(undefined);
+    expect(dateClaim(claims, 'number')).to.equal(7);
+    expect(dateClaim(claims, 'text')).to.equal(undefined);
+  });
+
+  it('reads aud as one string or as a list of strings', () => {
+    expect(audienceClaim({ aud: 'a' })).to.deep.equal(['a']);
+    expect(audienceClaim({ aud: ['a', 'b'] })).to.deep.equal(['a', 'b']);
+    expect(audienceClaim({ aud: [] })).to.deep.equal([]);
+    for (const aud of [undefined, null, 7, ['a', 1], { a: 'b' }]) {
+      expect(audienceClaim({ aud }), JSON.stringify(aud)).to.equal(undefined);
+    }
+  });
+});

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { isJsonObject, type Json, member, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
+import { describeVectors } from '../../support/public-vectors.ts';
+
+/** Any JSON value that no two readers could read differently. */
+const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' });
+
+describe('strict JSON', () => {
+  it('reads whatever JSON.stringify writes, and reads it alike', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = JSON.stringify(value);
+        expect(parseStrictJson(text)).to.deep.equal(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('refuses a member named twice, at any level and in any spelling', () => {
+    const name = fc.string({ maxLength: 5 });
+    const path = fc.array(fc.oneof(fc.constant('array'), fc.string({ maxLength: 3 })), { maxLength: 6 });
+    fc.assert(
+      fc.property(name, json, json, path, fc.boolean(), (twice, first, second, levels, escaped) => {
+        const again = escaped ? spelledOut(twice) : JSON.stringify(twice);
+        const object = `{${JSON.stringify(twice)}:${JSON.stringify(first)},${JSON.stringify(`${twice}-`)}:0,${again}:${JSON.stringify(second)}}`;
+        const sound = `{${JSON.stringify(twice)}:${JSON.stringify(first)},${JSON.stringify(`${twice}-`)}:0}`;
+        expect(parseStrictJson(within(levels, sound))).not.to.equal(undefined);
+        expect(parseStrictJson(within(levels, object))).to.equal(undefined);
+      }),
+    );
+  });
+
+  it('takes one name in two objects, and a value that equals a name', () => {
+    for (const text of [
+      '{"a":{"a":{"a":1}},"b":{"a":2}}',
+      '[{"a":1},{"a":1}]',
+      '{"a":"a","b":"b"}',
+      '{"a":["a","a"]}',
+    ]) {
+      expect(parseStrictJson(text), text).to.deep.equal(JSON.parse(text));
+    }
+  });
+
+  for (const [title, text] of [
+    ['a lone surrogate in a value', '{"a":"\\ud83d"}'],
+    ['a lone surrogate in a name', '{"\\udc00":1}'],
+    ['a lone surrogate in an array', '["\\ud83dx"]'],
+    ['a lone surrogate that is not escaped', '"\ud83d"'],
+    ['a byte order mark', '\ufeff{}'],
+    ['two values', '{}{}'],
+    ['a comment', '{}//'],
+    ['single quotes', "{'a':1}"],
+    ['an unfinished string', '{"a":"'],
+    ['an unfinished escape', '"\\'],
+    ['a bracket that was never opened', ']'],
+    ['nothing', ''],
+  ] as const) {
+    it(`refuses ${title}`, () => {
+      expect(parseStrictJson(text)).to.equal(undefined);
+    });
+  }
+
+  it('reads 32 levels and refuses the 33rd', () => {
+    expect(parseStrictJson('['.repeat(32) + ']'.repeat(32))).not.to.equal(undefined);
+    expect(parseStrictJson('['.repeat(33) + ']'.repeat(33))).to.equal(undefined);
+    expect(parseStrictJson(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`)).to.equal(undefined);
+  });
+
+  it('is not brought down by nesting without end', () => {
+    expect(parseStrictJson('['.repeat(500_000))).to.equal(undefined);
+    expect(parseStrictJson('{"a":'.repeat(500_000))).to.equal(undefined);
+  });
+
+  it('finds the members of the object itself only, and does not let __proto__ through to the prototype', () => {
+    const value = parseStrictJson('{"__proto__":{"admin":true},"own":1}');
+    if (!isJsonObject(value)) throw new Error('not an object');
+    expect(member(value, 'admin')).to.equal(undefined);
+    expect(member(value, 'constructor')).to.equal(undefined);
+    expect(member(value, 'toString')).to.equal(undefined);
+    expect(member(value, 'own')).to.equal(1);
+    expect(member(value, '__proto__')).to.deep.equal({ admin: true });
+  });
+
+  it('says what an object is', () => {
+    const others: (Json | undefined)[] = [null, [], 'a', 1, true, undefined];
+    expect(others.some(isJsonObject)).to.equal(false);
+    expect(isJsonObject({})).to.equal(true);
+  });
+});
+
+describeVectors<Record<string, string>>('strict JSON and the JSON test suite', 'json_test_suite.json', (suite) => {
+  // Both are JSON, and both name a member twice: refused by design.
+  const ambiguous = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json'];
+
+  it('refuses every text that must be refused', () => {
+    const taken = Object.entries(suite).filter(([name, body]) => name.startsWith('n_') && read(body) !== undefined);
+    expect(taken.map(([name]) => name)).to.deep.equal([]);
+  });
+
+  it('reads every text that must be read, but for a member named twice', () => {
+    const refused = Object.entries(suite).filter(([name, body]) => name.startsWith('y_') && read(body) === undefined);
+    expect(refused.map(([name]) => name)).to.have.members(ambiguous);
+  });
+
+  /** As the surfaces do: UTF-8 or nothing, and no byte order mark. */
+  function read(body: string): Json | undefined {
+    const bytes = Buffer.from(body, 'base64');
+    try {
+      return parseStrictJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    } catch {
+      return undefined;
+    }
+  }
+});
+
+/** Every character of the name as an escape. */
+function spelledOut(name: string): string {
+  const units = Array.from({ length: name.length }, (_, at) => name.charCodeAt(at).toString(16).padStart(4, '0'));
+  return `"${units.map((unit) => `\\u${unit}`).join('')}"`;
+}
+
+function within(levels: readonly string[], text: string): string {
+  return levels.reduce(
+    (inner, level) => (level === 'array' ? `[1,${inner}]` : `{${JSON.stringify(level)}:${inner}}`),
+    text,
+  );
+}
