@@ -1,0 +1,116 @@
+/**
+ * Asks the identity provider's admin API whether a person may still be acted for (specification "Sponsor check", mode
+ * `poll`; decisions "Blocks, poll mode, health"). It speaks Keycloak's: `GET {UsersUrl}/{sub}`.
+ */
+
+import type { Clock } from '../../application/ports/clock.ts';
+import type { Log } from '../../application/ports/log.ts';
+import { type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
+import type { SponsorDirectory, SponsorStatus } from '../../application/ports/sponsor-directory.ts';
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { circuit, type Question } from './circuit.ts';
+import { type ProviderAnswer, rememberedAnswers } from './remembered-answers.ts';
+import type { ServiceTokens } from './service-token.ts';
+
+/** What one question brought: what to tell the circuit, and the person's status or why there is none. */
+type Finding = { readonly report: keyof Question } & (
+  | { readonly answer: ProviderAnswer }
+  | { readonly problem: string }
+);
+
+/** Seconds for a question about a person (decisions). */
+const TIMEOUT_SECONDS = 10;
+/** A person's record with many attributes. */
+const MAX_BYTES = 256 * 1024;
+
+export function polledSponsors(
+  usersUrl: string,
+  {
+    network,
+    clock,
+    log,
+    tokens,
+  }: { readonly network: Network; readonly clock: Clock; readonly log: Log; readonly tokens: ServiceTokens },
+): SponsorDirectory {
+  const gate = circuit(clock);
+  const remembered = rememberedAnswers(clock);
+  const folder = usersUrl.replace(/\/+$/, '');
+
+  function get(subject: string, token: string, askedAt: Instant): Promise<NetworkAnswer> {
+    const left = Math.floor((TIMEOUT_SECONDS - secondsBetween(askedAt, clock.now())) * 1000);
+    if (left <= 0) throw new NetworkFailure('Getting a service token took all the time there was.');
+    return network.send({
+      method: 'GET',
+      url: `${folder}/${encodeURIComponent(subject)}`,
+      headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+      timeoutMs: left,
+      maxBytes: MAX_BYTES,
+    });
+  }
+
+  async function consult(subject: string, askedAt: Instant, retried = false): Promise<Finding> {
+    const service = await tokens.current();
+    if (service.kind === 'unavailable') {
+      // One failed attempt is one failure, however many waited for it.
+      return { report: service.shared ? 'unknown' : 'failed', problem: service.problem };
+    }
+    try {
+      const answer = await get(subject, service.token, askedAt);
+      if (answer.status !== 401 || retried) return judge(answer);
+    } catch (cause) {
+      if (!(cause instanceof NetworkFailure)) throw cause;
+      return { report: cause.answered ? 'answered' : 'failed', problem: cause.message };
+    }
+    // The provider may have restarted or changed its keys since it issued the token.
+    tokens.forget(service.token);
+    return consult(subject, askedAt, true);
+  }
+
+  async function ask(subject: string, question: Question, askedAt: Instant): Promise<SponsorStatus> {
+    let finding: Finding = { report: 'unknown', problem: 'Asking failed.' };
+    try {
+      finding = await consult(subject, askedAt);
+    } finally {
+      question[finding.report]();
+    }
+    if ('answer' in finding) return finding.answer;
+    log.warn('The identity provider did not say whether a person may be acted for.', { problem: finding.problem });
+    return 'sponsor_status_unavailable';
+  }
+
+  return {
+    async status(subject, maxAge) {
+      if (!canBeAskedAbout(subject)) return 'sponsor_not_found';
+      const known = maxAge > 0 ? remembered.find(subject, maxAge) : undefined;
+      if (known !== undefined) return known;
+      const question = gate.enter();
+      if (question === undefined) return 'sponsor_status_unavailable';
+      const askedAt = clock.now();
+      const status = await ask(subject, question, askedAt);
+      if (status === 'sponsor_status_unavailable') return status;
+      if (maxAge > 0) remembered.remember(subject, status, askedAt);
+      else remembered.contradict(subject, status);
+      return status;
+    },
+  };
+}
+
+/**
+ * Whether the URL of this `sub` means this person and nothing else. `.` and `..` are path segments of their own in
+ * every spelling, and `%2F` or `%5C` is a slash again behind many a proxy, so such a `sub` would ask about somebody or
+ * something else. No directory names a person like that, so nobody is refused who is there.
+ */
+function canBeAskedAbout(subject: string): boolean {
+  return subject !== '' && !/^\.{1,2}$|[/\\]/.test(subject) && subject.isWellFormed();
+}
+
+function judge({ status, body }: NetworkAnswer): Finding {
+  if (status >= 500 || status === 429) return { report: 'failed', problem: `The answer's status was ${status}.` };
+  if (status === 404) return { report: 'answered', answer: 'sponsor_not_found' };
+  if (status !== 200) return { report: 'answered', problem: `The answer's status was ${status}.` };
+  const person = parseStrictJson(body);
+  const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
+  if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer does not say enabled or not.' };
+  return { report: 'answered', answer: enabled ? 'active' : 'sponsor_disabled' };
+}

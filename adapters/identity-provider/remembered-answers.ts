@@ -1,0 +1,42 @@
+/** What the identity provider said of people a moment ago (specification "Sponsor check", `CacheTtl`). */
+
+import type { Clock } from '../../application/ports/clock.ts';
+import type { SponsorStatus } from '../../application/ports/sponsor-directory.ts';
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
+
+export type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;
+
+export interface RememberedAnswers {
+  /** An answer that was asked for no more than `maxAge` seconds ago. */
+  find(subject: string, maxAge: number): ProviderAnswer | undefined;
+  /** An answer to an older question than the one that is remembered is dropped. */
+  remember(subject: string, answer: ProviderAnswer, askedAt: Instant): void;
+  /** What was learnt in another way: an answer that says otherwise is forgotten. */
+  contradict(subject: string, answer: ProviderAnswer): void;
+}
+
+/** Enough for everybody with a task that is being renewed; those asked about the longest ago go first. */
+const MAX_PEOPLE = 10_000;
+
+export function rememberedAnswers(clock: Clock): RememberedAnswers {
+  const people = new Map<string, { readonly answer: ProviderAnswer; readonly askedAt: Instant }>();
+  return {
+    find(subject, maxAge) {
+      const known = people.get(subject);
+      if (known === undefined) return undefined;
+      const age = secondsBetween(known.askedAt, clock.now());
+      return age >= 0 && age <= maxAge ? known.answer : undefined;
+    },
+    remember(subject, answer, askedAt) {
+      const known = people.get(subject);
+      if (known !== undefined && known.askedAt > askedAt) return;
+      people.delete(subject);
+      people.set(subject, { answer, askedAt });
+      const [eldest] = people.keys();
+      if (people.size > MAX_PEOPLE && eldest !== undefined) people.delete(eldest);
+    },
+    contradict(subject, answer) {
+      if (people.get(subject)?.answer !== answer) people.delete(subject);
+    },
+  };
+}

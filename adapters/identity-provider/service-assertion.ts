@@ -1,0 +1,34 @@
+/**
+ * How the service says who it is to the identity provider: `private_key_jwt` with its own active key (RFC 7523 §2.2),
+ * whose public half the provider reads at `/.well-known/jwks.json`.
+ */
+
+import type { Clock } from '../../application/ports/clock.ts';
+import type { SigningKeys } from '../../application/ports/keys.ts';
+import type { Randomness } from '../../application/ports/randomness.ts';
+import { toSeconds } from '../../domain/instant.ts';
+
+/** Seconds. Providers refuse an assertion from a future that is one second off. */
+const BACKDATED = 5;
+/** Seconds from `iat`: it is used at once, and providers refuse long lives. */
+const LIFETIME = 60;
+const JTI_BYTES = 16;
+
+/** @param audience the provider's issuer; one, as a string: some refuse a list. No `nbf`: some allow it no skew. */
+export function serviceAssertion(
+  keys: Pick<SigningKeys, 'sign'>,
+  clock: Clock,
+  randomness: Pick<Randomness, 'secret'>,
+): (clientId: string, audience: string) => Promise<string> {
+  return (clientId, audience) => {
+    const issuedAt = toSeconds(clock.now()) - BACKDATED;
+    return keys.sign('JWT', {
+      iss: clientId,
+      sub: clientId,
+      aud: audience,
+      iat: issuedAt,
+      exp: issuedAt + LIFETIME,
+      jti: randomness.secret(JTI_BYTES),
+    });
+  };
+}

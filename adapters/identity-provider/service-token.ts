@@ -1,0 +1,118 @@
+/**
+ * The service's own access token at the identity provider, for asking about people: `client_credentials` with
+ * `private_key_jwt` (decisions "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
+ */
+
+import type { Clock } from '../../application/ports/clock.ts';
+import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import type { ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+
+export interface ServiceTokens {
+  /**
+   * A token that is still good for a while; fetched when none is held, once for all who wait.
+   * `unavailable`: why not, in a fixed sentence; `shared` when another's attempt failed, which that one accounts for.
+   */
+  current(): Promise<
+    | { readonly kind: 'token'; readonly token: string }
+    | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean }
+  >;
+  /** It was not accepted: not to be used again. */
+  forget(token: string): void;
+}
+
+export interface ServiceClient {
+  readonly tokenUrl: string;
+  readonly clientId: string;
+}
+
+/** Decisions: one exchange with the provider. */
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
+/** Seconds before its end at which a token is not used any more: what a request may take. */
+const MARGIN = 10;
+/** Seconds, when the provider does not say: no more than the shortest usual. */
+const ASSUMED_LIFETIME = 60;
+/** RFC 6750 §2.1: what may stand in the header; and nothing that could end it. */
+const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+export function serviceTokens(
+  { tokenUrl, clientId }: ServiceClient,
+  {
+    network,
+    clock,
+    metadata,
+    assertion,
+  }: {
+    readonly network: Network;
+    readonly clock: Clock;
+    readonly metadata: Pick<ProviderMetadata, 'current'>;
+    readonly assertion: (clientId: string, audience: string) => Promise<string>;
+  },
+): ServiceTokens {
+  let held: { readonly token: string; readonly goodUntil: Instant } | undefined;
+  let underWay: Promise<string | undefined> | undefined;
+
+  /** Answers what went wrong. */
+  async function fetch(): Promise<string | undefined> {
+    const provider = await metadata.current();
+    if (provider === undefined) return "The provider's metadata is not known.";
+    const askedAt = clock.now();
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: await assertion(clientId, provider.issuer),
+    });
+    try {
+      const { status, body } = await network.send({
+        method: 'POST',
+        url: tokenUrl,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+        body: form.toString(),
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+      });
+      if (status !== 200) return `The token endpoint's status was ${status}.`;
+      const issued = readTokenAnswer(body);
+      if (issued === undefined) return "The token endpoint's answer held no bearer token.";
+      const margin = Math.min(MARGIN, issued.lifetime / 2);
+      held = { token: issued.token, goodUntil: plusSeconds(askedAt, issued.lifetime - margin) };
+      return undefined;
+    } catch (cause) {
+      if (cause instanceof NetworkFailure) return cause.message;
+      throw cause;
+    }
+  }
+
+  return {
+    async current() {
+      if (held !== undefined && clock.now() < held.goodUntil) return { kind: 'token', token: held.token };
+      const shared = underWay !== undefined;
+      underWay ??= fetch().finally(() => {
+        underWay = undefined;
+      });
+      const problem = await underWay;
+      if (problem !== undefined) return { kind: 'unavailable', problem, shared };
+      // Another question may have found it useless already.
+      return held === undefined
+        ? { kind: 'unavailable', problem: 'The service token was not accepted.', shared: true }
+        : { kind: 'token', token: held.token };
+    },
+    forget(token) {
+      if (held?.token === token) held = undefined;
+    },
+  };
+}
+
+function readTokenAnswer(body: string): { readonly token: string; readonly lifetime: number } | undefined {
+  const answer = parseStrictJson(body);
+  if (!isJsonObject(answer)) return undefined;
+  const token = member(answer, 'access_token');
+  const type = member(answer, 'token_type');
+  const lifetime = member(answer, 'expires_in') ?? ASSUMED_LIFETIME;
+  if (typeof token !== 'string' || !BEARER_TOKEN.test(token)) return undefined;
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return undefined;
+  return typeof lifetime === 'number' && lifetime > 0 ? { token, lifetime } : undefined;
+}

@@ -1,0 +1,73 @@
+/** The keys agents sign their assertions with: inline in the registration, or fetched from their `jwks_uri`. */
+
+import type { Clock } from '../../application/ports/clock.ts';
+import type { AgentKeys } from '../../application/ports/keys.ts';
+import type { Log } from '../../application/ports/log.ts';
+import type { Network } from '../../application/ports/network.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { AGENT_KEY_RULES, type Jwk, type JwkSet } from '../../domain/agents/key-set.ts';
+import { inspectKey, type UsableKey } from '../../domain/agents/public-key.ts';
+import { boundedCache } from './bounded-cache.ts';
+import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
+import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
+import { publishedKeys, verifyWithPublished } from './published-keys.ts';
+
+/** Far more agents than are active at a time; the keys of the others are imported or fetched anew. */
+const MAX_AGENTS = 10_000;
+/** Decisions "Client assertions", remote key sets. */
+const PUBLISHED = { owner: 'agent', keys: AGENT_KEY_RULES, maxBytes: 64 * 1024, httpsOnly: true } as const;
+/** A key that its owner takes out should not be good for long, and an agent that is quiet must not extend that. */
+const AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };
+
+interface Fetched {
+  readonly ring: KeyRing;
+}
+
+export function agentKeys(network: Network, clock: Clock, log: Log): AgentKeys {
+  const inline = boundedCache<Promise<KeyRing>>(MAX_AGENTS);
+  const remote = boundedCache<FetchedKeys<Fetched>>(MAX_AGENTS);
+
+  /** A registration's keys change only with its revision. */
+  function importedOnce(agent: Agent, jwks: JwkSet): Promise<KeyRing> {
+    const name = `${agent.agentId} ${agent.revision}`;
+    const known = inline.get(name);
+    if (known !== undefined) return known;
+    const ring = importKeys(jwks.keys.flatMap(judged));
+    inline.set(name, ring);
+    return ring;
+  }
+
+  /** One for all the agents that name the same URI. */
+  function fetchedFrom(uri: string): FetchedKeys<Fetched> {
+    const known = remote.get(uri);
+    if (known !== undefined) return known;
+    const fetch = publishedKeys(network, log, PUBLISHED);
+    const keys = fetchedKeys(
+      async () => {
+        const ring = await fetch(uri);
+        return ring === undefined ? undefined : { ring };
+      },
+      clock,
+      AGES,
+    );
+    remote.set(uri, keys);
+    return keys;
+  }
+
+  return {
+    async verify(agent, assertion) {
+      const { algorithms } = AGENT_KEY_RULES;
+      const { kind } =
+        agent.keys.kind === 'inline'
+          ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
+          : await verifyWithPublished(fetchedFrom(agent.keys.uri), assertion, algorithms);
+      return { kind };
+    },
+    isUsable: async (key) => (await importKeys(judged(key))).length === 1,
+  };
+}
+
+function judged(key: Jwk): readonly UsableKey[] {
+  const verdict = inspectKey({ ...key }, AGENT_KEY_RULES);
+  return verdict.kind === 'usable' ? [verdict.key] : [];
+}

@@ -1,0 +1,92 @@
+/**
+ * The identity provider's published keys: fetched at start and every five minutes, and when a token names a key that
+ * is not among them (decisions "Subject tokens"; specification "Public", `/readyz`).
+ */
+
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { ProviderKeys } from '../../application/ports/keys.ts';
+import type { Log } from '../../application/ports/log.ts';
+import type { Network } from '../../application/ports/network.ts';
+import type { ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
+import { boundedCache } from './bounded-cache.ts';
+import { fetchedKeys } from './fetched-keys.ts';
+import type { KeyRing } from './key-ring.ts';
+import { publishedKeys, verifyWithPublished } from './published-keys.ts';
+
+export interface RefreshedProviderKeys extends ProviderKeys {
+  /** Fetches, and keeps the keys fresh from then on. Resolves after the first fetch, successful or not. */
+  start(): Promise<void>;
+  stop(): void;
+  /** What the timer does: fetches when nothing is held, or what is held has got old. */
+  refreshIfDue(): Promise<void>;
+}
+
+const AGES = { refreshAfter: 5 * 60 };
+/** How often it is looked whether a fetch is due: a provider that comes up late is noticed as soon. */
+const TICK_MS = 3000;
+/** Providers put certificate chains beside their keys; still far from what could hurt. */
+const PUBLISHED = {
+  owner: 'identity provider',
+  keys: PROVIDER_KEY_RULES,
+  maxBytes: 256 * 1024,
+  httpsOnly: false,
+} as const;
+/** Subject tokens are presented many times while they live. Each entry is two short strings. */
+const MAX_VERIFIED = 10_000;
+
+export function providerKeys(
+  metadata: ProviderMetadata,
+  network: Network,
+  clock: Clock,
+  log: Log,
+  tickMs = TICK_MS,
+): RefreshedProviderKeys {
+  const fetch = publishedKeys(network, log, PUBLISHED);
+  const published = fetchedKeys(() => fetchWithIssuer(metadata, fetch), clock, AGES);
+  // A token's hash, and the key that made its signature: as good as verified again while that key is still published.
+  const verified = boundedCache<string>(MAX_VERIFIED);
+  let timer: NodeJS.Timeout | undefined;
+
+  return {
+    async verify(jws) {
+      const hash = createHash('sha256').update(jws.text).digest('base64url');
+      const fingerprint = verified.get(hash);
+      const held = published.held();
+      if (held !== undefined && fingerprint !== undefined && isPublished(held.ring, fingerprint)) {
+        return { kind: 'verified', issuer: held.issuer };
+      }
+      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms);
+      if (verdict.kind !== 'verified') return verdict;
+      verified.set(hash, verdict.key.fingerprint);
+      return { kind: 'verified', issuer: verdict.keys.issuer };
+    },
+    // A set without one usable key is taken at its word, and nothing verifies; but those are no keys fetched.
+    lastFetchedAt: () => (published.held()?.ring.length ? published.lastFetchedAt() : undefined),
+    refreshIfDue: () => published.refreshIfDue(),
+    start() {
+      timer ??= setInterval(() => void published.refreshIfDue(), tickMs).unref();
+      return published.refreshIfDue();
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+/** The issuer and its keys are taken together, so that a provider that moves is never half the old one. */
+async function fetchWithIssuer(
+  metadata: ProviderMetadata,
+  fetch: (uri: string) => Promise<KeyRing | undefined>,
+): Promise<{ readonly issuer: string; readonly ring: KeyRing } | undefined> {
+  const provider = await metadata.refresh();
+  if (provider === undefined) return undefined;
+  const ring = await fetch(provider.jwksUri);
+  return ring === undefined ? undefined : { issuer: provider.issuer, ring };
+}
+
+function isPublished(ring: KeyRing, fingerprint: string): boolean {
+  return ring.some((key) => key.fingerprint === fingerprint);
+}

@@ -1,0 +1,99 @@
+/** A key set where somebody publishes it (RFC 7517 §5): fetching one, and verifying with one that is fetched. */
+
+import type { SignatureFault } from '../../application/ports/keys.ts';
+import type { Log } from '../../application/ports/log.ts';
+import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { usableKeys } from '../../domain/agents/key-set.ts';
+import type { KeyRules } from '../../domain/agents/public-key.ts';
+import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
+import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { FetchedKeys } from './fetched-keys.ts';
+import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
+
+export interface PublishedKeysRules {
+  /** Whose keys they are, for the log. */
+  readonly owner: 'agent' | 'identity provider';
+  readonly keys: KeyRules;
+  readonly maxBytes: number;
+  readonly httpsOnly: boolean;
+}
+
+/** For a whole fetch (decisions "Client assertions", remote key sets). */
+const TIMEOUT_MS = 5000;
+
+/**
+ * How keys are fetched from a URI. A failure is `undefined`; a set of other keys than ours is a set, and empty. Both
+ * are logged, when they are another trouble than the time before.
+ */
+export function publishedKeys(
+  network: Network,
+  log: Log,
+  { owner, keys, maxBytes, httpsOnly }: PublishedKeysRules,
+): (uri: string) => Promise<KeyRing | undefined> {
+  let lastProblem: string | undefined;
+  const request = {
+    method: 'GET',
+    headers: { accept: 'application/jwk-set+json, application/json' },
+    timeoutMs: TIMEOUT_MS,
+    maxBytes,
+  } as const;
+
+  async function read(uri: string): Promise<{ readonly ring?: KeyRing; readonly problem?: string }> {
+    if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
+    try {
+      const { status, body } = await network.send({ ...request, url: uri });
+      if (status !== 200) return { problem: `The answer's status was ${status}.` };
+      const usable = usableKeys(parseStrictJson(body), keys);
+      if (usable === undefined) return { problem: 'The answer was no key set.' };
+      const ring = await importKeys(usable);
+      return ring.length === 0 ? { ring, problem: 'No key of the set can be used.' } : { ring };
+    } catch (cause) {
+      if (cause instanceof NetworkFailure) return { problem: cause.message };
+      // Fetches run in the background too, where nobody could catch it.
+      log.error('Reading a key set failed.', cause, { owner });
+      return { problem: 'Reading it failed.' };
+    }
+  }
+
+  return async (uri) => {
+    const { ring, problem } = await read(uri);
+    const about = { owner, host: hostOf(uri) };
+    if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
+    if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
+    lastProblem = problem;
+    return ring;
+  };
+}
+
+export type PublishedVerdict<Keys> =
+  | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
+  | { readonly kind: SignatureFault };
+
+/** Verifies with what is held, and once more when a rotation that has not been noticed would explain the failure. */
+export async function verifyWithPublished<Keys extends { readonly ring: KeyRing }>(
+  published: FetchedKeys<Keys>,
+  jws: CompactJws,
+  algorithms: readonly string[],
+): Promise<PublishedVerdict<Keys>> {
+  // Before anything is fetched: a token that no key could help needs none.
+  if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
+  const { keys, fresh } = await published.current();
+  if (keys === undefined) return { kind: 'keys_unavailable' };
+  const verdict = await verifyWithRing(keys.ring, jws, algorithms);
+  if (verdict.kind === 'verified') return { ...verdict, keys };
+  if (fresh || !mayBeRotation(verdict.kind, jws)) return verdict;
+  const renewed = await published.again();
+  if (renewed === undefined) return verdict;
+  const secondVerdict = await verifyWithRing(renewed.ring, jws, algorithms);
+  return secondVerdict.kind === 'verified' ? { ...secondVerdict, keys: renewed } : secondVerdict;
+}
+
+/** Whether new keys could change the verdict. A `kid` that is known names its key for good. */
+function mayBeRotation(fault: SignatureFault, jws: CompactJws): boolean {
+  if (fault === 'unknown_key' || fault === 'no_registered_keys') return true;
+  return jws.keyId === undefined && (fault === 'key_mismatch' || fault === 'invalid_signature');
+}
+
+function hostOf(uri: string): string {
+  return URL.canParse(uri) ? new URL(uri).host : 'not a URL';
+}

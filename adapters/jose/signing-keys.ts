@@ -1,0 +1,54 @@
+/** The service's own keys together: every one is published, the active one signs (specification "Configuration rules"). */
+
+import { createHash } from 'node:crypto';
+import { CompactSign } from 'jose';
+import type { SigningKeys } from '../../application/ports/keys.ts';
+import { boundedCache } from './bounded-cache.ts';
+import { importKeys, verifyWithRing } from './key-ring.ts';
+import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
+
+export type ChosenSigningKeys =
+  | { readonly kind: 'chosen'; readonly signingKeys: SigningKeys }
+  | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' };
+
+/**
+ * Own tokens are introspected on every call of a high-risk audience: one that verified is not verified again. Each
+ * entry is a hash, so this many take about two megabytes.
+ */
+const MAX_VERIFIED = 10_000;
+
+/** @param activeKeyId may be left out when there is one key */
+export async function signingKeys(
+  keys: readonly SigningKey[],
+  activeKeyId: string | undefined,
+): Promise<ChosenSigningKeys> {
+  const [only] = keys;
+  if (only === undefined) return { kind: 'no_keys' };
+  if (new Set(keys.map((key) => key.keyId)).size < keys.length) return { kind: 'repeated_key_id' };
+  if (activeKeyId === undefined && keys.length > 1) return { kind: 'active_key_id_missing' };
+  const active = activeKeyId === undefined ? only : keys.find((key) => key.keyId === activeKeyId);
+  if (active === undefined) return { kind: 'active_key_id_unknown' };
+  return { kind: 'chosen', signingKeys: await withActive(active, keys) };
+}
+
+async function withActive(active: SigningKey, keys: readonly SigningKey[]): Promise<SigningKeys> {
+  const published = { keys: keys.map((key) => key.publicJwk) };
+  const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
+  // The keys are the same for the life of the process, so what verified once stays verified.
+  const verified = boundedCache<true>(MAX_VERIFIED);
+  const encoder = new TextEncoder();
+  return {
+    sign: (type, claims) =>
+      new CompactSign(encoder.encode(JSON.stringify(claims)))
+        .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: type, kid: active.keyId })
+        .sign(active.privateKey),
+    async verify(jws) {
+      const hash = createHash('sha256').update(jws.text).digest('base64url');
+      if (verified.get(hash)) return true;
+      const verdict = await verifyWithRing(ring, jws, [SIGNING_ALGORITHM]);
+      if (verdict.kind === 'verified') verified.set(hash, true);
+      return verdict.kind === 'verified';
+    },
+    published: () => published,
+  };
+}

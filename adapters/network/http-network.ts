@@ -1,0 +1,129 @@
+/**
+ * HTTP to others, over node:http and node:https: no redirects, no cookies, no compression, a bound on the time of the
+ * whole exchange and on what is read of the answer. `fetch` offers neither a further certificate authority nor a way
+ * not to inflate a body.
+ */
+
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { createSecureContext, rootCertificates } from 'node:tls';
+import {
+  type Network,
+  type NetworkAnswer,
+  NetworkFailure,
+  type NetworkRequest,
+} from '../../application/ports/network.ts';
+
+/** Per host. More at once would only wait at the other side instead of here. */
+const MAX_SOCKETS = 64;
+/** Idle connections are closed before the five seconds after which many servers do, so that no request meets that. */
+const IDLE_MS = 4000;
+
+type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonly answer: Promise<NetworkAnswer> };
+
+/** @param options.ca a certificate authority in PEM, trusted beside those that Node brings */
+export function httpNetwork(options: { readonly ca?: string | undefined } = {}): Network {
+  const send = sender(options.ca);
+  return {
+    async send(request) {
+      const startedAt = performance.now();
+      const { sent, answer } = attempt(send, request);
+      try {
+        return await answer;
+      } catch (cause) {
+        // The server closed a kept connection just as we wrote to it: it saw nothing of the request, and whoever asked
+        // can't be told that a server which is there did not answer. Only a GET is sure to bear being sent twice.
+        const unseen = sent.reusedSocket && errorCode(cause) === 'ECONNRESET' && request.method === 'GET';
+        const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedAt));
+        if (!unseen || timeoutMs <= 0) throw cause;
+        return attempt(send, { ...request, timeoutMs }).answer;
+      }
+    },
+  };
+}
+
+/** A URL or header that node:http refuses is thrown at once, and by another class. */
+function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
+  try {
+    return send(request);
+  } catch (cause) {
+    throw new NetworkFailure('The request could not be sent.', { cause });
+  }
+}
+
+function sender(ca: string | undefined): Send {
+  const kept = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS };
+  const plain = new http.Agent(kept);
+  // One context for all connections: reading the certificates anew for each would cost more than the request.
+  const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
+  const secure = new https.Agent({ ...kept, ...trust });
+  return ({ method, url, headers, body, timeoutMs, maxBytes }) => {
+    const target = new URL(url);
+    const lines = { ...headers, 'accept-encoding': 'identity', ...lengthOf(body) };
+    const sent =
+      target.protocol === 'https:'
+        ? https.request(target, { method, headers: lines, agent: secure })
+        : http.request(target, { method, headers: lines, agent: plain });
+    const answer = bounded(sent, timeoutMs, maxBytes);
+    sent.end(body);
+    return { sent, answer };
+  };
+}
+
+function lengthOf(body: string | undefined): Readonly<Record<string, string>> {
+  return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+}
+
+async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number): Promise<NetworkAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NetworkFailure(`No whole answer came within ${timeoutMs} ms.`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([received(sent, maxBytes), tooLate]);
+  } catch (cause) {
+    sent.destroy();
+    throw cause instanceof NetworkFailure ? cause : noAnswer(cause);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkAnswer> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    // Stays on: destroying the request later makes it complain once more, to nobody.
+    sent.on('error', reject);
+    sent.once('response', resolve);
+    sent.once('close', () => reject(new NetworkFailure('The connection was closed without an answer.')));
+  });
+  if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw new NetworkFailure('The answer is compressed.', { answered: true });
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > maxBytes) throw new NetworkFailure(`The answer is longer than ${maxBytes} bytes.`, { answered: true });
+    chunks.push(chunk);
+  }
+  return { status: answer.statusCode ?? 0, body: decoded(Buffer.concat(chunks)) };
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: false }).decode(bytes);
+  } catch (cause) {
+    throw new NetworkFailure('The answer is not UTF-8.', { cause, answered: true });
+  }
+}
+
+function noAnswer(cause: unknown): NetworkFailure {
+  return new NetworkFailure(`No answer came (${errorCode(cause) ?? 'unknown'}).`, { cause });
+}
+
+/** The operating system's or OpenSSL's word for it, from the error itself or the one it was made of. */
+function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return errorCode(error.cause);
+}

@@ -1,0 +1,198 @@
+import { expect } from 'chai';
+import type { JWK } from 'oidc-provider';
+import { serviceAssertion } from '../../../adapters/identity-provider/service-assertion.ts';
+import { type ServiceTokens, serviceTokens } from '../../../adapters/identity-provider/service-token.ts';
+import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
+import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
+import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { systemRandomness } from '../../../adapters/system/system-randomness.ts';
+import type { SigningKeys } from '../../../application/ports/keys.ts';
+import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
+import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
+import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
+import { makeSigningKey } from '../../support/signing-key.ts';
+
+let keys: SigningKeys;
+let clock: MovedClock;
+before(async () => {
+  const key = await generateSigningKey();
+  const chosen = await signingKeys([key], undefined);
+  if (chosen.kind !== 'chosen') throw new Error(chosen.kind);
+  keys = chosen.signingKeys;
+});
+beforeEach(() => {
+  clock = movedClock();
+});
+
+function tokensFrom(tokenUrl: string, issuer: string | undefined): ServiceTokens {
+  const provider = issuer === undefined ? undefined : { issuer, jwksUri: `${issuer}/keys` };
+  const metadata = { current: async () => provider };
+  const assertion = serviceAssertion(keys, clock, systemRandomness());
+  return serviceTokens(
+    { tokenUrl, clientId: 'mandate-service' },
+    { network: httpNetwork(), clock, metadata, assertion },
+  );
+}
+
+describe("the service's assertion about itself", () => {
+  it('is what providers ask for: one audience, no nbf, an iat in the past, a short life, a jti of its own', async () => {
+    const make = serviceAssertion(keys, clock, systemRandomness());
+    const [first, second] = [await make('mandate-service', 'https://idp.example'), await make('x', 'y')];
+    const jws = readCompactJws(first);
+    const now = clock.seconds();
+    if (jws === undefined) throw new Error('malformed');
+    const { iat, exp, jti, ...rest } = jws.claims;
+    expect(rest).to.deep.equal({ iss: 'mandate-service', sub: 'mandate-service', aud: 'https://idp.example' });
+    expect(iat).to.be.within(now - 6, now - 5);
+    expect(Number(exp) - Number(iat)).to.equal(60);
+    expect(jti).to.match(/^[A-Za-z0-9_-]{22}$/);
+    expect(readCompactJws(second)?.claims.jti).not.to.equal(jti);
+    expect(jws).to.include({ algorithm: 'ES256', type: 'JWT', keyId: keys.published().keys[0]?.kid });
+  });
+});
+
+describe("the service's token at the identity provider", () => {
+  let server: Loopback;
+  before(async () => {
+    server = await startLoopback(answering({}));
+  });
+  beforeEach(() => {
+    server.received.length = 0;
+    issue({ expires_in: 300 });
+  });
+  after(() => server.close());
+
+  let issued = 0;
+  function issue(changes: object, status = 200): void {
+    server.answer = (request, response) => {
+      issued += 1;
+      answering({ access_token: `token-${issued}`, token_type: 'Bearer', ...changes }, status)(request, response);
+    };
+  }
+  const make = (issuer: string | undefined = 'https://idp.example') => tokensFrom(`${server.url}/token`, issuer);
+  async function tokenOf(tokens: ServiceTokens): Promise<string> {
+    const current = await tokens.current();
+    return current.kind === 'token' ? current.token : current.problem;
+  }
+
+  it('is asked for by client_credentials with the assertion', async () => {
+    expect(await tokenOf(make())).to.equal(`token-${issued}`);
+    const [request] = server.received;
+    expect(request).to.include({ method: 'POST', path: '/token' });
+    expect(request?.headers['content-type']).to.equal('application/x-www-form-urlencoded');
+    const form = new URLSearchParams(request?.body);
+    expect(Object.fromEntries([...form].filter(([name]) => name !== 'client_assertion'))).to.deep.equal({
+      grant_type: 'client_credentials',
+      client_id: 'mandate-service',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    });
+    const assertion = readCompactJws(form.get('client_assertion') ?? '');
+    expect(assertion?.claims).to.include({ sub: 'mandate-service', aud: 'https://idp.example' });
+  });
+
+  it('is used until ten seconds before its end, and asked for once by all who wait', async () => {
+    const tokens = make();
+    const [first, second] = await Promise.all([tokenOf(tokens), tokenOf(tokens)]);
+    expect(first).to.equal(second);
+    clock.advance(289);
+    expect(await tokenOf(tokens)).to.equal(first);
+    expect(server.received).to.have.length(1);
+    clock.advance(1);
+    expect(await tokenOf(tokens)).not.to.equal(first);
+    expect(server.received).to.have.length(2);
+  });
+
+  it('is used for half its life when that is short, and for fifty seconds when nothing is said', async () => {
+    for (const [expiresIn, usedFor] of [
+      [8, 4],
+      [undefined, 50],
+    ] as const) {
+      issue({ expires_in: expiresIn });
+      const tokens = make();
+      const first = await tokenOf(tokens);
+      clock.advance(usedFor - 0.5);
+      expect(await tokenOf(tokens)).to.equal(first);
+      clock.advance(0.5);
+      expect(await tokenOf(tokens)).not.to.equal(first);
+    }
+  });
+
+  it('is not used again once it is forgotten; forgetting an earlier one changes nothing', async () => {
+    const tokens = make();
+    const first = await tokenOf(tokens);
+    tokens.forget(first);
+    const second = await tokenOf(tokens);
+    expect(second).not.to.equal(first);
+    tokens.forget(first);
+    expect(await tokenOf(tokens)).to.equal(second);
+  });
+
+  for (const [title, body, status] of [
+    ['an error of the client', { error: 'invalid_client', error_description: 'secret' }, 401],
+    ['an error of the server', 'secret', 500],
+    ['a redirect', '', 302],
+    ['no JSON', 'secret', 200],
+    ['a list', ['secret'], 200],
+    ['a token twice', '{"access_token":"a","access_token":"b","token_type":"Bearer"}', 200],
+    ['no token', { token_type: 'Bearer', expires_in: 300 }, 200],
+    ['an empty token', { access_token: '', token_type: 'Bearer' }, 200],
+    ['a token that would end the header', { access_token: 'a\r\nx: y', token_type: 'Bearer' }, 200],
+    ['a token of another type', { access_token: 'a', token_type: 'DPoP' }, 200],
+    ['a token without type', { access_token: 'a' }, 200],
+    ['a lifetime of zero', { access_token: 'a', token_type: 'Bearer', expires_in: 0 }, 200],
+    ['a lifetime that is no number', { access_token: 'a', token_type: 'Bearer', expires_in: '300' }, 200],
+  ] as const) {
+    it(`is not to be had after ${title}, and the reason says nothing of the answer`, async () => {
+      server.answer = answering(body, status);
+      const current = await make().current();
+      if (current.kind !== 'unavailable') throw new Error('there is a token');
+      expect(current.shared).to.equal(false);
+      expect(current.problem).to.match(/^The token endpoint's (status was \d+|answer held no bearer token)\.$/);
+    });
+  }
+
+  it("is not to be had while the provider's issuer is unknown", async () => {
+    expect((await tokensFrom(server.url, undefined).current()).kind).to.equal('unavailable');
+    expect(server.received).to.have.length(0);
+  });
+
+  it('says who only waited for an attempt that failed', async () => {
+    server.answer = answering('', 503);
+    const tokens = make();
+    const all = await Promise.all([tokens.current(), tokens.current(), tokens.current()]);
+    expect(all.map((one) => one.kind === 'unavailable' && one.shared)).to.deep.equal([false, true, true]);
+  });
+
+  it('is issued by a real provider that knows the published keys', async () => {
+    const { Provider } = await providerLibrary();
+    const host = await startLoopback(answering({}));
+    const provider = new Provider(host.url, {
+      adapter: memoryStorage(),
+      jwks: { keys: [(await makeSigningKey('RS256')).privateJwk as JWK] },
+      ttl: { ClientCredentials: 120 },
+      clients: [
+        {
+          client_id: 'mandate-service',
+          grant_types: ['client_credentials'],
+          redirect_uris: [],
+          response_types: [],
+          token_endpoint_auth_method: 'private_key_jwt',
+          token_endpoint_auth_signing_alg: 'ES256',
+          jwks: { keys: keys.published().keys.map((key) => ({ ...key, key_ops: ['verify'] })) },
+        },
+      ],
+      features: { clientCredentials: { enabled: true }, devInteractions: { enabled: false } },
+    });
+    await host.close();
+    const running = provider.listen(Number(new URL(host.url).port), '127.0.0.1');
+    try {
+      const current = await tokensFrom(`${host.url}/token`, host.url).current();
+      expect(current.kind).to.equal('token');
+    } finally {
+      running.close();
+      running.closeAllConnections();
+    }
+  });
+});

@@ -1,0 +1,299 @@
+import { createHash, createHmac } from 'node:crypto';
+import { expect } from 'chai';
+import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
+import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import type { AgentKeys } from '../../../application/ports/keys.ts';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import type { JwkSet } from '../../../domain/agents/key-set.ts';
+import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
+import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
+import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
+
+const CLAIMS = { iss: 'jira-triage', jti: 'a-jti' };
+
+function setOf(...keys: readonly object[]): JwkSet {
+  return { keys: keys as JwkSet['keys'] };
+}
+
+function inline(...keys: readonly object[]): Agent {
+  return anAgent({ keys: { kind: 'inline', jwks: setOf(...keys) } });
+}
+
+function without(key: object, ...names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(key).filter(([name]) => !names.includes(name)));
+}
+
+let es: SigningKey;
+let rs: SigningKey;
+let ps: SigningKey;
+let stranger: SigningKey;
+before(async () => {
+  const algorithms = ['ES256', 'RS256', 'PS256', 'ES256'] as const;
+  [es, rs, ps, stranger] = (await Promise.all(algorithms.map(makeSigningKey))) as [
+    SigningKey,
+    SigningKey,
+    SigningKey,
+    SigningKey,
+  ];
+});
+
+function jwsBy(key: SigningKey, header: object = {}) {
+  const jws = readCompactJws(key.sign({ alg: key.alg, kid: key.kid, ...header }, CLAIMS));
+  if (jws === undefined) throw new Error('malformed');
+  return jws;
+}
+
+describe("an agent's inline keys", () => {
+  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
+  let revision = 0;
+
+  /** A revision of its own for each case: what was imported for one is not used for another. */
+  async function verdict(agent: Agent, jws: ReturnType<typeof jwsBy>): Promise<string> {
+    revision += 1;
+    return (await keys.verify({ ...agent, revision }, jws)).kind;
+  }
+
+  it('verify ES256, RS256 and PS256, with the kid and without one', async () => {
+    for (const key of [es, rs, ps]) {
+      expect(await verdict(inline(es.publicJwk, rs.publicJwk, ps.publicJwk), jwsBy(key))).to.equal('verified');
+      const nameless = inline(...[es, rs, ps].map((one) => without(one.publicJwk, 'kid', 'alg', 'use')));
+      expect(await verdict(nameless, jwsBy(key, { kid: undefined }))).to.equal('verified');
+    }
+  });
+
+  it('verify with an RSA key without alg in both its algorithms', async () => {
+    const either = inline(without(rs.publicJwk, 'alg'));
+    expect(await verdict(either, jwsBy(rs))).to.equal('verified');
+    const inPss = { ...ps, kid: rs.kid };
+    expect(await verdict(inline({ ...without(ps.publicJwk, 'alg'), kid: rs.kid }), jwsBy(inPss))).to.equal('verified');
+  });
+
+  it('verify whatever key_ops and ext stand beside them', async () => {
+    const decorated = { ...es.publicJwk, key_ops: ['sign', 'verify'], ext: 'yes', x5c: 7 };
+    expect(await verdict(inline(decorated), jwsBy(es))).to.equal('verified');
+  });
+
+  it('refuse algorithms that no assertion may have, before anything else', async () => {
+    for (const alg of ['none', 'HS256', 'ES384', 'RS384', 'RS512', 'PS384', 'EdDSA', 'es256', '', 'constructor']) {
+      const jws = { ...jwsBy(es), algorithm: alg };
+      expect(await verdict(inline(), jws), alg).to.equal('unsupported_algorithm');
+    }
+  });
+
+  it('do not take a public key for a shared secret', async () => {
+    const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: es.kid })).toString('base64url');
+    const input = `${header}.${Buffer.from(JSON.stringify(CLAIMS)).toString('base64url')}`;
+    const secret = Buffer.from(JSON.stringify(es.publicJwk));
+    const jws = readCompactJws(`${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`);
+    if (jws === undefined) throw new Error('malformed');
+    expect(await verdict(inline(es.publicJwk), jws)).to.equal('unsupported_algorithm');
+  });
+
+  it('say that there are none when none can be used', async () => {
+    expect(await verdict(inline(), jwsBy(es))).to.equal('no_registered_keys');
+    expect(await verdict(inline(offCurve(es.publicJwk)), jwsBy(es))).to.equal('no_registered_keys');
+  });
+
+  it('say that no key has the kid', async () => {
+    expect(await verdict(inline(es.publicJwk), jwsBy(es, { kid: 'another' }))).to.equal('unknown_key');
+    expect(await verdict(inline(without(es.publicJwk, 'kid')), jwsBy(es))).to.equal('unknown_key');
+    expect(await verdict(inline(es.publicJwk), jwsBy(es, { kid: '' }))).to.equal('unknown_key');
+  });
+
+  it('say that the key named, or every key, does not fit the algorithm', async () => {
+    expect(await verdict(inline(es.publicJwk, rs.publicJwk), jwsBy(rs, { kid: es.kid }))).to.equal('key_mismatch');
+    expect(await verdict(inline(rs.publicJwk), jwsBy({ ...ps, kid: rs.kid }))).to.equal('key_mismatch');
+    expect(await verdict(inline(rs.publicJwk), jwsBy(es, { kid: undefined }))).to.equal('key_mismatch');
+  });
+
+  it('say that the signature is wrong, also where another key than the one named made it', async () => {
+    const both = inline(es.publicJwk, stranger.publicJwk);
+    expect(await verdict(both, jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
+    expect(await verdict(inline(es.publicJwk), jwsBy(stranger, { kid: undefined }))).to.equal('invalid_signature');
+  });
+
+  it('give no way in to a key that the token brings along', async () => {
+    const embedded = { kid: es.kid, jwk: stranger.publicJwk, jku: 'https://evil.example/jwks', x5c: ['AAAA'] };
+    expect(await verdict(inline(es.publicJwk), jwsBy(stranger, embedded))).to.equal('invalid_signature');
+  });
+
+  it('are those of the revision that is asked about', async () => {
+    const before = { ...inline(es.publicJwk), revision: 70_000 };
+    const after = { ...inline(stranger.publicJwk), revision: 70_001 };
+    expect((await keys.verify(before, jwsBy(es))).kind).to.equal('verified');
+    expect((await keys.verify(after, jwsBy(es))).kind).to.equal('unknown_key');
+    const another = { ...before, agentId: agentIdOf('another'), keys: after.keys };
+    expect((await keys.verify(another, jwsBy(es))).kind).to.equal('unknown_key');
+  });
+
+  it('are usable when they can really be imported', async () => {
+    const publicOnes = setOf(es.publicJwk, rs.publicJwk, offCurve(es.publicJwk)).keys;
+    expect(await Promise.all(publicOnes.map((key) => keys.isUsable(key)))).to.deep.equal([true, true, false]);
+  });
+});
+
+describe("an agent's published keys", () => {
+  let server: Loopback;
+  let clock: MovedClock;
+  let log: CapturedLog;
+  let keys: AgentKeys;
+  let agent: Agent;
+  before(async () => {
+    server = await startLoopback(answering({}), { tls: true });
+  });
+  beforeEach(() => {
+    server.received.length = 0;
+    clock = movedClock();
+    log = capturedLog();
+    // With connections of its own: a GET over a kept one that is cut is sent a second time.
+    keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);
+    agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
+  });
+  after(() => server.close());
+
+  const publish = (...published: readonly unknown[]) => {
+    server.answer = answering({ keys: published });
+  };
+  const verdict = async (jws = jwsBy(es), of = agent) => (await keys.verify(of, jws)).kind;
+
+  it('are fetched once, over https, for all who ask at once and later', async () => {
+    publish(es.publicJwk, rs.publicJwk);
+    expect(await Promise.all([verdict(), verdict(jwsBy(rs)), verdict()])).to.deep.equal(Array(3).fill('verified'));
+    expect(await verdict()).to.equal('verified');
+    expect(server.received.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+      'GET /keys/jwks.json?version=3',
+    ]);
+  });
+
+  it('are shared by all agents that name the same place', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    expect(await verdict(jwsBy(es), { ...agent, agentId: agentIdOf('another'), revision: 9 })).to.equal('verified');
+    expect(server.received).to.have.length(1);
+  });
+
+  it('are not fetched for a token that no key could help', async () => {
+    expect(await verdict({ ...jwsBy(es), algorithm: 'HS256' })).to.equal('unsupported_algorithm');
+    expect(server.received).to.have.length(0);
+  });
+
+  it('are fetched anew for a kid that is unknown, but at most once in thirty seconds', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    publish(stranger.publicJwk);
+    expect(await verdict(jwsBy(stranger))).to.equal('verified');
+    for (let time = 0; time < 5; time += 1) {
+      expect(await verdict(jwsBy(es, { kid: `made-up-${time}` }))).to.equal('unknown_key');
+    }
+    expect(server.received).to.have.length(2);
+    clock.advance(31);
+    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+    expect(server.received).to.have.length(3);
+  });
+
+  it('are not fetched a second time for a token they were just fetched for', async () => {
+    publish(es.publicJwk);
+    expect(await verdict(jwsBy(stranger))).to.equal('unknown_key');
+    expect(server.received).to.have.length(1);
+  });
+
+  it('are fetched anew for a token without kid that none of them signed', async () => {
+    publish(without(es.publicJwk, 'kid'));
+    await verdict(jwsBy(es, { kid: undefined }));
+    publish(without(stranger.publicJwk, 'kid'));
+    expect(await verdict(jwsBy(stranger, { kid: undefined }))).to.equal('verified');
+    expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('invalid_signature');
+    expect(server.received).to.have.length(2);
+  });
+
+  it('are not fetched anew for a wrong signature under a known kid', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
+    expect(server.received).to.have.length(1);
+  });
+
+  it('are passed over one by one when they can not be used, and none are left when none can', async () => {
+    publish(rs.privateJwk, { ...es.publicJwk, use: 'enc' }, ps.publicJwk, 'nonsense');
+    expect(await verdict(jwsBy(ps))).to.equal('verified');
+    expect(await verdict(jwsBy(rs))).to.equal('unknown_key');
+    publish(rs.privateJwk);
+    clock.advance(31);
+    expect(await verdict(jwsBy(rs))).to.equal('no_registered_keys');
+  });
+
+  it('are not used under a kid that two of them have', async () => {
+    publish(es.publicJwk, { ...stranger.publicJwk, kid: es.kid }, rs.publicJwk);
+    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+    expect(await verdict(jwsBy(rs))).to.equal('verified');
+  });
+
+  it('can no longer be used five minutes and a request after they were taken out', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    publish(stranger.publicJwk);
+    clock.advance(300);
+    expect(await verdict(jwsBy(es))).to.equal('verified');
+    // That request had them fetched in the background, which takes a moment.
+    while ((await verdict(jwsBy(es))) === 'verified') await new Promise(setImmediate);
+    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+    expect(server.received).to.have.length(3);
+  });
+
+  it('can not be used at all after a long silence in which they were taken out', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    publish(stranger.publicJwk);
+    clock.advance(900);
+    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+  });
+
+  it('stay as they were while they can not be fetched', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    server.answer = answering('down', 503);
+    clock.advance(86_400);
+    expect(await verdict()).to.equal('verified');
+    expect(await verdict(jwsBy(stranger))).to.equal('unknown_key');
+  });
+
+  for (const [title, answer] of [
+    ['the answer is an error', answering({ keys: [] }, 500)],
+    ['the answer is a redirect', (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()],
+    ['the answer is no JSON', answering('<html>')],
+    ['the answer names a member twice', answering('{"keys":[],"keys":[]}')],
+    ['the answer is no key set', answering({ key: [] })],
+    ['the answer is longer than 64 KiB', answering({ keys: [], padding: 'x'.repeat(65_536) })],
+    ['the connection is cut', (_, response) => response.destroy()],
+  ] satisfies [string, Loopback['answer']][]) {
+    it(`are unavailable when ${title}; that is logged without the answer or the path`, async () => {
+      server.answer = answer;
+      expect(await verdict()).to.equal('keys_unavailable');
+      expect(await verdict()).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(1);
+      expect(log.lines).to.have.length(1);
+      expect(log.lines[0]).to.contain(new URL(server.url).host).and.not.contain('version=3').and.not.contain('html');
+      publish(es.publicJwk);
+      clock.advance(1);
+      expect(await verdict()).to.equal('verified');
+      expect(log.lines).to.have.length(2);
+    });
+  }
+
+  it('are never fetched over http', async () => {
+    const plain = await startLoopback(answering({ keys: [es.publicJwk] }));
+    const insecure = anAgent({ keys: { kind: 'remote', uri: `${plain.url}/jwks.json` } });
+    expect(await verdict(jwsBy(es), insecure)).to.equal('keys_unavailable');
+    expect(plain.received).to.have.length(0);
+    await plain.close();
+  });
+});
+
+/** The same key with a y that its x does not have. */
+function offCurve(key: object): object {
+  const y = createHash('sha256').update('not the y of any x here').digest('base64url');
+  return { ...key, y };
+}

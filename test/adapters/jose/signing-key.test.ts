@@ -1,0 +1,110 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { expect } from 'chai';
+import { calculateJwkThumbprint } from 'jose';
+import { generateSigningKey, readSigningKey } from '../../../adapters/jose/signing-key.ts';
+
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const pkcs8 = pem(pair.privateKey, 'pkcs8');
+
+function pem(key: KeyObject, type: 'pkcs8' | 'sec1' | 'pkcs1'): string {
+  return key.export({ type, format: 'pem' }).toString();
+}
+
+async function problemOf(text: string, keyId?: string): Promise<string> {
+  const result = await readSigningKey(text, keyId);
+  return result.kind === 'unusable' ? result.problem : 'none';
+}
+
+describe('a signing key', () => {
+  for (const type of ['pkcs8', 'sec1'] as const) {
+    it(`is read from PEM in ${type}, with its thumbprint for a kid (RFC 7638)`, async () => {
+      const result = await readSigningKey(pem(pair.privateKey, type));
+      if (result.kind !== 'read') throw new Error(result.problem);
+      const { x, y } = pair.publicKey.export({ format: 'jwk' });
+      const kid = await calculateJwkThumbprint(pair.publicKey.export({ format: 'jwk' }));
+      expect(result.key.publicJwk).to.deep.equal({ kty: 'EC', crv: 'P-256', x, y, kid, use: 'sig', alg: 'ES256' });
+      expect(result.key.keyId).to.equal(kid);
+    });
+  }
+
+  it('is read from what openssl writes with its curve in a block before the key', async () => {
+    const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+    expect(await problemOf(parameters + pem(pair.privateKey, 'sec1'))).to.equal('none');
+  });
+
+  it('takes the kid that it is given', async () => {
+    const result = await readSigningKey(pkcs8, 'signing-2026');
+    if (result.kind !== 'read') throw new Error(result.problem);
+    expect(result.key.keyId).to.equal('signing-2026');
+    expect(result.key.publicJwk.kid).to.equal('signing-2026');
+  });
+
+  it('can not be exported again', async () => {
+    const result = await readSigningKey(pkcs8);
+    if (result.kind !== 'read') throw new Error(result.problem);
+    expect(result.key.privateKey.extractable).to.equal(false);
+  });
+
+  const UNREADABLE = 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)';
+  const encrypted = pair.privateKey
+    .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'a-passphrase' })
+    .toString();
+  for (const [title, text, problem] of [
+    ['nothing', '', UNREADABLE],
+    ['text that is no PEM', 'a-secret-that-somebody-put-in-the-wrong-setting', UNREADABLE],
+    ['a damaged key', pkcs8.replace(/[A-Za-z]{8}/g, 'AAAAAAAA'), UNREADABLE],
+    ['a cut-off key', pkcs8.slice(0, 80), UNREADABLE],
+    ['an encrypted key', encrypted, UNREADABLE],
+    ['a public key', pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(), UNREADABLE],
+    ['two keys', pkcs8 + pkcs8, 'holds more than one private key'],
+    [
+      'an RSA key',
+      pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'pkcs8'),
+      'is not an EC key on P-256',
+    ],
+    [
+      'a key on P-384',
+      pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey, 'pkcs8'),
+      'is not an EC key on P-256',
+    ],
+    [
+      'a key on secp256k1',
+      pem(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey, 'sec1'),
+      'is not an EC key on P-256',
+    ],
+    ['an Ed25519 key', pem(generateKeyPairSync('ed25519').privateKey, 'pkcs8'), 'is not an EC key on P-256'],
+  ] as const) {
+    it(`is not made of ${title}, and the problem says nothing of the text`, async () => {
+      expect(await problemOf(text)).to.equal(problem);
+    });
+  }
+
+  it('is not made of halves of two keys', async () => {
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+    const mine = pair.publicKey.export({ format: 'jwk' });
+    const bytes = Buffer.from(pair.privateKey.export({ type: 'pkcs8', format: 'der' }));
+    for (const name of ['x', 'y'] as const) {
+      const at = bytes.indexOf(Buffer.from(mine[name] ?? '', 'base64url'));
+      Buffer.from(other[name] ?? '', 'base64url').copy(bytes, at);
+    }
+    const text = `-----BEGIN PRIVATE KEY-----\n${bytes.toString('base64')}\n-----END PRIVATE KEY-----\n`;
+    expect(await problemOf(text)).to.match(/^has a private part that does not belong|^is not a private key/);
+  });
+
+  for (const [title, keyId] of [
+    ['an empty', ''],
+    ['a too long', 'k'.repeat(257)],
+    ['a not well-formed', '\ud800'],
+  ] as const) {
+    it(`is not given ${title} kid`, async () => {
+      expect(await problemOf(pkcs8, keyId)).to.equal('must have a Kid of 1 to 256 characters');
+    });
+  }
+
+  it('is another one each time it is generated', async () => {
+    const [first, second] = await Promise.all([generateSigningKey(), generateSigningKey()]);
+    expect(first.keyId).not.to.equal(second.keyId);
+    expect(first.publicJwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg');
+    expect(first.privateKey.extractable).to.equal(false);
+  });
+});

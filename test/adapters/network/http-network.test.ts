@@ -1,0 +1,194 @@
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
+import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+
+const network = httpNetwork({ ca: testAuthority });
+
+function get(url: string, changes: Partial<NetworkRequest> = {}): NetworkRequest {
+  return { method: 'GET', url, timeoutMs: 2000, maxBytes: 1000, ...changes };
+}
+
+async function failureOf(request: NetworkRequest, through = network): Promise<NetworkFailure> {
+  const failure: unknown = await through.send(request).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (failure instanceof NetworkFailure) return failure;
+  throw new Error(`not a NetworkFailure: ${String(failure)}`);
+}
+
+describe('the network', () => {
+  let server: Loopback;
+  before(async () => {
+    server = await startLoopback(answering('{}'));
+  });
+  beforeEach(() => {
+    server.received.length = 0;
+  });
+  after(() => server.close());
+
+  it('sends method, headers and body, and gives back status and body', async () => {
+    server.answer = answering('{"grüße":"ok"}', 418);
+    const answer = await network.send({
+      ...get(`${server.url}/a/b?c=d`),
+      method: 'POST',
+      headers: { 'content-type': 'text/plain', authorization: 'Bearer abc' },
+      body: 'grüße',
+    });
+    expect(answer).to.deep.equal({ status: 418, body: '{"grüße":"ok"}' });
+    const [request] = server.received;
+    expect(request).to.include({ method: 'POST', path: '/a/b?c=d', body: 'grüße' });
+    expect(request?.headers).to.include({ 'content-type': 'text/plain', authorization: 'Bearer abc' });
+  });
+
+  it('asks for no compression, and refuses a compressed answer', async () => {
+    server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
+    const failure = await failureOf(get(server.url));
+    expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
+    expect(failure.answered).to.equal(true);
+  });
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`takes a redirect with ${status} for an answer and does not follow it`, async () => {
+      server.answer = (_, response) => response.writeHead(status, { location: `${server.url}/elsewhere` }).end('moved');
+      expect(await network.send(get(server.url))).to.deep.equal({ status, body: 'moved' });
+      expect(server.received.map((request) => request.path)).to.deep.equal(['/']);
+    });
+  }
+
+  it('sends no cookie that it was given before', async () => {
+    server.answer = (_, response) => response.writeHead(200, { 'set-cookie': 'session=1' }).end();
+    await network.send(get(server.url));
+    await network.send(get(server.url));
+    expect(server.received[1]?.headers.cookie).to.equal(undefined);
+  });
+
+  it('gives up when no answer begins in time', async () => {
+    server.answer = () => {};
+    const failure = await failureOf(get(server.url, { timeoutMs: 60 }));
+    expect(failure.message).to.contain('60 ms');
+    expect(failure.answered).to.equal(false);
+  });
+
+  it('gives up on a body that never ends, though every piece of it comes quickly', async () => {
+    let stop = () => {};
+    server.answer = (_, response) => {
+      const timer = setInterval(() => response.write('.'), 5);
+      stop = () => clearInterval(timer);
+    };
+    const failure = await failureOf(get(server.url, { timeoutMs: 80 })).finally(() => stop());
+    expect(failure.message).to.contain('80 ms');
+  });
+
+  it('takes a body of exactly the bound', async () => {
+    server.answer = answering('x'.repeat(1000));
+    expect((await network.send(get(server.url))).body).to.have.length(1000);
+  });
+
+  it('stops reading at the bound, whatever length was declared', async () => {
+    const cut = new Promise<void>((resolve) => {
+      server.answer = (_, response) => {
+        response.on('close', resolve);
+        const more = () => {
+          while (response.write('x'.repeat(500)));
+        };
+        response.on('drain', more);
+        more();
+      };
+    });
+    const failure = await failureOf(get(server.url));
+    expect(failure.message).to.contain('longer than 1000 bytes');
+    expect(failure.answered).to.equal(true);
+    await cut;
+  });
+
+  it('refuses an answer that is not UTF-8', async () => {
+    server.answer = (_, response) => response.end(Buffer.from([0x7b, 0xff, 0x7d]));
+    const failure = await failureOf(get(server.url));
+    expect(failure.message).to.contain('UTF-8');
+    expect(failure.answered).to.equal(true);
+  });
+
+  it('refuses half an answer', async () => {
+    server.answer = (_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half');
+      setTimeout(() => response.destroy(), 10);
+    };
+    expect((await failureOf(get(server.url))).answered).to.equal(false);
+  });
+
+  it('says that nobody listens by the code alone', async () => {
+    const gone = await startLoopback(answering(''));
+    await gone.close();
+    const failure = await failureOf(get(`${gone.url}/secret-path`));
+    expect(failure.message).to.equal('No answer came (ECONNREFUSED).');
+  });
+
+  for (const url of ['ftp://127.0.0.1/', 'file:///etc/passwd', 'not a url', '']) {
+    it(`refuses to send to "${url}"`, async () => {
+      expect((await failureOf(get(url))).message).to.equal('The request could not be sent.');
+    });
+  }
+
+  it('refuses a header that would end the line', async () => {
+    const failure = await failureOf(get(server.url, { headers: { authorization: 'Bearer a\r\nx: y' } }));
+    expect(failure.message).to.equal('The request could not be sent.');
+    expect(server.received).to.have.length(0);
+  });
+
+  it('uses a connection again', async () => {
+    server.answer = answering('{}');
+    await network.send(get(server.url));
+    await network.send(get(server.url));
+    const [first, second] = server.received;
+    expect(second?.connection).to.equal(first?.connection);
+  });
+
+  describe('when the server cuts a kept connection under a request', () => {
+    /** Answers the first request of a connection and cuts it at the second. */
+    function cuttingSecond(): void {
+      const seen = new Set<number>();
+      server.answer = ({ connection }, response) => {
+        if (seen.has(connection)) response.destroy();
+        else response.end('{}');
+        seen.add(connection);
+      };
+    }
+
+    it('sends a GET again, on a connection of its own', async () => {
+      cuttingSecond();
+      const fresh = httpNetwork();
+      await fresh.send(get(server.url));
+      expect((await fresh.send(get(server.url))).status).to.equal(200);
+      expect(server.received).to.have.length(3);
+    });
+
+    it('does not send a POST again', async () => {
+      cuttingSecond();
+      const fresh = httpNetwork();
+      await fresh.send(get(server.url));
+      await failureOf({ ...get(server.url), method: 'POST', body: 'once' }, fresh);
+      expect(server.received).to.have.length(2);
+    });
+  });
+});
+
+describe('the network over https', () => {
+  let server: Loopback;
+  before(async () => {
+    server = await startLoopback(answering('{}'), { tls: true });
+  });
+  after(() => server.close());
+
+  it('trusts a server that the given authority vouches for', async () => {
+    expect(await network.send(get(server.url))).to.deep.equal({ status: 200, body: '{}' });
+  });
+
+  it('refuses the same server without that authority', async () => {
+    const failure = await failureOf(get(server.url), httpNetwork());
+    expect(failure.message).to.match(/^No answer came \([A-Z_]+\)\.$/);
+  });
+});

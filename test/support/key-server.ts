@@ -1,0 +1,37 @@
+/** Where agents publish their key sets: a real https server on loopback that counts what it is asked. */
+
+import { answering, type Loopback, startLoopback } from './loopback.ts';
+
+export interface KeyServer {
+  /** Publishes a key set and answers its URI. */
+  serve(jwks: object): Promise<string>;
+  /** A URI at which nobody listens. */
+  nothingAt(): Promise<string>;
+  requests(uri: string): number;
+  stop(): Promise<void>;
+}
+
+export async function startKeyServer(): Promise<KeyServer> {
+  const sets = new Map<string, object>();
+  const server: Loopback = await startLoopback(
+    (request, response) => {
+      const jwks = sets.get(request.path);
+      answering(jwks ?? {}, jwks === undefined ? 404 : 200)(request, response);
+    },
+    { tls: true },
+  );
+  return {
+    async serve(jwks) {
+      const path = `/${sets.size}/jwks.json`;
+      sets.set(path, jwks);
+      return `${server.url}${path}`;
+    },
+    async nothingAt() {
+      const gone = await startLoopback(answering({}), { tls: true });
+      await gone.close();
+      return `${gone.url}/jwks.json`;
+    },
+    requests: (uri) => server.received.filter((request) => `${server.url}${request.path}` === uri).length,
+    stop: () => server.close(),
+  };
+}

@@ -1,0 +1,74 @@
+/** A real HTTP or HTTPS server on loopback that answers as a test says and remembers what it was asked. */
+
+import { readFileSync } from 'node:fs';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string;
+  /** The client's port: the same for requests over one connection. */
+  readonly connection: number;
+}
+
+export type Handler = (request: ReceivedRequest, response: ServerResponse) => void;
+
+export interface Loopback {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly received: ReceivedRequest[];
+  /** How the next requests are answered. */
+  answer: Handler;
+  /** Stops listening and cuts every connection. */
+  close(): Promise<void>;
+}
+
+/** The authority of the certificate (tls/README.md). */
+export const testAuthority = readTls('ca.pem');
+
+export async function startLoopback(answer: Handler, options: { readonly tls?: boolean } = {}): Promise<Loopback> {
+  const received: ReceivedRequest[] = [];
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    void remember(request).then((seen) => {
+      received.push(seen);
+      loopback.answer(seen, response);
+    });
+  };
+  const server = options.tls
+    ? https.createServer({ cert: readTls('server.pem'), key: readTls('server-key.pem') }, listener)
+    : http.createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const loopback: Loopback = {
+    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    received,
+    answer,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return loopback;
+}
+
+export function answering(body: unknown, status = 200): Handler {
+  return (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+}
+
+async function remember(request: IncomingMessage): Promise<ReceivedRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const { method = '', url: path = '', headers, socket } = request;
+  return { method, path, headers, body: Buffer.concat(chunks).toString(), connection: socket.remotePort ?? 0 };
+}
+
+function readTls(name: string): string {
+  return readFileSync(new URL(`./tls/${name}`, import.meta.url), 'utf8');
+}
