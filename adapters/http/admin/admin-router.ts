@@ -1,0 +1,123 @@
+/** `/admin` (specification "Admin API"). Mount it there. */
+
+import express, { type Request, type Response, type Router } from 'express';
+import type { AgentsPage } from '../../../application/admin/list-agents.ts';
+import type { RegisterOutcome } from '../../../application/admin/register-agent.ts';
+import type { RemoveOutcome } from '../../../application/admin/remove-agent.ts';
+import type { UpdateOutcome } from '../../../application/admin/update-agent.ts';
+import type { Log } from '../../../application/ports/log.ts';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
+import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
+import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
+import { discardRest } from '../body.ts';
+import { type AdminAccess, requireAdminKey } from './admin-key.ts';
+import { presentAgent } from './agent-representation.ts';
+import { readJsonBody } from './json-body.ts';
+import { answerInvalid, answerProblem } from './problem-details.ts';
+import { answerFaults, methodNotAllowed, unknownPath } from './problem-faults.ts';
+import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from './query-parameters.ts';
+import { parsePatch, parseRegistration } from './registration-body.ts';
+
+export interface AdminSurface extends AdminAccess {
+  register(draft: RegistrationDraft): Promise<RegisterOutcome>;
+  list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
+  find(agentId: AgentId): Promise<Agent | undefined>;
+  update(agentId: AgentId, patch: RegistrationPatch): Promise<UpdateOutcome>;
+  remove(agentId: AgentId): Promise<RemoveOutcome>;
+  readonly log: Log;
+}
+
+export function adminRouter(surface: AdminSurface): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(requireAdminKey(surface));
+  router
+    .route('/agents')
+    .get((request, response) => list(surface, request, response))
+    .post((request, response) => register(surface, request, response))
+    .all(methodNotAllowed('GET, HEAD, POST'));
+  router
+    .route('/agents/:agentId')
+    .get((request, response) => show(surface, request.params.agentId, response))
+    .patch((request, response) => update(surface, request, request.params.agentId, response))
+    .delete((request, response) => remove(surface, request, request.params.agentId, response))
+    .all(methodNotAllowed('GET, HEAD, PATCH, DELETE'));
+  router.use(unknownPath);
+  router.use(answerFaults(surface.log));
+  return router;
+}
+
+async function list(surface: AdminSurface, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['limit', 'after']);
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE);
+  const after = query.read('after', parseAgentId, 'Must be an agent_id.');
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  const page = await surface.list({ limit, after });
+  response.json({ agents: page.agents.map(presentAgent), next_after: page.nextAfter ?? null });
+}
+
+async function register(surface: AdminSurface, request: Request, response: Response): Promise<void> {
+  const body = await readJsonBody(request, response);
+  if (body === undefined) return;
+  const parsed = parseRegistration(body);
+  if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
+  const outcome = await surface.register(parsed.value);
+  switch (outcome.kind) {
+    case 'invalid':
+      return answerInvalid(response, outcome.errors);
+    case 'already_exists': {
+      const detail = 'An agent with this agent_id is registered already.';
+      return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
+    }
+    case 'registered':
+      response.status(201).location(`/admin/agents/${outcome.agent.agentId}`).json(presentAgent(outcome.agent));
+  }
+}
+
+async function show(surface: AdminSurface, id: string, response: Response): Promise<void> {
+  const agentId = parseAgentId(id);
+  const agent = agentId === undefined ? undefined : await surface.find(agentId);
+  if (agent === undefined) return answerUnknownAgent(response);
+  response.json(presentAgent(agent));
+}
+
+async function update(surface: AdminSurface, request: Request, id: string, response: Response): Promise<void> {
+  const agentId = parseAgentId(id);
+  if (agentId === undefined) {
+    discardRest(request);
+    return answerUnknownAgent(response);
+  }
+  const body = await readJsonBody(request, response);
+  if (body === undefined) return;
+  const parsed = parsePatch(body);
+  if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
+  const outcome = await surface.update(agentId, parsed.value);
+  switch (outcome.kind) {
+    case 'invalid':
+      return answerInvalid(response, outcome.errors);
+    case 'not_found':
+      return answerUnknownAgent(response);
+    case 'updated':
+      response.json(presentAgent(outcome.agent));
+  }
+}
+
+async function remove(surface: AdminSurface, request: Request, id: string, response: Response): Promise<void> {
+  discardRest(request);
+  const agentId = parseAgentId(id);
+  switch (agentId === undefined ? 'not_found' : await surface.remove(agentId)) {
+    case 'not_found':
+      return answerUnknownAgent(response);
+    case 'has_tasks': {
+      const detail =
+        'Tasks of this agent are still stored. Stop them, disable the agent, and delete it once they are gone.';
+      return answerProblem(response, { status: 409, detail, reason: 'agent_has_tasks' });
+    }
+    case 'removed':
+      response.status(204).end();
+  }
+}
+
+function answerUnknownAgent(response: Response): void {
+  answerProblem(response, { status: 404, detail: 'There is no such agent.', reason: 'unknown_agent' });
+}

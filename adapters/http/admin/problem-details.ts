@@ -1,0 +1,53 @@
+/** Problem details (RFC 9457), the shape of every refusal under `/admin`, `/audit` and of an unknown path (specification "Validation errors"). */
+
+import { STATUS_CODES } from 'node:http';
+import type { Response } from 'express';
+import type { FieldError } from '../../../domain/field-error.ts';
+
+export interface Problem {
+  readonly status: number;
+  /** What went wrong, in a fixed sentence for whoever reads it. */
+  readonly detail?: string;
+  readonly errors?: readonly FieldError[];
+  /** The OAuth code, where the refusal is one that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
+  readonly error?: 'temporarily_unavailable';
+  /** For the log; a fixed word. */
+  readonly reason: string;
+}
+
+/** As many fields are told of as a person reads; a body of nothing but unknown members has thousands. */
+const MAX_FIELDS = 100;
+/** Longer than any name of ours. */
+const MAX_FIELD_NAME = 128;
+
+export function answerProblem(response: Response, problem: Problem): void {
+  response.locals.reason = problem.reason;
+  response
+    .status(problem.status)
+    .type('application/problem+json')
+    .json({
+      // RFC 9457 §4.2.1: about:blank means that the status says it all, and the title is the status's own.
+      type: 'about:blank',
+      title: STATUS_CODES[problem.status] ?? 'Error',
+      status: problem.status,
+      ...(problem.error === undefined ? {} : { error: problem.error }),
+      ...(problem.detail === undefined ? {} : { detail: problem.detail }),
+      ...(problem.errors === undefined ? {} : { errors: byField(problem.errors) }),
+    });
+}
+
+export function answerInvalid(response: Response, errors: readonly FieldError[]): void {
+  const detail = 'Some fields are not acceptable: errors says which and why.';
+  answerProblem(response, { status: 400, detail, errors, reason: 'invalid_fields' });
+}
+
+/** Field to sentences. Made from entries, since a field that was sent may be called `__proto__`. */
+function byField(errors: readonly FieldError[]): Record<string, readonly string[]> {
+  const fields = new Map<string, Set<string>>();
+  for (const { field, sentence } of errors) {
+    const name = field.length > MAX_FIELD_NAME ? `${field.slice(0, MAX_FIELD_NAME)}…` : field;
+    fields.set(name, (fields.get(name) ?? new Set()).add(sentence));
+  }
+  const reported = [...fields].slice(0, MAX_FIELDS);
+  return Object.fromEntries(reported.map(([field, sentences]) => [field, [...sentences]]));
+}

@@ -1,0 +1,63 @@
+/**
+ * Reads a query string strictly: only parameters that are known, each once, well encoded. A filter that is mistyped
+ * and passed over, or sent twice and half obeyed, would show an auditor another page than the one asked for.
+ */
+
+import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
+
+export interface QueryReader {
+  /** The parsed parameter; `undefined` when it was not sent, or can't be parsed and is then among the errors. */
+  read<T>(name: string, parse: (text: string) => T | undefined, sentence: string): T | undefined;
+  readonly errors: readonly FieldError[];
+}
+
+/** @param url of the request, as it came */
+export function readQuery(url: string, known: readonly string[]): QueryReader {
+  const start = url.indexOf('?');
+  const parts = start < 0 ? [] : url.slice(start + 1).split('&');
+  const values = new Map<string, string>();
+  const errors: FieldError[] = [];
+  for (const part of parts.filter((text) => text !== '')) {
+    const [rawName = '', ...rest] = part.split('=');
+    const name = decode(rawName);
+    const value = decode(rest.join('='));
+    if (name === undefined || !known.includes(name)) {
+      errors.push(...fieldErrors(name ?? rawName, 'Is not a parameter here.'));
+    } else if (value === undefined) {
+      errors.push(...fieldErrors(name, 'Must be percent-encoded UTF-8.'));
+    } else if (values.has(name)) {
+      errors.push(...fieldErrors(name, 'Must not be repeated.'));
+    }
+    if (name !== undefined && value !== undefined) values.set(name, value);
+  }
+  const read: QueryReader['read'] = (name, parse, sentence) => {
+    const text = values.get(name);
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) errors.push(...fieldErrors(name, sentence));
+    return value;
+  };
+  return { read, errors };
+}
+
+/** Node shows raw bytes of a URL as Latin-1: what is not ASCII would be another text than the one that was meant. */
+const ASCII = /^[\x21-\x7e]*$/;
+
+function decode(text: string): string | undefined {
+  if (!ASCII.test(text)) return undefined;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Specification "Other limits": pages. */
+const MAX_PAGE = 1000;
+
+export const PAGE_SIZE_SENTENCE = `Must be an integer from 1 to ${MAX_PAGE}.`;
+
+export function parsePageSize(text: string): number | undefined {
+  const size = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
+  return size !== undefined && size <= MAX_PAGE ? size : undefined;
+}

@@ -1,0 +1,50 @@
+/** The whole HTTP surface, path by path (specification "Endpoints"). */
+
+import type { RequestListener } from 'node:http';
+import express from 'express';
+import type { SigningKeys } from '../../application/ports/keys.ts';
+import type { Log } from '../../application/ports/log.ts';
+import type { Randomness } from '../../application/ports/randomness.ts';
+import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
+import { type AgentKeysSurface, agentKeysRouter } from './admin/agent-keys-router.ts';
+import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
+import { answerFaults, unknownPath } from './admin/problem-faults.ts';
+import { discoveryRouter } from './discovery.ts';
+import { healthRouter } from './health.ts';
+import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
+import { requestLog } from './request-log.ts';
+
+export interface HttpSurfaces {
+  readonly issuer: string;
+  readonly signingKeys: SigningKeys;
+  readonly oauth: OAuthSurface;
+  readonly admin: AdminSurface;
+  readonly audit: AuditSurface;
+  readonly agentKeys: AgentKeysSurface;
+  readonly readiness: readonly ReadinessCheck[];
+  readonly log: Log;
+  readonly randomness: Randomness;
+}
+
+export function httpApp(surfaces: HttpSurfaces): RequestListener {
+  const app = express();
+  app.disable('x-powered-by');
+  // Nothing here is worth a conditional request, and a hash of an answer is nobody's business.
+  app.disable('etag');
+  // Queries and bodies are read by our own strict readers.
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+
+  app.use(requestLog(surfaces.log, surfaces.randomness));
+  app.use('/oauth2', oauthRouter(surfaces.oauth));
+  app.use(healthRouter(surfaces.readiness));
+  app.use(discoveryRouter(surfaces));
+  app.use('/agents', agentKeysRouter(surfaces.agentKeys));
+  app.use('/admin', adminRouter(surfaces.admin));
+  app.use('/audit', auditRouter(surfaces.audit));
+  app.use(unknownPath);
+  app.use(answerFaults(surfaces.log));
+  return app;
+}
