@@ -1,0 +1,175 @@
+/**
+ * Knex's pool of connections to Postgres, and the two ways in which they are used: one prepared round trip for a
+ * decision, or a short transaction of built queries for what is rare.
+ *
+ * Knex builds queries and owns the connections; we run them, because only so a connection whose call timed out can be
+ * destroyed. Such a call may still commit, and its answer must not be taken for the next one's.
+ */
+
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import createKnex, { type Knex } from 'knex';
+import type pg from 'pg';
+import type { Log } from '../../../application/ports/log.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import type { Bound } from '../sql/column.ts';
+import type { Built, Rows } from '../sql/query.ts';
+import { columnTypes } from './column-types.ts';
+import { asUnavailable, isRolledBack, losesConnection } from './errors.ts';
+import { ATTEMPTS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RETRY_PAUSE_MS } from './limits.ts';
+
+/** A statement that each connection parses once. */
+export interface Prepared {
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Run = <Row>(query: Built | Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
+
+export interface Connections {
+  /** For building queries; they are run here, not by Knex. */
+  readonly knex: Knex;
+  /** One statement, one round trip, one transaction. */
+  readonly run: Run;
+  /** READ COMMITTED: each statement sees what has been committed by then. */
+  transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  readonly connectionString: string;
+  readonly poolSize: number;
+  readonly limits: Limits;
+}
+
+/** Knex marks a connection so when it must not be handed out again. */
+interface Connection extends pg.Client {
+  __knex__disposed?: unknown;
+}
+
+interface Pool {
+  acquireConnection(): Promise<Connection>;
+  releaseConnection(connection: Connection): Promise<void>;
+}
+
+export function openConnections(options: ConnectionOptions, log: Log): Connections {
+  const knex = createPool(options, log);
+  const pool: Pool = knex.client;
+
+  async function withConnection<Answer>(work: (connection: Connection) => Promise<Answer>): Promise<Answer> {
+    const connection = await acquire(pool);
+    try {
+      return await work(connection);
+    } catch (error) {
+      if (losesConnection(error)) discard(connection, error);
+      throw error;
+    } finally {
+      await pool.releaseConnection(connection);
+    }
+  }
+
+  return {
+    knex,
+    run: (query, values) => decide(() => withConnection((connection) => send(connection, query, values))),
+    transact: (work) => decide(() => withConnection((connection) => inTransaction(connection, work))),
+    close: () => knex.destroy(),
+  };
+}
+
+function createPool({ connectionString, poolSize, limits }: ConnectionOptions, log: Log): Knex {
+  return createKnex({
+    client: 'pg',
+    connection: {
+      connectionString,
+      application_name: 'mandate',
+      types: columnTypes,
+      keepAlive: true,
+      connectionTimeoutMillis: limits.connect,
+      query_timeout: limits.query,
+    },
+    // What Knex would otherwise ask each server for, in a round trip of its own: the oldest that is supported.
+    version: '15',
+    acquireConnectionTimeout: limits.acquire,
+    pool: {
+      min: 0,
+      max: poolSize,
+      createTimeoutMillis: limits.connect + limits.query,
+      afterCreate: (connection: Connection, done: (error: unknown) => void) =>
+        connection.query(sessionSettings(limits), (error) => {
+          if (error) discard(connection, error);
+          done(error);
+        }),
+    },
+    log: {
+      // A failed acquisition is thrown to whoever asked, who logs it.
+      warn: (message) => {
+        if (!message.startsWith('Acquire connection error')) log.warn('database connection', { detail: message });
+      },
+    },
+  });
+}
+
+/**
+ * Set by statement rather than while connecting, because poolers refuse start-up parameters that they do not know. A
+ * database's own default of `synchronous_commit = off` is the one durability setting that would make us tell lies.
+ */
+function sessionSettings({ lock, statement }: Limits): string {
+  return `
+    set time zone 'UTC';
+    set datestyle to 'ISO';
+    set session characteristics as transaction isolation level read committed;
+    set lock_timeout to ${lock};
+    set statement_timeout to ${statement};
+    set idle_in_transaction_session_timeout to ${IDLE_IN_TRANSACTION_LIMIT_MS};
+    select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+}
+
+async function acquire(pool: Pool): Promise<Connection> {
+  try {
+    return await pool.acquireConnection();
+  } catch (error) {
+    throw new StorageUnavailable('No connection to Postgres', { cause: error });
+  }
+}
+
+function discard(connection: Connection, error: unknown): void {
+  connection.__knex__disposed = error;
+  connection.end().catch(() => {
+    // It is gone already.
+  });
+}
+
+/** Makes a decision again that Postgres is known to have rolled back. */
+async function decide<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isRolledBack(error) || attempts === ATTEMPTS) throw asUnavailable(error);
+      await pause(randomInt(1, RETRY_PAUSE_MS));
+    }
+  }
+}
+
+async function inTransaction<Answer>(connection: Connection, work: (run: Run) => Promise<Answer>): Promise<Answer> {
+  await connection.query('begin isolation level read committed');
+  try {
+    const answer = await work((query, values) => send(connection, query, values));
+    await connection.query('commit');
+    return answer;
+  } catch (error) {
+    if (!losesConnection(error)) await connection.query('rollback');
+    throw error;
+  }
+}
+
+async function send<Row>(connection: Connection, query: Built | Prepared, values: readonly Bound[] = []) {
+  const result = await connection.query<Row & pg.QueryResultRow>(describe(query, values));
+  return { rows: result.rows, count: result.rowCount ?? 0 };
+}
+
+function describe(query: Built | Prepared, values: readonly Bound[]): pg.QueryConfig {
+  if ('text' in query) return { name: query.name, text: query.text, values: [...values] };
+  const { sql, bindings } = query.toSQL().toNative();
+  return { text: sql, values: [...bindings] };
+}

@@ -1,0 +1,55 @@
+/**
+ * Which of the driver's errors mean that Postgres did not answer or could not take a decision. Everything else (a
+ * constraint, a type, a syntax error) is a bug of ours and is thrown as it came.
+ */
+
+import pg from 'pg';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+
+/** Classes of SQLSTATE: connection, rollback, resources, operator intervention, system, damaged data. */
+const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '57', '58']);
+
+const UNAVAILABLE_STATES = new Set([
+  '25006', // read-only: a standby, or a server on its way down
+  '25P03', // idle in transaction for too long
+  '25P04', // a transaction for too long
+  '55P03', // lock not available within the limit
+  'XX001', // data corrupted
+  'XX002', // index corrupted
+]);
+
+const CHECK_VIOLATION = '23514';
+const ROLLED_BACK = new Set(['40001', '40P01']);
+
+/** What pg says, in plain errors, of connections that are gone. */
+const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
+
+export function isRolledBack(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && ROLLED_BACK.has(error.code ?? '');
+}
+
+/** Whether the connection can be used again; if not, whether its last statement was applied is unknown. */
+export function losesConnection(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.severity === 'FATAL' || error.severity === 'PANIC';
+  return isLostConnection(error);
+}
+
+export function asUnavailable(error: unknown): unknown {
+  if (error instanceof StorageUnavailable || !isUnavailable(error)) return error;
+  return new StorageUnavailable('Postgres did not answer, or could not take it', { cause: error });
+}
+
+function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
+  const state = error.code ?? '';
+  return UNAVAILABLE_CLASSES.has(state.slice(0, 2)) || UNAVAILABLE_STATES.has(state) || isMissingPartition(error);
+}
+
+/** The ledger has no partition for the month: a check violation like a constraint's, but of no constraint. */
+function isMissingPartition(error: pg.DatabaseError): boolean {
+  return error.code === CHECK_VIOLATION && error.constraint === undefined;
+}
+
+function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message));
+}

@@ -1,0 +1,145 @@
+/**
+ * The ledger (specification "Audit record", "Ledger and seal"): append-only, one partition a month.
+ *
+ * Appending is two functions, so that what an append entails is said once. `append_record` takes the fence, then the
+ * time, then the number; `write_record` is for a decision that has taken the first two and writes several.
+ */
+
+import type { Migration } from '../../sql/migrations.ts';
+import { LOCK } from '../locks.ts';
+
+export const ledger: Migration = {
+  name: '0003-ledger',
+  statements: [
+    // One number at a time: a cached range would give a later append an earlier number.
+    `create sequence ledger_seq as bigint cache 1`,
+
+    `create table ledger (
+      seq bigint not null default nextval('ledger_seq'),
+      ts timestamptz not null,
+      event text not null,
+      task_id text collate "C",
+      agent_id text collate "C",
+      sponsor text collate "C",
+      audience text,
+      scope text,
+      jti text,
+      delegation_depth integer,
+      decision text constraint ledger_decision check (decision in ('allow', 'deny')),
+      reason text,
+      count integer,
+      detail text,
+      primary key (ts, seq)
+    ) partition by range (ts)`,
+    `alter sequence ledger_seq owned by ledger.seq`,
+    `create index ledger_by_seq on ledger (seq)`,
+    `create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null`,
+    `create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null`,
+    `create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null`,
+
+    `create table ledger_archives (
+      -- 2026-11
+      month text collate "C" primary key,
+      -- The first instant after it.
+      archived_before timestamptz not null,
+      archived_at timestamptz not null
+    )`,
+
+    `create function refuse_ledger_change() returns trigger language plpgsql as $$
+    begin
+      raise exception 'the ledger is append-only' using errcode = 'insufficient_privilege';
+    end $$`,
+    // Postgres copies a row trigger to every partition, but not one on TRUNCATE: those are made with the partition.
+    `create trigger ledger_append_only before update or delete on ledger
+      for each row execute function refuse_ledger_change()`,
+    `create trigger ledger_no_truncate before truncate on ledger
+      for each statement execute function refuse_ledger_change()`,
+    `revoke update, delete, truncate on ledger from public, current_user`,
+
+    // What a record says, before it has a number.
+    `create type ledger_entry as (
+      at timestamptz,
+      event text,
+      task_id text,
+      agent_id text,
+      sponsor text,
+      audience text,
+      scope text,
+      jti text,
+      delegation_depth integer,
+      decision text,
+      reason text,
+      count integer,
+      detail text
+    )`,
+
+    // Pages are read in the order of time, then number. The services' clocks differ, and a decision waits for locks
+    // after it was dated: so under the fence an append is dated no earlier than what is there already, unless that is
+    // so far ahead that a clock must have been wrong. See docs/decisions/0001-ledger-paging.md.
+    `create function ledger_time(p_at timestamptz) returns timestamptz language plpgsql as $$
+    declare
+      v_newest timestamptz;
+    begin
+      perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0);
+      select ts into v_newest from ledger
+        where ts > p_at and ts < p_at + interval '1 minute' order by ts desc limit 1;
+      return coalesce(v_newest, p_at);
+    end $$`,
+
+    `create function write_record(p_entry ledger_entry) returns void language plpgsql as $$
+    begin
+      insert into ledger (
+        ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+      ) values (
+        p_entry.at, p_entry.event, p_entry.task_id, p_entry.agent_id, p_entry.sponsor, p_entry.audience, p_entry.scope,
+        p_entry.jti, p_entry.delegation_depth, p_entry.decision, p_entry.reason, p_entry.count, p_entry.detail
+      );
+    end $$`,
+
+    // The fence in one statement, the number in a later one: never the other way round.
+    `create function append_record(p_entry ledger_entry) returns void language plpgsql as $$
+    begin
+      p_entry.at := ledger_time(p_entry.at);
+      perform write_record(p_entry);
+    end $$`,
+
+    // Runs as its owner, so that the serving role, which owns nothing, can see to next month's partition. A table is
+    // attached rather than created as a partition, because only that lets appends go on meanwhile.
+    `create function create_ledger_partitions(p_now timestamptz, p_months_ahead integer) returns void
+    language plpgsql security definer as $$
+    declare
+      v_month timestamp := date_trunc('month', p_now at time zone 'UTC');
+      v_name text;
+      v_grantee oid;
+    begin
+      if p_months_ahead not between 0 and 12 then
+        raise exception 'partitions are created at most twelve months ahead';
+      end if;
+      perform pg_advisory_xact_lock(${LOCK.partitions}, 0);
+      for v_ahead in 0..p_months_ahead loop
+        v_name := 'ledger_' || to_char(v_month, 'YYYY_MM');
+        if to_regclass(v_name) is null then
+          execute format('create table %I (like ledger including defaults including constraints)', v_name);
+          execute format('revoke all on %I from public', v_name);
+          execute format('revoke update, delete, truncate on %I from current_user', v_name);
+          for v_grantee in
+            select distinct acl.grantee from pg_class c, aclexplode(c.relacl) acl
+              where c.oid = to_regclass(v_name) and acl.grantee not in (0, c.relowner)
+          loop
+            execute format('revoke all on %I from %s', v_name, v_grantee::regrole);
+          end loop;
+          execute format('create trigger ledger_no_truncate before truncate on %I
+            for each statement execute function refuse_ledger_change()', v_name);
+          execute format('alter table ledger attach partition %I for values from (%L) to (%L)', v_name,
+            v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');
+        end if;
+        v_month := v_month + interval '1 month';
+      end loop;
+    end $$`,
+    `revoke execute on function create_ledger_partitions from public`,
+    // It must find our tables and nobody else's, whatever the caller's search path is.
+    `do $$ begin
+      execute format('alter function create_ledger_partitions set search_path = %I, pg_temp', current_schema());
+    end $$`,
+  ],
+};

@@ -1,0 +1,66 @@
+/** Tasks with their grants, revoked tokens and spent assertions (specification "Task (stored)", "Token"). */
+
+import type { Migration } from '../../sql/migrations.ts';
+
+export const tasks: Migration = {
+  name: '0004-tasks',
+  statements: [
+    // No foreign key to the agent: it would lock the agent's row in every exchange. The agent's advisory lock, under
+    // which an agent is removed only when it has no task, does as much.
+    `create table tasks (
+      task_id text collate "C" primary key,
+      agent_id text collate "C" not null,
+      sponsor_key text collate "C" not null,
+      sponsor text not null,
+      session_id text collate "C",
+      parent_task_id text collate "C",
+      audience text not null,
+      scope text not null,
+      delegation_depth integer not null,
+      created_at timestamptz not null,
+      expires_at timestamptz not null,
+      state text not null default 'live',
+      ended_at timestamptz,
+      end_reason text,
+      constraint tasks_state check (
+        state = 'live' and ended_at is null and end_reason is null
+        or state = 'revoked' and ended_at is not null and end_reason is not null
+        or state = 'expired' and ended_at is not null and end_reason is null
+      )
+    )`,
+    `create index tasks_by_agent on tasks (agent_id)`,
+    `create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live'`,
+    `create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null`,
+    `create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null`,
+    `create index tasks_live_by_expiry on tasks (expires_at) where state = 'live'`,
+    `create index tasks_by_end on tasks (ended_at) where ended_at is not null`,
+
+    `create table task_grants (
+      -- SHA-256 of the grant, in lowercase hex.
+      grant_hash text collate "C" primary key,
+      task_id text collate "C" not null references tasks,
+      scope text not null,
+      renewals integer not null default 0,
+      revoked_at timestamptz
+    ) with (fillfactor = 90)`,
+    `create index task_grants_by_task on task_grants (task_id)`,
+
+    `create table revoked_tokens (
+      jti text collate "C" primary key,
+      task_id text collate "C" not null,
+      revoked_at timestamptz not null,
+      reason text not null,
+      -- When the token would have expired anyway, and this may be forgotten.
+      expires_at timestamptz not null
+    )`,
+    `create index revoked_tokens_by_expiry on revoked_tokens (expires_at)`,
+
+    `create table spent_assertions (
+      agent_id text collate "C" not null,
+      jti text collate "C" not null,
+      forget_at timestamptz not null,
+      primary key (agent_id, jti)
+    )`,
+    `create index spent_assertions_by_forgetting on spent_assertions (forget_at)`,
+  ],
+};

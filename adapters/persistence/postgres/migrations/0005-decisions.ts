@@ -1,0 +1,249 @@
+/**
+ * The decisions that are asked often, or must not be interrupted, each one round trip. Inside a volatile PL/pgSQL
+ * function every statement sees anew what has been committed: so a lock taken in one is honoured by the next.
+ *
+ * Locks are always taken in the order of `locks.ts`: person, session, agent, then rows, then the ledger's fence.
+ */
+
+import type { Migration } from '../../sql/migrations.ts';
+import { LOCK } from '../locks.ts';
+
+export const decisions: Migration = {
+  name: '0005-decisions',
+  statements: [
+    // Spends an assertion; false when it was spent before. Of two at once the second waits for the first to commit.
+    `create function spend_assertion(p_agent_id text, p_jti text, p_forget_at timestamptz) returns boolean
+    language plpgsql as $$
+    begin
+      insert into spent_assertions (agent_id, jti, forget_at) values (p_agent_id, p_jti, p_forget_at)
+        on conflict do nothing;
+      return found;
+    end $$`,
+
+    // What stands in a decision's way, under its locks; null when nothing does, and then the assertion is spent. A
+    // replay outranks a block, so a blocked person's assertion is looked up, but not spent: nothing may be written.
+    `create function find_obstacle(
+      p_agent_id text, p_agent_revision integer, p_sponsor_key text,
+      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz
+    ) returns text language plpgsql as $$
+    declare
+      v_revision integer;
+      v_block text;
+    begin
+      select revision into v_revision from agents where agent_id = p_agent_id;
+      if v_revision is distinct from p_agent_revision then
+        return 'agent_changed';
+      end if;
+      select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
+      if found then
+        perform 1 from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+        return case when found then 'replayed' else v_block end;
+      end if;
+      if not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
+        return 'replayed';
+      end if;
+      return null;
+    end $$`,
+
+    `create function open_task(
+      p_task_id text, p_agent_id text, p_sponsor_key text, p_sponsor text, p_session_id text, p_parent_task_id text,
+      p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
+      p_grant_hash text, p_agent_revision integer,
+      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+    ) returns text language plpgsql as $$
+    declare
+      v_obstacle text;
+    begin
+      perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
+      if p_session_id is not null then
+        perform pg_advisory_xact_lock_shared(${LOCK.session}, hashtext(p_session_id));
+      end if;
+      perform pg_advisory_xact_lock_shared(${LOCK.agent}, hashtext(p_agent_id));
+      v_obstacle := find_obstacle(
+        p_agent_id, p_agent_revision, p_sponsor_key, p_assertion_agent_id, p_jti, p_forget_at);
+      if v_obstacle is not null then
+        return v_obstacle;
+      end if;
+      insert into tasks (
+        task_id, agent_id, sponsor_key, sponsor, session_id, parent_task_id, audience, scope, delegation_depth,
+        created_at, expires_at
+      ) values (
+        p_task_id, p_agent_id, p_sponsor_key, p_sponsor, p_session_id, p_parent_task_id, p_audience, p_scope,
+        p_delegation_depth, p_created_at, p_expires_at
+      );
+      insert into task_grants (grant_hash, task_id, scope) values (p_grant_hash, p_task_id, p_scope);
+      perform append_record(p_entry);
+      return 'opened';
+    end $$`,
+
+    // Whatever ends a task revokes its grants in the same transaction, so the grant's row is all there is to check; an
+    // update that waited for one under way looks at the row again before it counts.
+    `create function renew_grant(
+      p_task_id text, p_agent_id text, p_sponsor_key text, p_grant_hash text, p_grant_scope text, p_scope text,
+      p_agent_revision integer, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+    ) returns text language plpgsql as $$
+    declare
+      v_obstacle text;
+      v_renewals integer;
+    begin
+      perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
+      perform pg_advisory_xact_lock_shared(${LOCK.agent}, hashtext(p_agent_id));
+      v_obstacle := find_obstacle(
+        p_agent_id, p_agent_revision, p_sponsor_key, p_assertion_agent_id, p_jti, p_forget_at);
+      if v_obstacle is not null then
+        return v_obstacle;
+      end if;
+      update task_grants set renewals = renewals + 1, scope = p_scope
+        where grant_hash = p_grant_hash and task_id = p_task_id and scope = p_grant_scope and revoked_at is null
+        returning renewals into v_renewals;
+      if not found then
+        -- Ours, and of this transaction: nobody has seen it.
+        delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+        return 'grant_changed';
+      end if;
+      if v_renewals = 1 then
+        perform append_record(p_entry);
+      end if;
+      return 'renewed';
+    end $$`,
+
+    // Records a refusal under the reason that holds now, and answers it.
+    `create function refuse(
+      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+    ) returns text language plpgsql as $$
+    declare
+      v_block text;
+    begin
+      if p_sponsor_key is not null then
+        perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
+        select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
+      end if;
+      if p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
+        p_entry.reason := 'actor_replayed';
+      elsif v_block is not null then
+        p_entry.reason := case v_block when 'disabled' then 'sponsor_disabled' else 'sponsor_not_found' end;
+      end if;
+      perform append_record(p_entry);
+      return p_entry.reason;
+    end $$`,
+
+    // Ends live tasks and everything delegated from them, and answers how many. The roots end with the given reason,
+    // also where one was delegated from another; the rest with 'parent_revoked'. Rows are locked in the order of
+    // their keys, then the fence is taken; the first record, when there is one, comes before those of the tasks.
+    `create function end_tasks(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry)
+    returns integer language plpgsql as $$
+    declare
+      v_task record;
+      v_at timestamptz;
+      v_ended integer := 0;
+    begin
+      for v_task in
+        with recursive tree as (
+          select root as task_id, true as named from unnest(p_roots) as root
+          union
+          select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
+        ), doomed as (
+          select t.task_id, t.named from (select task_id, bool_or(named) as named from tree group by task_id) t
+            join tasks using (task_id) where tasks.state = 'live' order by task_id for update of tasks
+        ), ended as (
+          update tasks t set state = 'revoked', ended_at = p_at,
+              end_reason = case when d.named then p_reason else 'parent_revoked' end
+            from doomed d where t.task_id = d.task_id and t.state = 'live'
+            returning t.*
+        ), revoked as (
+          update task_grants g set revoked_at = p_at from ended where g.task_id = ended.task_id and g.revoked_at is null
+            returning g.task_id, g.renewals
+        )
+        select ended.*, counted.renewals from ended
+          left join (select task_id, sum(renewals)::integer as renewals from revoked group by task_id) counted
+            using (task_id)
+          order by created_at, task_id
+      loop
+        if v_at is null then
+          v_at := ledger_time(p_at);
+          if p_first.at is not null then
+            p_first.at := v_at;
+            perform write_record(p_first);
+          end if;
+        end if;
+        if v_task.renewals > 1 then
+          perform write_record(row(v_at, 'token.refreshed', v_task.task_id, v_task.agent_id, v_task.sponsor,
+            v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', null, v_task.renewals - 1, null
+          )::ledger_entry);
+        end if;
+        perform write_record(row(v_at, 'task.revoked', v_task.task_id, v_task.agent_id, v_task.sponsor,
+          v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', v_task.end_reason, null, null
+        )::ledger_entry);
+        v_ended := v_ended + 1;
+      end loop;
+      if v_at is null and p_first.at is not null then
+        perform append_record(p_first);
+      end if;
+      return v_ended;
+    end $$`,
+
+    // A grant's task never changes hands, so who the person is can be read before their lock is taken.
+    `create function revoke_by_grant(
+      p_agent_id text, p_grant_hash text, p_at timestamptz, p_reason text,
+      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz
+    ) returns text language plpgsql as $$
+    declare
+      v_task_id text;
+      v_sponsor_key text;
+    begin
+      select t.task_id, t.sponsor_key into v_task_id, v_sponsor_key
+        from task_grants g join tasks t using (task_id) where g.grant_hash = p_grant_hash and t.agent_id = p_agent_id;
+      if not found then
+        return 'not_found';
+      end if;
+      perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(v_sponsor_key));
+      if not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
+        return 'replayed';
+      end if;
+      perform 1 from tasks where task_id = v_task_id and state = 'live';
+      if not found or end_tasks(array[v_task_id], p_at, p_reason, null) = 0 then
+        return 'already_ended';
+      end if;
+      return 'revoked';
+    end $$`,
+
+    `create function revoke_token(
+      p_jti text, p_task_id text, p_at timestamptz, p_reason text, p_expires_at timestamptz,
+      p_assertion_agent_id text, p_assertion_jti text, p_forget_at timestamptz, p_entry ledger_entry
+    ) returns text language plpgsql as $$
+    begin
+      if not spend_assertion(p_assertion_agent_id, p_assertion_jti, p_forget_at) then
+        return 'replayed';
+      end if;
+      insert into revoked_tokens (jti, task_id, revoked_at, reason, expires_at)
+        values (p_jti, p_task_id, p_at, p_reason, p_expires_at) on conflict do nothing;
+      if not found then
+        return 'already_revoked';
+      end if;
+      perform append_record(p_entry);
+      return 'revoked';
+    end $$`,
+
+    `create function block_sponsor(
+      p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text,
+      out source text, out kind text, out blocked_at timestamptz, out revoked_tasks integer
+    ) language plpgsql as $$
+    #variable_conflict use_column
+    declare
+      v_first ledger_entry;
+    begin
+      perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
+      insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (p_sponsor_key, p_source, p_kind, p_at)
+        on conflict do nothing;
+      if found then
+        v_first := row(p_at, 'sponsor.blocked', null, null, p_sponsor_key, null, null, null, null, 'allow',
+          'sponsor_blocked', null, null);
+      end if;
+      revoked_tasks := end_tasks(
+        array(select task_id from tasks where sponsor_key = p_sponsor_key and state = 'live'),
+        p_at, p_reason, v_first);
+      select b.source, b.kind, b.blocked_at into source, kind, blocked_at
+        from sponsor_blocks b where b.sponsor_key = p_sponsor_key;
+    end $$`,
+  ],
+};

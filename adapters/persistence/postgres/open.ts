@@ -1,0 +1,56 @@
+/** Opens a Postgres database. Nothing is asked of the server yet: it may come up later than we do. */
+
+import type { Storage, StorageSurroundings } from '../storage.ts';
+import { postgresAgents } from './agents.ts';
+import { openConnections } from './connections.ts';
+import { postgresLedger } from './ledger.ts';
+import { POOL_SIZE, READINESS_LIMITS, READINESS_POOL_SIZE, SERVING_LIMITS } from './limits.ts';
+import { migratePostgres } from './migrate.ts';
+import { createPartitions } from './partitions.ts';
+import { postgresReadiness } from './readiness.ts';
+import { readSchemaStatus } from './schema-status.ts';
+import { postgresSponsors } from './sponsors.ts';
+import { postgresTasks } from './tasks.ts';
+
+export interface PostgresOptions {
+  /** A libpq URI, for the role that serves. */
+  readonly connectionString: string;
+  /** For the role that owns the schema, when it is another. */
+  readonly migrationConnectionString?: string | undefined;
+  /** Connections at most; readiness has two more of its own. */
+  readonly poolSize?: number | undefined;
+  /** How many months' partitions `migrate` creates beyond this one. */
+  readonly monthsAhead?: number | undefined;
+}
+
+/** Specification "Service:Audit:Partitions:MonthsAhead". */
+const MONTHS_AHEAD = 2;
+
+export async function openPostgres(options: PostgresOptions, { clock, log }: StorageSurroundings): Promise<Storage> {
+  const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
+  const connections = openConnections(
+    { connectionString, poolSize: options.poolSize ?? POOL_SIZE, limits: SERVING_LIMITS },
+    log,
+  );
+  const readiness = openConnections({ connectionString, poolSize: READINESS_POOL_SIZE, limits: READINESS_LIMITS }, log);
+
+  return {
+    agents: postgresAgents(connections),
+    tasks: postgresTasks(connections),
+    sponsors: postgresSponsors(connections),
+    ledger: postgresLedger(connections),
+    readiness: postgresReadiness(readiness, clock),
+    schemaStatus: () => readSchemaStatus(connections),
+    async migrate() {
+      const { rows } = await connections.run<{ role: string }>({ name: 'role', text: 'select current_user as role' });
+      const servingRole = rows[0]?.role;
+      if (servingRole === undefined) throw new Error('Postgres has no name for the role that serves');
+      const now = clock.now();
+      return migratePostgres({ connectionString: migrationConnectionString, servingRole, now, monthsAhead });
+    },
+    createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
+    async close() {
+      await Promise.all([connections.close(), readiness.close()]);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Whether Postgres can take decisions now: it answers, its schema is ours, and the ledger has this month's partition.
+ * Asked over connections of its own with shorter limits, and once at a time.
+ */
+
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { describeSchema } from '../sql/readiness.ts';
+import type { Connections } from './connections.ts';
+import { partitionOf } from './partitions.ts';
+import { readSchemaStatus } from './schema-status.ts';
+
+type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
+
+const hasPartition = {
+  name: 'has_partition',
+  text: `select exists (
+    select from pg_inherits where inhrelid = to_regclass($1) and inhparent = to_regclass('ledger')
+  ) as there`,
+};
+
+export function postgresReadiness(connections: Connections, clock: Clock): ReadinessCheck {
+  let asking: Promise<Verdict> | undefined;
+
+  async function ask(): Promise<Verdict> {
+    try {
+      const schema = describeSchema(await readSchemaStatus(connections));
+      if (schema.status === 'Unhealthy') return schema;
+      const partition = partitionOf(clock.now());
+      const { rows } = await connections.run<{ there: boolean }>(hasPartition, [partition]);
+      if (rows[0]?.there === true) return schema;
+      return { status: 'Unhealthy', detail: `The ledger has no partition ${partition}; run \`mandate migrate\`.` };
+    } catch (error) {
+      const detail =
+        error instanceof StorageUnavailable ? 'Postgres did not answer.' : 'Postgres refused the question.';
+      return { status: 'Unhealthy', detail };
+    }
+  }
+
+  return {
+    name: 'database',
+    check() {
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      return asking;
+    },
+  };
+}

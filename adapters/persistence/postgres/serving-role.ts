@@ -1,0 +1,43 @@
+/**
+ * What the role that serves may do, when it is another than the one that migrates and so owns everything: what its
+ * decisions need and no more. The ledger it can read and append to; whether a partition lets itself be written is
+ * asked of the ledger, so the partitions are closed to it altogether.
+ */
+
+import type { Knex } from 'knex';
+import pg from 'pg';
+import { MIGRATIONS_TABLE } from '../sql/migrations.ts';
+
+const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
+  [MIGRATIONS_TABLE]: 'select',
+  agents: 'select, insert, update, delete',
+  sponsor_blocks: 'select, insert, delete',
+  tasks: 'select, insert, update, delete',
+  task_grants: 'select, insert, update, delete',
+  revoked_tokens: 'select, insert, delete',
+  spent_assertions: 'select, insert, delete',
+  ledger: 'select, insert',
+  ledger_archives: 'select',
+};
+
+/** Takes away what the role had on our tables, then grants the above; safe to repeat. */
+export async function grantToServingRole(transaction: Knex.Transaction, servingRole: string): Promise<void> {
+  const { rows } = await transaction.raw('select current_user as owner, current_schema() as schema');
+  const { owner, schema }: { owner: string; schema: string } = rows[0];
+  if (servingRole === owner) return;
+  const role = identifier(servingRole);
+  const inSchema = identifier(schema);
+  await transaction.raw(`grant usage on schema ${inSchema} to ${role}`);
+  for (const [table, privileges] of Object.entries(TABLE_PRIVILEGES)) {
+    await transaction.raw(`revoke all on ${table} from ${role}`);
+    await transaction.raw(`grant ${privileges} on ${table} to ${role}`);
+  }
+  await transaction.raw(`grant usage on sequence ledger_seq to ${role}`);
+  await transaction.raw(`grant usage on type ledger_entry to ${role}`);
+  await transaction.raw(`grant execute on all functions in schema ${inSchema} to ${role}`);
+}
+
+/** Quoted for Postgres, and for Knex, which would take a question mark for a parameter. */
+function identifier(name: string): string {
+  return pg.escapeIdentifier(name).replaceAll('?', '\\?');
+}

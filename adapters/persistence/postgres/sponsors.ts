@@ -1,0 +1,34 @@
+/** Blocks on Postgres; placing one is the function `block_sponsor` of `migrations/0005-decisions.ts`. */
+
+import type { Sponsors } from '../../../application/ports/sponsors.ts';
+import { type BlockRow, toBlock } from '../sql/block-row.ts';
+import { storable } from '../sql/text.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections } from './connections.ts';
+
+const find = { name: 'find_block', text: 'select * from sponsor_blocks where sponsor_key = $1' };
+
+const block = { name: 'block_sponsor', text: 'select $1 as sponsor_key, * from block_sponsor($1, $2, $3, $4, $5)' };
+
+export function postgresSponsors({ run }: Connections): Sponsors {
+  return {
+    async findBlock(sponsorKey) {
+      const { rows } = await run<BlockRow>(find, [sponsorKey]);
+      return rows[0] && toBlock(rows[0]);
+    },
+
+    async block({ sponsorKey, source, kind, blockedAt }, reason) {
+      const key = storable('sponsor_key', sponsorKey);
+      const { rows } = await run<BlockRow & { revoked_tasks: number }>(block, [
+        key,
+        source,
+        kind,
+        bindInstant(blockedAt),
+        reason,
+      ]);
+      const row = rows[0];
+      if (row === undefined) throw new Error('a block was placed without an answer');
+      return { standing: toBlock(row), revokedTasks: row.revoked_tasks };
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/** Tasks on Postgres: each decision is one of the functions of `migrations/0005-decisions.ts`, in one round trip. */
+
+import type { Obstacle, SpentAssertion, Tasks } from '../../../application/ports/tasks.ts';
+import type { BlockKind } from '../../../domain/sponsors/block.ts';
+import type { Bound } from '../sql/column.ts';
+import { scopeColumn } from '../sql/column.ts';
+import {
+  GRANT_COLUMNS,
+  type GrantRow,
+  TOKEN_FACTS_COLUMNS,
+  type TokenFactsRow,
+  taskValues,
+  toGrant,
+  toTokenFacts,
+} from '../sql/task-row.ts';
+import { storable } from '../sql/text.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections, Prepared, Run } from './connections.ts';
+import { boundEntry, entryParameter, parameters } from './entry.ts';
+
+const open = {
+  name: 'open_task',
+  text: `select open_task(${parameters(1, 16)}, ${entryParameter(17)}) as outcome`,
+};
+
+const renew = {
+  name: 'renew_grant',
+  text: `select renew_grant(${parameters(1, 10)}, ${entryParameter(11)}) as outcome`,
+};
+
+const revokeGrant = { name: 'revoke_by_grant', text: `select revoke_by_grant(${parameters(1, 7)}) as outcome` };
+
+const revokeOne = {
+  name: 'revoke_token',
+  text: `select revoke_token(${parameters(1, 8)}, ${entryParameter(9)}) as outcome`,
+};
+
+const findGrant = {
+  name: 'find_grant',
+  text: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
+    where g.grant_hash = $1 and t.agent_id = $2`,
+};
+
+const tokenFacts = {
+  name: 'token_facts',
+  text: `select ${TOKEN_FACTS_COLUMNS} from tasks t
+    left join agents a using (agent_id) left join revoked_tokens r on r.jti = $2 where t.task_id = $1`,
+};
+
+export function postgresTasks({ run }: Connections): Tasks {
+  return {
+    async open({ task, grantHash, assertion, agentRevision, entry }) {
+      const outcome = await decide<'opened' | ObstacleWord>(run, open, [
+        ...taskValues(task, bindInstant),
+        grantHash,
+        agentRevision,
+        ...spent(assertion),
+        ...boundEntry(entry),
+      ]);
+      return outcome === 'opened' ? { kind: outcome } : toObstacle(outcome);
+    },
+
+    async findGrant(agentId, grantHash) {
+      const { rows } = await run<GrantRow>(findGrant, [grantHash, agentId]);
+      return rows[0] && toGrant(rows[0]);
+    },
+
+    async renew(renewal) {
+      const outcome = await decide<'renewed' | 'grant_changed' | ObstacleWord>(run, renew, [
+        renewal.taskId,
+        renewal.agentId,
+        renewal.sponsorKey,
+        renewal.grantHash,
+        scopeColumn(renewal.grantScope),
+        scopeColumn(renewal.scope),
+        renewal.agentRevision,
+        ...spent(renewal.assertion),
+        ...boundEntry(renewal.entry),
+      ]);
+      return outcome === 'renewed' || outcome === 'grant_changed' ? { kind: outcome } : toObstacle(outcome);
+    },
+
+    async revokeByGrant(revocation, agentId, grantHash, assertion) {
+      const at = bindInstant(revocation.at);
+      const values = [agentId, grantHash, at, revocation.reason, ...spent(assertion)];
+      return { kind: await decide(run, revokeGrant, values) };
+    },
+
+    async revokeToken(token, revocation, assertion, entry) {
+      const kind = await decide<'revoked' | 'already_revoked' | 'replayed'>(run, revokeOne, [
+        token.tokenId,
+        token.taskId,
+        bindInstant(revocation.at),
+        revocation.reason,
+        bindInstant(token.expiresAt),
+        ...spent(assertion),
+        ...boundEntry(entry),
+      ]);
+      return { kind };
+    },
+
+    async tokenFacts(tokenId, taskId) {
+      const { rows } = await run<TokenFactsRow>(tokenFacts, [taskId, tokenId]);
+      return rows[0] && toTokenFacts(rows[0]);
+    },
+  };
+}
+
+/** What the functions say of an obstacle; of a block, its kind. */
+type ObstacleWord = Exclude<Obstacle['kind'], 'sponsor_blocked'> | BlockKind;
+
+function toObstacle(word: ObstacleWord): Obstacle {
+  return word === 'replayed' || word === 'agent_changed' ? { kind: word } : { kind: 'sponsor_blocked', block: word };
+}
+
+async function decide<Outcome extends string>(
+  run: Run,
+  statement: Prepared,
+  values: readonly Bound[],
+): Promise<Outcome> {
+  const { rows } = await run<{ outcome: Outcome }>(statement, values);
+  const outcome = rows[0]?.outcome;
+  if (outcome === undefined) throw new Error('a decision was made without an outcome');
+  return outcome;
+}
+
+function spent(assertion: SpentAssertion): readonly Bound[] {
+  return [assertion.agentId, storable('jti', assertion.jti), bindInstant(assertion.forgetAt)];
+}

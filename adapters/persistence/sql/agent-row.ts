@@ -1,0 +1,76 @@
+/** The `agents` table's rows and the agents they stand for. */
+
+import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
+import type { JwkSet } from '../../../domain/agents/key-set.ts';
+import type { AgentId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import { type BindInstant, type Bound, readScope, scopeColumn } from './column.ts';
+import { storable } from './text.ts';
+
+export interface AgentRow {
+  readonly agent_id: AgentId;
+  readonly display_name: string;
+  readonly allowed_scopes: string;
+  /** JSON. */
+  readonly allowed_audiences: string;
+  /** JSON. */
+  readonly high_risk_audiences: string;
+  /** Seconds. */
+  readonly max_task_ttl: number;
+  /** Seconds. */
+  readonly max_token_ttl: number;
+  readonly max_delegation_depth: number;
+  readonly jwks_uri: string | null;
+  /** JSON, members in the order in which they came. */
+  readonly jwks: string | null;
+  readonly enabled: boolean | number;
+  readonly revision: number;
+  readonly created_at: Instant;
+  readonly updated_at: Instant;
+}
+
+export function toAgent(row: AgentRow): Agent {
+  return {
+    agentId: row.agent_id,
+    displayName: row.display_name,
+    sponsorRequired: true,
+    allowedScopes: readScope(row.allowed_scopes),
+    allowedAudiences: JSON.parse(row.allowed_audiences),
+    highRiskAudiences: JSON.parse(row.high_risk_audiences),
+    maxTaskTtl: row.max_task_ttl,
+    maxTokenTtl: row.max_token_ttl,
+    maxDelegationDepth: row.max_delegation_depth,
+    keys: readKeys(row),
+    enabled: Boolean(row.enabled),
+    revision: row.revision,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function readKeys(row: AgentRow): AgentKeySource {
+  if (row.jwks_uri !== null) return { kind: 'remote', uri: row.jwks_uri };
+  if (row.jwks === null) throw new Error('an agent is stored without keys');
+  const jwks: JwkSet = JSON.parse(row.jwks);
+  return { kind: 'inline', jwks };
+}
+
+/** Every column of an agent, by its name. */
+export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof AgentRow, Bound> {
+  return {
+    agent_id: agent.agentId,
+    display_name: storable('display_name', agent.displayName),
+    allowed_scopes: scopeColumn(agent.allowedScopes),
+    allowed_audiences: JSON.stringify(agent.allowedAudiences),
+    high_risk_audiences: JSON.stringify(agent.highRiskAudiences),
+    max_task_ttl: agent.maxTaskTtl,
+    max_token_ttl: agent.maxTokenTtl,
+    max_delegation_depth: agent.maxDelegationDepth,
+    jwks_uri: agent.keys.kind === 'remote' ? storable('jwks_uri', agent.keys.uri) : null,
+    jwks: agent.keys.kind === 'inline' ? JSON.stringify(agent.keys.jwks) : null,
+    enabled: agent.enabled,
+    revision: agent.revision,
+    created_at: instant(agent.createdAt),
+    updated_at: instant(agent.updatedAt),
+  };
+}

@@ -1,0 +1,47 @@
+/** The audit query (specification "GET /audit"): all filters combined with AND, in the order of time and number. */
+
+import type { Knex } from 'knex';
+import type { LedgerPage, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { BindInstant } from './column.ts';
+import { type LedgerRow, ledgerColumns, toLedgerRecord } from './ledger-row.ts';
+
+/** One record more than the page holds, so that the last page is known as such. */
+export function selectPage(knex: Knex, query: LedgerQuery, instant: BindInstant) {
+  const select = knex
+    .select(...ledgerColumns)
+    .from('ledger')
+    .orderBy(['ts', 'seq'])
+    .limit(query.limit + 1);
+  if (query.sponsor !== undefined) select.where('sponsor', query.sponsor);
+  if (query.agentId !== undefined) select.where('agent_id', query.agentId);
+  if (query.taskId !== undefined) select.where('task_id', query.taskId);
+  if (query.decision !== undefined) select.where('decision', query.decision);
+  if (query.from !== undefined) select.where('ts', '>=', instant(query.from));
+  if (query.to !== undefined) select.where('ts', '<', instant(query.to));
+  if (query.after !== undefined) select.whereRaw('(ts, seq) > (?, ?)', [instant(query.after.at), query.after.seq]);
+  return select;
+}
+
+/** Everything before this instant has been archived. */
+export function selectArchivedBefore(knex: Knex) {
+  return knex('ledger_archives').max('archived_before as archived_before');
+}
+
+export interface ArchivedBeforeRow {
+  readonly archived_before: Instant | null;
+}
+
+/** Where the page ends that these rows fill; `undefined` when they don't. */
+export function endOfPage(rows: readonly LedgerRow[], limit: number): LedgerPosition | undefined {
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return last && { at: last.ts, seq: last.seq };
+}
+
+export function toPage(rows: readonly LedgerRow[], archived: readonly ArchivedBeforeRow[], limit: number): LedgerPage {
+  return {
+    records: rows.slice(0, limit).map(toLedgerRecord),
+    next: endOfPage(rows, limit),
+    archivedBefore: archived[0]?.archived_before ?? undefined,
+  };
+}

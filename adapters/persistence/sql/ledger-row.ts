@@ -1,0 +1,82 @@
+/** The `ledger` table's rows, and the entries and records they stand for. */
+
+import type { Instant } from '../../../domain/instant.ts';
+import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
+import type { BindInstant, Bound } from './column.ts';
+import { storableOrNull } from './text.ts';
+
+export interface LedgerRow {
+  readonly seq: number;
+  readonly ts: Instant;
+  readonly event: string;
+  readonly task_id: string | null;
+  readonly agent_id: string | null;
+  readonly sponsor: string | null;
+  readonly audience: string | null;
+  readonly scope: string | null;
+  readonly jti: string | null;
+  readonly delegation_depth: number | null;
+  readonly decision: LedgerDecision | null;
+  readonly reason: string | null;
+  readonly count: number | null;
+  readonly detail: string | null;
+}
+
+/** Every column of a record, in the order of the specification's table. */
+export const ledgerColumns = [
+  'seq',
+  'ts',
+  'event',
+  'task_id',
+  'agent_id',
+  'sponsor',
+  'audience',
+  'scope',
+  'jti',
+  'delegation_depth',
+  'decision',
+  'reason',
+  'count',
+  'detail',
+] as const satisfies readonly (keyof LedgerRow)[];
+
+/** The columns that an append writes, in the order of `entryValues`. */
+export const entryColumns = ledgerColumns.slice(1);
+
+export function entryValues(entry: LedgerEntry, instant: BindInstant): readonly Bound[] {
+  return [
+    instant(entry.at),
+    entry.event,
+    entry.taskId ?? null,
+    entry.agentId ?? null,
+    storableOrNull('sponsor', entry.sponsor),
+    storableOrNull('audience', entry.audience),
+    storableOrNull('scope', entry.scope),
+    entry.jti ?? null,
+    entry.delegationDepth ?? null,
+    entry.decision,
+    storableOrNull('reason', entry.reason),
+    entry.count ?? null,
+    storableOrNull('detail', entry.detail),
+  ];
+}
+
+export function toLedgerRecord(row: LedgerRow): LedgerRecord {
+  return {
+    seq: row.seq,
+    checkpoint: undefined,
+    at: row.ts,
+    event: row.event,
+    taskId: row.task_id ?? undefined,
+    agentId: row.agent_id ?? undefined,
+    sponsor: row.sponsor ?? undefined,
+    audience: row.audience ?? undefined,
+    scope: row.scope ?? undefined,
+    jti: row.jti ?? undefined,
+    delegationDepth: row.delegation_depth ?? undefined,
+    decision: row.decision ?? undefined,
+    reason: row.reason ?? undefined,
+    count: row.count ?? undefined,
+    detail: row.detail ?? undefined,
+  };
+}

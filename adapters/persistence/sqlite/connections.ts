@@ -1,0 +1,190 @@
+/**
+ * The one connection to SQLite, Knex's, and the two ways in which it is used: reads, and decisions that write.
+ *
+ * A decision is a synchronous function. Those that wait together share one BEGIN IMMEDIATE … COMMIT, each in a
+ * savepoint of its own, and are answered only after the commit: the disk is waited for once, and one that fails takes
+ * nothing of the others' with it. Nothing else ever opens a transaction while serving, so that no two can interleave.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type Database from 'better-sqlite3';
+import createKnex, { type Knex } from 'knex';
+import type { Log } from '../../../application/ports/log.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import type { Bound } from '../sql/column.ts';
+import type { Built, Rows } from '../sql/query.ts';
+import { bindable } from './column-types.ts';
+import { asUnavailable, isBusy } from './errors.ts';
+import { lane, type Waiting } from './lane.ts';
+import { ACQUIRE_LIMIT_MS, BATCH_SIZE, LOCK_PAUSES_MS } from './limits.ts';
+
+export type Run = <Row>(query: Built | string, values?: readonly Bound[]) => Rows<Row>;
+
+export interface Connections {
+  /** For building queries and for migrations; everything else is run here. */
+  readonly knex: Knex;
+  read<Answer>(work: (run: Run) => Answer): Promise<Answer>;
+  /** One transaction; durable once it is answered. */
+  decide<Answer>(work: (run: Run) => Answer): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+interface Pool {
+  acquireConnection(): Promise<Database.Database>;
+  releaseConnection(connection: Database.Database): Promise<void>;
+}
+
+export function openConnections(path: string, log: Log): Connections {
+  const knex = createPool(path, log);
+  const pool: Pool = knex.client;
+  const runners = new WeakMap<Database.Database, Run>();
+
+  const runnerOf = (connection: Database.Database): Run => {
+    const known = runners.get(connection);
+    if (known !== undefined) return known;
+    const made = makeRunner(connection);
+    runners.set(connection, made);
+    return made;
+  };
+
+  /** Tries again for a while when another process writes, letting other requests pass between the attempts. */
+  async function perform(batch: readonly Waiting<Run>[], attempt: typeof readTogether): Promise<void> {
+    try {
+      for (const wait of [...LOCK_PAUSES_MS, undefined]) {
+        try {
+          return await withConnection(pool, (connection) => attempt(connection, runnerOf(connection), batch));
+        } catch (error) {
+          if (!isBusy(error) || wait === undefined) throw error;
+          await pause(wait);
+        }
+      }
+    } catch (error) {
+      for (const { fail } of batch) fail(asUnavailable(error));
+    }
+  }
+
+  const reads = lane<Run>(BATCH_SIZE, (batch) => perform(batch, readTogether));
+  const decisions = lane<Run>(BATCH_SIZE, (batch) => perform(batch, decideTogether));
+  return {
+    knex,
+    read: reads.submit,
+    decide: decisions.submit,
+    async close() {
+      await Promise.all([reads.drained(), decisions.drained()]);
+      await knex.destroy();
+    },
+  };
+}
+
+function createPool(path: string, log: Log): Knex {
+  return createKnex({
+    client: 'better-sqlite3',
+    connection: { filename: path },
+    useNullAsDefault: true,
+    acquireConnectionTimeout: ACQUIRE_LIMIT_MS,
+    // Always the same one, never closed while idle: a database in memory lives in it.
+    pool: {
+      min: 1,
+      max: 1,
+      afterCreate: (connection: Database.Database, done: (error?: unknown) => void) => {
+        try {
+          configure(connection, path);
+          done();
+        } catch (error) {
+          connection.close();
+          done(error);
+        }
+      },
+    },
+    log: {
+      warn: (message) => {
+        if (!message.startsWith('Acquire connection error')) log.warn('database connection', { detail: message });
+      },
+    },
+  });
+}
+
+function configure(connection: Database.Database, path: string): void {
+  // The driver's five seconds would stop the event loop for as long; see LOCK_PAUSES_MS.
+  connection.pragma('busy_timeout = 0');
+  const mode = connection.pragma('journal_mode = wal', { simple: true });
+  if (mode !== 'wal' && path !== ':memory:') {
+    throw new Error('The SQLite database cannot use write-ahead logging where it lies; move it to a local disk.');
+  }
+  // With WAL the default is NORMAL, which loses the last commits when the power fails.
+  connection.pragma('synchronous = full');
+  connection.pragma('foreign_keys = on');
+}
+
+async function withConnection<Answer>(pool: Pool, work: (connection: Database.Database) => Answer): Promise<Answer> {
+  let connection: Database.Database;
+  try {
+    connection = await pool.acquireConnection();
+  } catch (error) {
+    throw new StorageUnavailable('No connection to SQLite', { cause: error });
+  }
+  try {
+    return work(connection);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** Each statement is compiled once for the connection. */
+function makeRunner(connection: Database.Database): Run {
+  const statements = new Map<string, Database.Statement<unknown[]>>();
+  const prepare = <Row>(text: string): Database.Statement<unknown[], Row> => {
+    const known = statements.get(text);
+    if (known !== undefined) return known as Database.Statement<unknown[], Row>;
+    const made = connection.prepare<unknown[], Row>(text);
+    statements.set(text, made);
+    return made;
+  };
+  return <Row>(query: Built | string, values: readonly unknown[] = []): Rows<Row> => {
+    const { sql, bindings } = typeof query === 'string' ? { sql: query, bindings: values } : query.toSQL().toNative();
+    const statement = prepare<Row>(sql);
+    const bound = bindings.map(bindable);
+    if (!statement.reader) return { rows: [], count: statement.run(bound).changes };
+    const rows = statement.all(bound);
+    return { rows, count: rows.length };
+  };
+}
+
+function readTogether(_connection: Database.Database, run: Run, batch: readonly Waiting<Run>[]): void {
+  const answers = batch.map(({ work, fail }) => {
+    try {
+      return work(run);
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      return () => fail(asUnavailable(error));
+    }
+  });
+  for (const answer of answers) answer();
+}
+
+function decideTogether(connection: Database.Database, run: Run, batch: readonly Waiting<Run>[]): void {
+  run('begin immediate');
+  try {
+    const answers = batch.map((waiting) => decideOne(connection, run, waiting));
+    run('commit');
+    for (const answer of answers) answer();
+  } catch (error) {
+    if (connection.inTransaction) run('rollback');
+    throw error;
+  }
+}
+
+function decideOne(connection: Database.Database, run: Run, { work, fail }: Waiting<Run>): () => void {
+  run('savepoint decision');
+  try {
+    const answer = work(run);
+    run('release decision');
+    return answer;
+  } catch (error) {
+    // A full disk or a failing one makes SQLite roll everything back by itself: then nobody's decision stands.
+    if (!connection.inTransaction) throw error;
+    run('rollback to decision');
+    run('release decision');
+    return () => fail(asUnavailable(error));
+  }
+}

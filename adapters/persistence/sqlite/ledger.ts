@@ -1,0 +1,52 @@
+/**
+ * The ledger on SQLite. Decisions are made one after another, so a record that is read has all that sort before it:
+ * a page needs no fence, only the dating of `append`.
+ */
+
+import type { Ledger } from '../../../application/ports/ledger.ts';
+import { type Instant, plusSeconds } from '../../../domain/instant.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { blockDenial } from '../../../domain/sponsors/block.ts';
+import { type ArchivedBeforeRow, selectArchivedBefore, selectPage, toPage } from '../sql/ledger-page.ts';
+import { entryColumns, entryValues, type LedgerRow } from '../sql/ledger-row.ts';
+import { spend } from './assertions.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections, Run } from './connections.ts';
+import { findBlock } from './sponsors.ts';
+
+const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryColumns.map(() => '?').join(', ')})`;
+
+const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc limit 1';
+
+/** Further ahead than this a clock must have been wrong, and must not date everything that follows. */
+const AHEAD_AT_MOST_SECONDS = 60;
+
+/** In the caller's transaction. Dated no earlier than what is there: see docs/decisions/0001-ledger-paging.md. */
+export function append(run: Run, entry: LedgerEntry): void {
+  const { rows } = run<{ ts: Instant }>(newest, [entry.at, plusSeconds(entry.at, AHEAD_AT_MOST_SECONDS)]);
+  run(insert, entryValues({ ...entry, at: rows[0]?.ts ?? entry.at }, bindInstant));
+}
+
+export function sqliteLedger({ knex, read, decide }: Connections): Ledger {
+  return {
+    append: (entry) => decide((run) => append(run, entry)),
+
+    refuse: ({ entry, assertion, sponsorKey }) =>
+      decide((run) => {
+        const block = sponsorKey && findBlock(run, sponsorKey);
+        const replayed = assertion !== undefined && !spend(run, assertion);
+        const reason = replayed ? 'actor_replayed' : block ? blockDenial(block.kind) : entry.reason;
+        append(run, { ...entry, reason });
+        return reason;
+      }),
+
+    page: (query) =>
+      read((run) =>
+        toPage(
+          run<LedgerRow>(selectPage(knex, query, bindInstant)).rows,
+          run<ArchivedBeforeRow>(selectArchivedBefore(knex)).rows,
+          query.limit,
+        ),
+      ),
+  };
+}

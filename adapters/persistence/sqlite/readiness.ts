@@ -1,0 +1,19 @@
+/** Whether SQLite can take decisions now: the file answers and its schema is ours. */
+
+import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import { describeSchema } from '../sql/readiness.ts';
+import type { Connections } from './connections.ts';
+import { readSchemaStatus } from './schema-status.ts';
+
+export function sqliteReadiness(connections: Connections): ReadinessCheck {
+  return {
+    name: 'database',
+    async check() {
+      try {
+        return describeSchema(await readSchemaStatus(connections));
+      } catch {
+        return { status: 'Unhealthy', detail: 'SQLite did not answer.' };
+      }
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** Blocks on SQLite. */
+
+import type { Sponsors } from '../../../application/ports/sponsors.ts';
+import type { SponsorKey, TaskId } from '../../../domain/identifiers.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { type BlockRow, toBlock } from '../sql/block-row.ts';
+import { storable } from '../sql/text.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections, Run } from './connections.ts';
+import { endTasks } from './ending.ts';
+import { append } from './ledger.ts';
+
+const find = 'select * from sponsor_blocks where sponsor_key = ?';
+
+const insert =
+  'insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (?, ?, ?, ?) on conflict do nothing';
+
+const liveTasks = "select task_id from tasks where sponsor_key = ? and state = 'live'";
+
+export function findBlock(run: Run, sponsorKey: SponsorKey): SponsorBlock | undefined {
+  const { rows } = run<BlockRow>(find, [sponsorKey]);
+  return rows[0] && toBlock(rows[0]);
+}
+
+export function sqliteSponsors({ read, decide }: Connections): Sponsors {
+  return {
+    findBlock: (sponsorKey) => read((run) => findBlock(run, sponsorKey)),
+
+    block: (block, reason) =>
+      decide((run) => {
+        const placed = place(run, block);
+        if (placed) append(run, blocked(block));
+        const { rows } = run<{ task_id: TaskId }>(liveTasks, [block.sponsorKey]);
+        const roots = rows.map((row) => row.task_id);
+        const revokedTasks = endTasks(run, roots, { at: block.blockedAt, reason });
+        const standing = placed ? block : findBlock(run, block.sponsorKey);
+        if (standing === undefined) throw new Error('a block neither stood nor was placed');
+        return { standing, revokedTasks };
+      }),
+  };
+}
+
+function place(run: Run, { sponsorKey, source, kind, blockedAt }: SponsorBlock): boolean {
+  return run(insert, [storable('sponsor_key', sponsorKey), source, kind, bindInstant(blockedAt)]).count === 1;
+}
+
+function blocked({ sponsorKey, blockedAt }: SponsorBlock): LedgerEntry {
+  return {
+    at: blockedAt,
+    event: 'sponsor.blocked',
+    sponsor: sponsorKey,
+    decision: 'allow',
+    reason: 'sponsor_blocked',
+  };
+}

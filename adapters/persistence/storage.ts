@@ -1,0 +1,49 @@
+/** What an opened database gives to the rest of the service, whichever engine it is. */
+
+import type { Agents } from '../../application/ports/agents.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { Ledger } from '../../application/ports/ledger.ts';
+import type { Log } from '../../application/ports/log.ts';
+import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import type { Sponsors } from '../../application/ports/sponsors.ts';
+import type { Tasks } from '../../application/ports/tasks.ts';
+import type { Instant } from '../../domain/instant.ts';
+
+/**
+ * `absent`: never migrated. `behind`: `mandate migrate` has to run. `ahead`: a newer release has migrated it, as
+ * happens to the older replicas while a release is rolled out.
+ */
+export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
+
+export interface Storage {
+  readonly agents: Agents;
+  readonly tasks: Tasks;
+  readonly sponsors: Sponsors;
+  readonly ledger: Ledger;
+  /** For `/readyz`, under the name `database`. */
+  readonly readiness: ReadinessCheck;
+
+  /** @throws StorageUnavailable when the database does not answer */
+  schemaStatus(): Promise<SchemaStatus>;
+
+  /**
+   * Brings the schema up to date, in one transaction, and answers the names of the migrations it applied. Safe when
+   * several processes do it at once, and after one that died: nothing of an interrupted migration stays, no lock either.
+   */
+  migrate(): Promise<readonly string[]>;
+
+  /**
+   * Sees to it that the ledger can take records from the month of `now` to `monthsAhead` months later. Safe to repeat
+   * and on several replicas at once; does nothing on an engine that does not partition its ledger.
+   */
+  createPartitions(now: Instant, monthsAhead: number): Promise<void>;
+
+  /** Waits for what is under way, then closes every connection. */
+  close(): Promise<void>;
+}
+
+/** What a database adapter needs of its surroundings. */
+export interface StorageSurroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+}
