@@ -1,0 +1,23 @@
+import { type Command, command, type Run } from '../command.ts';
+import { exitCode } from '../exit-code.ts';
+
+/** @param run brings the schema up to date; doing so twice is doing it once */
+export function migrateCommand(run: Run): Command {
+  return command({
+    usage: 'migrate',
+    summary: 'Create the schema in the database, or bring it up to date',
+    examples: [
+      {
+        line: 'migrate --Service:Database:Provider=sqlite --Service:Database:Path=mandate.db',
+        meaning: 'Prepare a database file; of the settings only Service:Database is read',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'the schema is up to date',
+      [exitCode.failed]: 'the database could not be reached or changed, or a setting is wrong',
+      [exitCode.usage]: 'the command line is wrong',
+    },
+    options: (parser) => parser,
+    run: (_options, settings) => run(settings),
+  });
+}

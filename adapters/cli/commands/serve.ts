@@ -1,0 +1,23 @@
+import { type Command, command, type Run } from '../command.ts';
+import { exitCode } from '../exit-code.ts';
+
+/** @param run resolves once the service has stopped */
+export function serveCommand(run: Run): Command {
+  return command({
+    usage: 'serve',
+    summary: 'Run the service until it is told to stop (also with no command)',
+    examples: [
+      {
+        line: 'serve --Service:Issuer=https://mandate.example',
+        meaning: 'Run with the settings of the environment, and this one',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'stopped by SIGTERM or SIGINT, with everything under way finished',
+      [exitCode.failed]: 'could not start, or not go on: the log says why',
+      [exitCode.usage]: 'the command line is wrong',
+    },
+    options: (parser) => parser,
+    run: (_options, settings) => run(settings),
+  });
+}

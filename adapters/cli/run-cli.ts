@@ -1,0 +1,122 @@
+/** The command line (decisions "How it runs"): finds the command, refuses what nobody can mean, and runs it. */
+
+import yargs, { type Argv } from 'yargs';
+import type { Command, Run } from './command.ts';
+import { exitCode } from './exit-code.ts';
+import { packageVersion } from './package-version.ts';
+import { type SettingArgument, splitSettingArguments } from './setting-arguments.ts';
+
+/** What a line of arguments without a command means. */
+const DEFAULT_COMMAND = 'serve';
+/** Wide enough for the examples, narrow enough for a window beside another. */
+const HELP_COLUMNS = 110;
+
+export interface CommandLineIo {
+  readonly out: (text: string) => void;
+  readonly complain: (text: string) => void;
+}
+
+const standardStreams: CommandLineIo = {
+  out: (text) => process.stdout.write(text),
+  complain: (text) => process.stderr.write(text),
+};
+
+/**
+ * @param argv without the program: `process.argv.slice(2)`
+ * @returns the exit code, once the command is through
+ */
+export async function runCli(
+  argv: readonly string[],
+  commands: readonly Command[],
+  io: CommandLineIo = standardStreams,
+): Promise<number> {
+  const split = splitSettingArguments(argv);
+  if (split.kind === 'value_missing') return refuse(io, `--${split.key} needs a value.`);
+
+  const line = split.others.length === 0 ? [DEFAULT_COMMAND] : split.others;
+  const read = await readLine(line, commands);
+  switch (read.kind) {
+    case 'refused':
+      return refuse(io, read.sentence);
+    case 'asked':
+      io.out(`${read.answer}\n`);
+      return exitCode.done;
+    case 'chosen':
+      return execute(read.run, split.settings, io);
+  }
+}
+
+type Line =
+  | { readonly kind: 'chosen'; readonly run: Run }
+  /** `--help` or `--version`. */
+  | { readonly kind: 'asked'; readonly answer: string }
+  | { readonly kind: 'refused'; readonly sentence: string };
+
+async function readLine(line: readonly string[], commands: readonly Command[]): Promise<Line> {
+  const chosen: Run[] = [];
+  const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser());
+  let answer = '';
+  try {
+    // With a callback, yargs hands over what it would print, and never ends the process.
+    await parser.parseAsync([...line], {}, (_error, _arguments, output) => {
+      answer = output;
+    });
+  } catch (error) {
+    return { kind: 'refused', sentence: error instanceof Error ? asSentence(error.message) : 'Unreadable arguments.' };
+  }
+  const [run] = chosen;
+  if (run !== undefined) return { kind: 'chosen', run };
+  // As after `--`, where yargs looks for no command.
+  return answer === '' ? { kind: 'refused', sentence: 'No command was given.' } : { kind: 'asked', answer };
+}
+
+function emptyParser(): Argv {
+  return yargs()
+    .scriptName('mandate')
+    .usage('$0 <command>\n\nAuthority given to one agent, for one task, by one person.')
+    .epilogue(
+      'Settings come from the environment, as in Service__Issuer. Each can be given to any command as\n' +
+        '--Service:Issuer=…, which overrides the environment. "$0 <command> --help" says more about a command.',
+    )
+    .locale('en')
+    .strict()
+    .strictCommands()
+    .help('help')
+    .alias('help', 'h')
+    .version(packageVersion())
+    .exitProcess(false)
+    .fail(false)
+    .wrap(HELP_COLUMNS)
+    .parserConfiguration({
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+    });
+}
+
+async function execute(run: Run, settings: readonly SettingArgument[], io: CommandLineIo): Promise<number> {
+  try {
+    return await run(settings);
+  } catch (error) {
+    // Commands report what they expect to go wrong. Of the rest the message stays unsaid: it may quote what it holds.
+    io.complain(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
+    return exitCode.failed;
+  }
+}
+
+function refuse(io: CommandLineIo, sentence: string): number {
+  io.complain(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
+  return exitCode.usage;
+}
+
+/** A misspelt command or option. What is no such word may be a secret that went astray, and is not repeated. */
+const NAMES = /^[a-z][a-z0-9-]{1,39}(, [a-z][a-z0-9-]{1,39})*$/;
+
+/** @param message of yargs: `Unknown command: <names>`, or a sentence without its end */
+function asSentence(message: string): string {
+  const [what = '', ...names] = message.trim().split(': ');
+  const said = names.length === 0 || NAMES.test(names.join(': ')) ? message.trim() : what;
+  return /[.?!]$/.test(said) ? said : `${said}.`;
+}

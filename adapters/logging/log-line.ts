@@ -1,0 +1,83 @@
+/**
+ * One line of the log: JSON for machines (decisions "How it runs": `level`, `message`, `timestamp`, fields), the same
+ * for people on a terminal. Written by hand because each request writes one; fields are plain values, which is most of
+ * what a general serialiser has to find out.
+ */
+
+import type { LogFields } from '../../application/ports/log.ts';
+import type { ErrorReport } from './error-report.ts';
+
+export interface LogEntry {
+  readonly level: string;
+  readonly message: string;
+  /** UTC ISO 8601, three fractional digits. */
+  readonly timestamp: string;
+  readonly fields: LogFields;
+  readonly cause: ErrorReport | undefined;
+}
+
+/** The members of a line that are not fields. */
+const RESERVED = new Set(['level', 'message', 'timestamp', 'cause']);
+
+/** Nearly every text in a log, and exactly what JSON writes as it is. */
+const PLAIN = /^[\w /.:-]*$/;
+/** JSON leaves these as they are, but a terminal that shows the line would obey them. */
+const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
+
+export function jsonLine({ level, message, timestamp, fields, cause }: LogEntry): string {
+  let line = `{"level":"${level}","message":${quoted(message)},"timestamp":"${timestamp}"`;
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    // A reserved name gets an underscore: two members of one name would be read differently by different readers.
+    if (value !== undefined) line += `,${quoted(RESERVED.has(name) ? `${name}_` : name)}:${json(value)}`;
+  }
+  if (cause !== undefined) line += `,"cause":${json(cause)}`;
+  return `${line}}`;
+}
+
+export function readableLine({ level, message, timestamp, fields, cause }: LogEntry): string {
+  let line = `${timestamp.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${bare(message)}`;
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    if (value !== undefined) line += ` ${bare(name)}=${typeof value === 'string' ? bare(value) : json(value)}`;
+  }
+  for (let each = cause; each !== undefined; each = each.cause) {
+    const code = each.code === undefined ? '' : ` (${each.code})`;
+    line += `\n    ${each === cause ? '' : 'caused by '}${each.class}${code}`;
+    for (const frame of each.stack ?? []) line += `\n        ${frame}`;
+  }
+  return line;
+}
+
+/** Text as it is where it is plain, in quotes where it could pass for something else. */
+function bare(text: string): string {
+  return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(text) && !text.includes('=') ? text : quoted(text);
+}
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text).replace(TERMINAL_CONTROLS, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u00${character.charCodeAt(0).toString(16)}`;
+}
+
+/** Never throws: a line that cannot be written whole still says that something was there. */
+function json(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return quoted(value);
+    case 'number':
+      return Number.isFinite(value) ? String(value) : 'null';
+    case 'boolean':
+      return String(value);
+    case 'object':
+      try {
+        return JSON.stringify(value);
+      } catch {
+        return '"[unserialisable]"';
+      }
+    default:
+      return '"[unserialisable]"';
+  }
+}

@@ -1,0 +1,69 @@
+/** The log of a running service, by winston (decisions "How it runs"). */
+
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import winston from 'winston';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { Log, LogFields } from '../../application/ports/log.ts';
+import { toMillisecondText } from '../../domain/instant.ts';
+import { batchedLines } from './batched-lines.ts';
+import { reportError } from './error-report.ts';
+import { jsonLine, readableLine } from './log-line.ts';
+
+/** The methods of the port, from the gravest. */
+const LEVELS = { error: 0, warn: 1, info: 2 } as const;
+
+export type LogLevel = keyof typeof LEVELS;
+
+export interface LogOptions {
+  readonly clock: Clock;
+  /** Whether a person reads along: then lines are for people, else JSON. */
+  readonly tty: boolean;
+  /** The least grave level that is written. */
+  readonly level?: LogLevel;
+  readonly stream?: Writable;
+}
+
+export interface ClosableLog extends Log {
+  /** Resolves once every line has left; what is logged afterwards is lost. The stream stays open. */
+  close(): Promise<void>;
+}
+
+export function winstonLog({ clock, tty, level = 'info', stream = process.stdout }: LogOptions): ClosableLog {
+  const format = tty ? readableLine : jsonLine;
+  const timestamp = () => toMillisecondText(clock.now());
+  const lines = batchedLines(stream, (lost) =>
+    format({
+      level: 'warn',
+      message: 'log lines were lost',
+      timestamp: timestamp(),
+      fields: { lost },
+      cause: undefined,
+    }),
+  );
+  const logger = winston.createLogger({
+    levels: LEVELS,
+    level,
+    // The line is complete when winston gets it: levels and transports are winston's, what a line says is ours.
+    format: winston.format.printf((info) => String(info.message)),
+    transports: [new winston.transports.Stream({ stream: lines, eol: '\n' })],
+  });
+
+  const write = (at: LogLevel, message: string, fields: LogFields = {}, cause?: { readonly thrown: unknown }): void => {
+    if (LEVELS[at] > LEVELS[level]) return;
+    const report = cause === undefined ? undefined : reportError(cause.thrown);
+    logger.log({ level: at, message: format({ level: at, message, timestamp: timestamp(), fields, cause: report }) });
+  };
+
+  return {
+    info: (message, fields) => write('info', message, fields),
+    warn: (message, fields) => write('warn', message, fields),
+    error: (message, cause, fields) => write('error', message, fields, { thrown: cause }),
+    async close() {
+      logger.end();
+      await once(logger, 'finish');
+      lines.end();
+      await once(lines, 'finish');
+    },
+  };
+}

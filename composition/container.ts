@@ -1,0 +1,79 @@
+/**
+ * The wiring: the one place that knows every adapter. Each token has one plain factory; a container holds one of each.
+ * What takes time to get ready (the database, the signing keys) is given ready.
+ */
+
+import 'reflect-metadata';
+import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
+import { discovery, type ProviderLocation } from '../adapters/identity-provider/discovery.ts';
+import { polledSponsors } from '../adapters/identity-provider/polled-sponsors.ts';
+import { serviceAssertion } from '../adapters/identity-provider/service-assertion.ts';
+import { serviceTokens } from '../adapters/identity-provider/service-token.ts';
+import { agentKeys } from '../adapters/jose/agent-keys.ts';
+import { providerKeys } from '../adapters/jose/provider-keys.ts';
+import type { Storage } from '../adapters/persistence/storage.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { SigningKeys } from '../application/ports/keys.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { Network } from '../application/ports/network.ts';
+import type { Randomness } from '../application/ports/randomness.ts';
+import { chosenSponsorCheck, chosenUpstream } from './settings/alternatives.ts';
+import type { Settings } from './settings/read-settings.ts';
+import { httpSurfaces } from './surfaces.ts';
+import { type SponsorSources, tokens } from './tokens.ts';
+
+/** What a container can't make by itself. */
+export interface Given {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly log: Log;
+  readonly network: Network;
+  readonly storage: Storage;
+  readonly signingKeys: SigningKeys;
+}
+
+export function buildContainer(given: Given): DependencyContainer {
+  const container = root.createChildContainer();
+  const once = <T>(token: InjectionToken<T>, make: (container: DependencyContainer) => T) =>
+    container.register<T>(token, { useFactory: instanceCachingFactory(make) });
+
+  container.register(tokens.settings, { useValue: given.settings });
+  container.register(tokens.clock, { useValue: given.clock });
+  container.register(tokens.randomness, { useValue: given.randomness });
+  container.register(tokens.log, { useValue: given.log });
+  container.register(tokens.network, { useValue: given.network });
+  container.register(tokens.storage, { useValue: given.storage });
+  container.register(tokens.signingKeys, { useValue: given.signingKeys });
+
+  once(tokens.agentKeys, (c) => agentKeys(c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log)));
+  once(tokens.providerMetadata, (c) =>
+    discovery(providerLocation(c.resolve(tokens.settings)), c.resolve(tokens.network), c.resolve(tokens.log)),
+  );
+  once(tokens.providerKeys, (c) =>
+    providerKeys(
+      c.resolve(tokens.providerMetadata),
+      c.resolve(tokens.network),
+      c.resolve(tokens.clock),
+      c.resolve(tokens.log),
+    ),
+  );
+  once(tokens.sponsorSources, sponsorSources);
+  once(tokens.httpSurfaces, httpSurfaces);
+  return container;
+}
+
+function providerLocation(settings: Settings): ProviderLocation {
+  const chosen = chosenUpstream(settings);
+  return chosen.kind === 'issuer' ? chosen : { kind: 'metadata_url', url: chosen.url };
+}
+
+function sponsorSources(c: DependencyContainer): SponsorSources {
+  const chosen = chosenSponsorCheck(c.resolve(tokens.settings));
+  if (chosen.mode === 'signals') return { directory: undefined };
+  const [network, clock, log] = [c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log)];
+  const metadata = c.resolve(tokens.providerMetadata);
+  const assertion = serviceAssertion(c.resolve(tokens.signingKeys), clock, c.resolve(tokens.randomness));
+  const asItself = serviceTokens(chosen, { network, clock, metadata, assertion });
+  return { directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens: asItself }) };
+}

@@ -1,0 +1,85 @@
+/**
+ * Settings of which only some combinations exist, as the combination that was chosen. The rules have let nothing else
+ * through, so whatever does not fit here is a fault of this program and not of the settings.
+ */
+
+import type { Secret } from '../../domain/secret.ts';
+import type { Settings, SettingsSection } from './settings.ts';
+
+export type DatabaseChoice =
+  | {
+      readonly provider: 'postgres';
+      /** A libpq URI of the role that serves. */
+      readonly connectionString: Secret;
+      /** A libpq URI of the role that owns the schema; the same where none was named. */
+      readonly migrationConnectionString: Secret;
+    }
+  | { readonly provider: 'sqlite'; readonly path: string };
+
+export function chosenDatabase(settings: SettingsSection<'Service:Database'>): DatabaseChoice {
+  if (settings['Service:Database:Provider'] === 'sqlite') {
+    return { provider: 'sqlite', path: present(settings['Service:Database:Path']) };
+  }
+  const connectionString = present(settings['Service:Database:ConnectionString']);
+  const migrationConnectionString = settings['Service:Database:MigrationConnectionString'] ?? connectionString;
+  return { provider: 'postgres', connectionString, migrationConnectionString };
+}
+
+export type UpstreamChoice =
+  | { readonly kind: 'issuer'; readonly issuer: string }
+  | { readonly kind: 'metadata'; readonly url: string };
+
+/** Where the identity provider's discovery document is. */
+export function chosenUpstream(
+  settings: Pick<Settings, 'Service:UpstreamIdp:Issuer' | 'Service:UpstreamIdp:MetadataUrl'>,
+): UpstreamChoice {
+  const issuer = settings['Service:UpstreamIdp:Issuer'];
+  if (issuer !== undefined) return { kind: 'issuer', issuer };
+  return { kind: 'metadata', url: present(settings['Service:UpstreamIdp:MetadataUrl']) };
+}
+
+export type SponsorCheckChoice =
+  | {
+      readonly mode: 'poll';
+      readonly usersUrl: string;
+      readonly tokenUrl: string;
+      readonly clientId: string;
+      /** Seconds. */
+      readonly cacheTtl: number;
+    }
+  | { readonly mode: 'signals' };
+
+export function chosenSponsorCheck(settings: SettingsSection<'Service:UpstreamIdp'>): SponsorCheckChoice {
+  if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'signals') return { mode: 'signals' };
+  return {
+    mode: 'poll',
+    usersUrl: present(settings['Service:UpstreamIdp:SponsorCheck:UsersUrl']),
+    tokenUrl: present(settings['Service:UpstreamIdp:SponsorCheck:TokenUrl']),
+    clientId: present(settings['Service:UpstreamIdp:SponsorCheck:ClientId']),
+    cacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
+  };
+}
+
+export interface SigningKeyChoice {
+  /** Where its PEM text comes from. */
+  readonly source: { readonly kind: 'path'; readonly path: string } | { readonly kind: 'pem'; readonly pem: Secret };
+  /** Its thumbprint names it where this is undefined. */
+  readonly kid: string | undefined;
+  /** The setting to name when the key turns out to be unusable. */
+  readonly setting: string;
+}
+
+/** In the order of their numbers; empty on a development host that is to make a key up. */
+export function chosenSigningKeys(settings: Pick<Settings, 'Service:Signing:Keys'>): readonly SigningKeyChoice[] {
+  return settings['Service:Signing:Keys'].map((key): SigningKeyChoice => {
+    const setting = `Service:Signing:Keys:${key.index}`;
+    return key.Pem === undefined
+      ? { source: { kind: 'path', path: present(key.Path) }, kid: key.Kid, setting: `${setting}:Path` }
+      : { source: { kind: 'pem', pem: key.Pem }, kid: key.Kid, setting: `${setting}:Pem` };
+  });
+}
+
+function present<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new TypeError('A setting that the rules require is missing.');
+  return value;
+}

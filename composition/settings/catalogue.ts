@@ -1,0 +1,127 @@
+/**
+ * THE catalogue of settings (specification "Configuration rules", "Limits"): what can be set, what is accepted, and
+ * what it means. Reading, validation, the start-up errors and the settings table all come from here.
+ *
+ * To add a setting, add a line. A key with `:N:` in it belongs to a list. What holds between settings is in rules.ts.
+ */
+
+import { computed, defaulted, optional, required, type Setting } from './setting.ts';
+import { bearerToken, choice, duration, integer, path, pem, postgresUri, text, url } from './value-type.ts';
+
+/** Specification "Other limits". */
+const MAX_CLAIM_NAME = 64;
+/** Specification "Authentication". */
+const MIN_CREDENTIAL = 32;
+/** A thumbprint has 43 characters; a `kid` travels in the header of every token. */
+const MAX_KID = 128;
+const MAX_PORT = 65_535;
+
+const kid = () =>
+  text({ max: MAX_KID, whitespace: false, accepts: `a name of at most ${MAX_KID} characters, no space` });
+
+export const catalogue = {
+  'Service:Issuer': required(
+    url({ trailingSlash: 'dropped' }),
+    'The address under which others reach this service, and the `iss` of every token it issues. A trailing slash is dropped.',
+  ),
+
+  'Service:UpstreamIdp:Issuer': optional(
+    url({}),
+    'The identity provider whose access tokens are accepted, exactly as its `iss` reads. Either this or `MetadataUrl`.',
+  ),
+  'Service:UpstreamIdp:MetadataUrl': optional(
+    url({ query: 'accepted' }),
+    "The provider's discovery document, where it is not at the usual place under its issuer.",
+  ),
+  'Service:UpstreamIdp:Audience': required(text(), 'The `aud` that a subject token must carry.'),
+  'Service:UpstreamIdp:SponsorKeyClaim': defaulted(
+    'sub',
+    text({
+      max: MAX_CLAIM_NAME,
+      whitespace: false,
+      accepts: `a claim name of at most ${MAX_CLAIM_NAME} characters without white space`,
+    }),
+    'The claim of a subject token that says who the person is for blocks and provisioning.',
+  ),
+  'Service:UpstreamIdp:SponsorCheck:Mode': defaulted(
+    'poll',
+    choice('poll', 'signals'),
+    'Whether the identity provider is asked about a person (`poll`), or tells this service by itself (`signals`).',
+  ),
+  'Service:UpstreamIdp:SponsorCheck:UsersUrl': optional(
+    url({ trailingSlash: 'dropped' }),
+    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`. Required under `poll`, refused under `signals`.",
+  ),
+  'Service:UpstreamIdp:SponsorCheck:TokenUrl': optional(
+    url({ query: 'accepted' }),
+    "The provider's token endpoint, for the token that opens `UsersUrl`. Required under `poll`, refused under `signals`.",
+  ),
+  'Service:UpstreamIdp:SponsorCheck:ClientId': optional(
+    text(),
+    'The client that this service is at the provider. Required under `poll`, refused under `signals`.',
+  ),
+  'Service:UpstreamIdp:SponsorCheck:CacheTtl': defaulted(
+    'PT30S',
+    duration(),
+    'How long an answer about a person may be reused for refreshes; at most `Service:Tokens:DefaultTokenTtl`. Refused under `signals`.',
+  ),
+
+  'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'Which database holds everything.'),
+  'Service:Database:ConnectionString': optional(
+    postgresUri(),
+    'The role that serves. Required on `postgres`, refused on `sqlite`.',
+  ),
+  'Service:Database:MigrationConnectionString': optional(
+    postgresUri(),
+    'The role that owns the schema, for `mandate migrate`; without it `ConnectionString` is used. Refused on `sqlite`.',
+  ),
+  'Service:Database:Path': optional(path(), 'The database file. Required on `sqlite`, refused on `postgres`.'),
+
+  'Service:Signing:Keys:N:Path': optional(
+    path(),
+    'A PEM file with an EC P-256 private key; N counts from 0. Every key is published. Either this or `Pem`. With no key at all a development host makes one up for as long as it runs; any other does not start.',
+  ),
+  'Service:Signing:Keys:N:Pem': optional(pem(), 'The same key as text.'),
+  'Service:Signing:Keys:N:Kid': optional(
+    kid(),
+    "The key's name in the published key set; without it, its RFC 7638 thumbprint.",
+  ),
+  'Service:Signing:ActiveKid': optional(kid(), 'The name of the key that signs. Required when there is more than one.'),
+
+  'Service:Admin:ApiKey': optional(
+    bearerToken({ min: MIN_CREDENTIAL }),
+    'Opens `/admin` and `/audit`; without it both answer 503.',
+  ),
+
+  'Service:Tokens:DefaultTaskTtl': defaulted(
+    'PT30M',
+    duration(),
+    '`max_task_ttl` of a registration that names no lifetime; within the bounds below.',
+  ),
+  'Service:Tokens:DefaultTokenTtl': defaulted(
+    'PT5M',
+    duration(),
+    '`max_token_ttl` of a registration that names none; at most `DefaultTaskTtl`, and within the bounds below.',
+  ),
+  'Service:Agents:MinTaskTtl': defaulted('PT1M', duration(), 'The shortest `max_task_ttl` of a registration.'),
+  'Service:Agents:MaxTaskTtl': defaulted('P1D', duration(), 'The longest.'),
+  'Service:Agents:MinTokenTtl': defaulted(
+    'PT30S',
+    duration(),
+    'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
+  ),
+  'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+
+  HOST: computed(
+    '`127.0.0.1` on a development host, else `0.0.0.0`',
+    text({ whitespace: false, accepts: 'a host name or address of this machine' }),
+    'Where to listen.',
+  ),
+  PORT: defaulted('5100', integer({ min: 0, max: MAX_PORT }), 'The port to listen on; 0 takes any that is free.'),
+  NODE_ENV: defaulted('production', text(), '`development` makes this a development host; any other word does not.'),
+} as const satisfies Readonly<Record<string, Setting>>;
+
+/** Settings of former versions: setting one is an error, because what it asked for no longer happens. */
+export const removedSettings: Readonly<Record<string, string>> = {
+  'Service:Audit:Chains': 'there is one chain of checkpoints, which needs no setting',
+};

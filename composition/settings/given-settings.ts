@@ -1,0 +1,108 @@
+/**
+ * What an operator set, as text, from the environment and the command line (specification "Configuration rules":
+ * `:` reads `__` in a variable, empty means unset, command-line arguments override).
+ */
+
+import { catalogue, removedSettings } from './catalogue.ts';
+import { catalogueKeyOf, isCatalogueKey, LIST_KEY } from './catalogue-key.ts';
+import { nearest } from './nearest.ts';
+import { type SettingError, variableOf } from './setting-error.ts';
+
+export interface SettingSources {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of the command line, in order: `--Service:Issuer=…` is the key `Service:Issuer`. */
+  readonly overrides: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** A setting that this service does not have. It is ignored, but not in silence. */
+export interface UnknownSetting {
+  /** The variable or the argument, as it was written. */
+  readonly name: string;
+  /** The setting that was probably meant, written in the same way. */
+  readonly meant: string | undefined;
+}
+
+export interface GivenSettings {
+  text(key: string): string | undefined;
+  /** The numbers under which anything of the list was set, in ascending order. */
+  numbers(list: string): readonly number[];
+  readonly errors: readonly SettingError[];
+  readonly unknown: readonly UnknownSetting[];
+}
+
+export function givenSettings(sources: SettingSources): GivenSettings {
+  const texts = new Map<string, string>();
+  const errors: SettingError[] = [];
+  const unknown: UnknownSetting[] = [];
+
+  const take = (key: string, value: string, name: string, meant: () => string | undefined): void => {
+    const removed = Object.hasOwn(removedSettings, key) ? removedSettings[key] : undefined;
+    if (catalogueKeyOf(key) !== undefined) {
+      texts.set(key, value);
+    } else if (removed !== undefined) {
+      errors.push({ key, problem: 'has been removed', accepted: `leaving it unset: ${removed}` });
+    } else {
+      unknown.push({ name, meant: meant() });
+    }
+  };
+
+  for (const [name, value] of Object.entries(sources.environment)) {
+    if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
+    // A colon in a variable's name would be another spelling of the same setting: there is only one.
+    const key = name.includes(':') ? '' : name.replaceAll('__', ':');
+    take(key, value, name, () => mapped(meantBy(name.replaceAll('__', ':')), variableOf));
+  }
+
+  const overridden = new Set<string>();
+  for (const { key, value } of sources.overrides) {
+    if (overridden.has(key)) {
+      errors.push({ key, problem: 'is given more than once on the command line', accepted: 'one value' });
+    }
+    overridden.add(key);
+    // An empty argument unsets what the environment set: it overrides it with nothing.
+    texts.delete(key);
+    if (value !== '') take(key, value, `--${key}`, () => mapped(meantBy(key), (meant) => `--${meant}`));
+  }
+
+  return {
+    text: (key) => texts.get(key),
+    numbers: (list) => numbersIn(texts.keys(), list),
+    errors,
+    unknown,
+  };
+}
+
+/** One line for the log. */
+export function describeUnknownSetting({ name, meant }: UnknownSetting): string {
+  return `${name} is not a setting of this service and is ignored.${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
+}
+
+/** Variables of other programs are none of our business; these can only have been meant for us. */
+const LOOKS_LIKE_OURS = /^service(__|:)/i;
+
+/** `HOST`, `PORT` and their kind. */
+function isPlainKey(name: string): boolean {
+  return isCatalogueKey(name) && !name.includes(':');
+}
+
+function meantBy(key: string): string | undefined {
+  const number = /:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0';
+  const candidates = Object.keys(catalogue).filter((candidate) => !isPlainKey(candidate));
+  return nearest(
+    key,
+    candidates.map((candidate) => candidate.replace(':N:', `:${number}:`)),
+  );
+}
+
+function mapped(text: string | undefined, change: (text: string) => string): string | undefined {
+  return text === undefined ? undefined : change(text);
+}
+
+function numbersIn(keys: Iterable<string>, list: string): readonly number[] {
+  const numbers = new Set<number>();
+  for (const key of keys) {
+    const [, prefix, number] = LIST_KEY.exec(key) ?? [];
+    if (prefix === list) numbers.add(Number(number));
+  }
+  return [...numbers].sort((a, b) => a - b);
+}

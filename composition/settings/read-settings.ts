@@ -1,0 +1,145 @@
+/**
+ * Reads the settings: all of them, or the section that a command needs. Either everything holds, or the answer is the
+ * list of every error at once (specification "Configuration rules").
+ */
+
+import { catalogue } from './catalogue.ts';
+import { catalogueKeyOf } from './catalogue-key.ts';
+import { computedDefaults } from './computed-defaults.ts';
+import { type GivenSettings, givenSettings, type SettingSources, type UnknownSetting } from './given-settings.ts';
+import type { Findings } from './rule.ts';
+import { rules } from './rules.ts';
+import type { Setting } from './setting.ts';
+import type { SettingError } from './setting-error.ts';
+import type { SectionName, Settings, SettingsSection } from './settings.ts';
+
+export type { Settings } from './settings.ts';
+
+export type SettingsResult<Result> = { readonly unknown: readonly UnknownSetting[] } & (
+  | { readonly kind: 'valid'; readonly settings: Result }
+  | { readonly kind: 'invalid'; readonly errors: readonly SettingError[] }
+);
+
+export function readSettings(sources: SettingSources): SettingsResult<Settings> {
+  return readWithin(sources, () => true);
+}
+
+/** Only what is below `section`, with the rules that concern nothing else: `migrate` needs a database and no issuer. */
+export function readSettingsSection<Name extends SectionName>(
+  sources: SettingSources,
+  section: Name,
+): SettingsResult<SettingsSection<Name>> {
+  return readWithin(sources, (key) => key.startsWith(`${section}:`));
+}
+
+/** What has been read so far. */
+interface Draft {
+  readonly given: GivenSettings;
+  readonly inScope: (key: string) => boolean;
+  /** By key, a list's under the list's; what could not be read is absent. */
+  readonly values: Map<string, unknown>;
+  readonly errors: SettingError[];
+}
+
+function readWithin(sources: SettingSources, inScope: (key: string) => boolean): SettingsResult<Settings> {
+  const given = givenSettings(sources);
+  const draft: Draft = { given, inScope, values: new Map(), errors: given.errors.filter(({ key }) => inScope(key)) };
+  readDeclared(draft);
+  computeDefaults(draft);
+  applyRules(draft);
+  return draft.errors.length === 0
+    ? { kind: 'valid', settings: settingsOf(draft), unknown: given.unknown }
+    : { kind: 'invalid', errors: draft.errors, unknown: given.unknown };
+}
+
+function readDeclared(draft: Draft): void {
+  const lists = new Set<string>();
+  for (const [key, setting] of entries) {
+    if (!draft.inScope(key)) continue;
+    const [list, field] = key.split(':N:');
+    if (list !== undefined && field !== undefined) {
+      lists.add(list);
+    } else if (setting.presence !== 'computed' || draft.given.text(key) !== undefined) {
+      readOne(draft, key, setting, (value) => draft.values.set(key, value));
+    }
+  }
+  for (const list of lists) readList(draft, list);
+}
+
+/** Reads the setting at `key`, or its default; keeps the value, or says what is wrong. Answers whether it went well. */
+function readOne(draft: Draft, key: string, setting: Setting, keep: (value: unknown) => void): boolean {
+  const { type, presence } = setting;
+  const text = draft.given.text(key) ?? (presence === 'defaulted' ? setting.default : undefined);
+  if (text === undefined) {
+    if (presence === 'required') {
+      draft.errors.push({ key, problem: 'is required', accepted: type.accepts });
+      return false;
+    }
+    keep(undefined);
+    return true;
+  }
+  const reading = type.read(text);
+  if (reading.kind === 'wrong') {
+    draft.errors.push({ key, problem: reading.problem, accepted: type.accepts });
+    return false;
+  }
+  keep(reading.value);
+  return true;
+}
+
+function readList(draft: Draft, list: string): void {
+  const start = `${list}:N:`;
+  const fields = entries.filter(([key]) => key.startsWith(start));
+  let readable = true;
+  const items = draft.given.numbers(list).map((index) => {
+    const item = new Map<string, unknown>([['index', index]]);
+    for (const [key, setting] of fields) {
+      const field = key.slice(start.length);
+      const good = readOne(draft, `${list}:${index}:${field}`, setting, (value) => item.set(field, value));
+      readable = readable && good;
+    }
+    return Object.fromEntries(item);
+  });
+  if (readable) draft.values.set(list, items);
+}
+
+function computeDefaults(draft: Draft): void {
+  for (const [key, { from, compute }] of Object.entries(computedDefaults)) {
+    const wanted = draft.inScope(key) && draft.given.text(key) === undefined;
+    if (wanted && from.every((other) => draft.values.has(other))) draft.values.set(key, compute(settingsOf(draft)));
+  }
+}
+
+function applyRules(draft: Draft): void {
+  const settings = settingsOf(draft);
+  const findings = findingsFor(draft);
+  for (const { about, check } of rules) {
+    if (about.every((key) => draft.values.has(key))) check(settings, findings);
+  }
+}
+
+function findingsFor({ given, inScope, errors }: Draft): Findings {
+  const wrong: Findings['wrong'] = (key, problem, accepted) => {
+    if (inScope(key)) errors.push({ key, problem, accepted });
+  };
+  return {
+    given: (key) => given.text(key) !== undefined,
+    numbers: (list) => given.numbers(list),
+    wrong,
+    expect(key, when) {
+      const declared = catalogueKeyOf(key);
+      if (given.text(key) === undefined && declared)
+        wrong(key, `is required ${when}`, catalogue[declared].type.accepts);
+    },
+    refuse(key, when) {
+      if (given.text(key) !== undefined) wrong(key, `is set ${when}`, 'leaving it unset');
+    },
+  };
+}
+
+/** The map holds, under each key in scope that could be read, what the type of the catalogue's entry reads. */
+function settingsOf(draft: Draft): Settings {
+  return Object.fromEntries(draft.values) as unknown as Settings;
+}
+
+const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);

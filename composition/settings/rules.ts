@@ -1,0 +1,180 @@
+/**
+ * What must hold between settings (specification "Configuration rules", startup errors). Each rule says everything it
+ * finds, so that one start shows every error.
+ */
+
+import { isDevelopmentHost } from './development-host.ts';
+import { type Findings, type Rule, rule } from './rule.ts';
+import type { Settings } from './settings.ts';
+import { unusableActiveKid } from './signing-kids.ts';
+
+const oneUpstreamSource = rule([], (_settings, findings) => {
+  const issuer = findings.given('Service:UpstreamIdp:Issuer');
+  const metadataUrl = findings.given('Service:UpstreamIdp:MetadataUrl');
+  if (issuer === metadataUrl) {
+    findings.wrong(
+      'Service:UpstreamIdp:Issuer',
+      issuer ? 'is set beside Service:UpstreamIdp:MetadataUrl' : 'is not set, nor is Service:UpstreamIdp:MetadataUrl',
+      'exactly one of the two',
+    );
+  }
+});
+
+const sponsorCheckFitsItsMode = rule(['Service:UpstreamIdp:SponsorCheck:Mode'], (settings, findings) => {
+  const needs = [
+    'Service:UpstreamIdp:SponsorCheck:UsersUrl',
+    'Service:UpstreamIdp:SponsorCheck:TokenUrl',
+    'Service:UpstreamIdp:SponsorCheck:ClientId',
+  ] as const;
+  if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'poll') {
+    for (const key of needs) findings.expect(key, 'while Service:UpstreamIdp:SponsorCheck:Mode is poll');
+    return;
+  }
+  for (const key of [...needs, 'Service:UpstreamIdp:SponsorCheck:CacheTtl'] as const) {
+    findings.refuse(key, 'while Service:UpstreamIdp:SponsorCheck:Mode is signals');
+  }
+});
+
+const cachedAnswersEndWithTokens = rule(
+  [
+    'Service:UpstreamIdp:SponsorCheck:Mode',
+    'Service:UpstreamIdp:SponsorCheck:CacheTtl',
+    'Service:Tokens:DefaultTokenTtl',
+  ],
+  (settings, findings) => {
+    if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'poll') {
+      atMost(settings, findings, 'Service:UpstreamIdp:SponsorCheck:CacheTtl', 'Service:Tokens:DefaultTokenTtl');
+    }
+  },
+);
+
+const databaseFitsItsProvider = rule(['Service:Database:Provider'], (settings, findings) => {
+  if (settings['Service:Database:Provider'] === 'postgres') {
+    findings.expect('Service:Database:ConnectionString', 'while Service:Database:Provider is postgres');
+    findings.refuse('Service:Database:Path', 'while Service:Database:Provider is postgres');
+  } else {
+    findings.expect('Service:Database:Path', 'while Service:Database:Provider is sqlite');
+    findings.refuse('Service:Database:ConnectionString', 'while Service:Database:Provider is sqlite');
+    findings.refuse('Service:Database:MigrationConnectionString', 'while Service:Database:Provider is sqlite');
+  }
+});
+
+const everyKeyHasOneSource = rule([], (_settings, findings) => {
+  for (const number of findings.numbers('Service:Signing:Keys')) {
+    const file = findings.given(`Service:Signing:Keys:${number}:Path`);
+    const text = findings.given(`Service:Signing:Keys:${number}:Pem`);
+    if (file === text) {
+      findings.wrong(
+        `Service:Signing:Keys:${number}:Path`,
+        file
+          ? `is set beside Service:Signing:Keys:${number}:Pem`
+          : `is not set, nor is Service:Signing:Keys:${number}:Pem`,
+        'exactly one of the two',
+      );
+    }
+  }
+});
+
+const somethingSigns = rule(['NODE_ENV'], (settings, findings) => {
+  if (findings.numbers('Service:Signing:Keys').length === 0 && !isDevelopmentHost(settings)) {
+    findings.wrong(
+      'Service:Signing:Keys:0:Path',
+      'is not set, and neither is any other signing key',
+      'a key by Path or by Pem; only a development host (NODE_ENV is development) makes one up',
+    );
+  }
+});
+
+const oneOfSeveralKeysSigns = rule([], (_settings, findings) => {
+  if (findings.numbers('Service:Signing:Keys').length > 1) {
+    findings.expect('Service:Signing:ActiveKid', 'while there is more than one signing key');
+  }
+});
+
+const kidsNameOneKeyEach = rule(['Service:Signing:Keys'], (settings, findings) => {
+  const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
+  for (const [at, key] of settings['Service:Signing:Keys'].entries()) {
+    if (key.Kid !== undefined && kids.indexOf(key.Kid) < at) {
+      findings.wrong(`Service:Signing:Keys:${key.index}:Kid`, 'names another signing key as well', 'a name of its own');
+    }
+  }
+});
+
+const activeKidNamesAKey = rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, findings) => {
+  const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
+  // A key without a Kid is named by its thumbprint, which is known only once it is loaded.
+  const error = kids.some((kid) => kid === undefined) ? undefined : unusableActiveKid(settings, kids);
+  if (error) findings.wrong('Service:Signing:ActiveKid', error.problem, error.accepted);
+});
+
+const tokensEndWithTheirTask = rule(
+  ['Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'],
+  (settings, findings) => {
+    atMost(settings, findings, 'Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl');
+  },
+);
+
+const taskBoundsAreInOrder = rule(['Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'], (settings, findings) => {
+  atMost(settings, findings, 'Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl');
+});
+
+const tokenBoundsAreInOrder = rule(
+  ['Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'],
+  (settings, findings) => {
+    atMost(settings, findings, 'Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl');
+  },
+);
+
+const shortestTokenFitsShortestTask = rule(
+  ['Service:Agents:MinTokenTtl', 'Service:Agents:MinTaskTtl'],
+  (settings, findings) => {
+    atMost(settings, findings, 'Service:Agents:MinTokenTtl', 'Service:Agents:MinTaskTtl');
+  },
+);
+
+const defaultTaskIsWithinBounds = rule(
+  ['Service:Tokens:DefaultTaskTtl', 'Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'],
+  (settings, findings) => {
+    atMost(settings, findings, 'Service:Tokens:DefaultTaskTtl', 'Service:Agents:MaxTaskTtl');
+    atLeast(settings, findings, 'Service:Tokens:DefaultTaskTtl', 'Service:Agents:MinTaskTtl');
+  },
+);
+
+const defaultTokenIsWithinBounds = rule(
+  ['Service:Tokens:DefaultTokenTtl', 'Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'],
+  (settings, findings) => {
+    atMost(settings, findings, 'Service:Tokens:DefaultTokenTtl', 'Service:Agents:MaxTokenTtl');
+    atLeast(settings, findings, 'Service:Tokens:DefaultTokenTtl', 'Service:Agents:MinTokenTtl');
+  },
+);
+
+export const rules: readonly Rule[] = [
+  oneUpstreamSource,
+  sponsorCheckFitsItsMode,
+  cachedAnswersEndWithTokens,
+  databaseFitsItsProvider,
+  everyKeyHasOneSource,
+  somethingSigns,
+  oneOfSeveralKeysSigns,
+  kidsNameOneKeyEach,
+  activeKidNamesAKey,
+  tokensEndWithTheirTask,
+  taskBoundsAreInOrder,
+  tokenBoundsAreInOrder,
+  shortestTokenFitsShortestTask,
+  defaultTaskIsWithinBounds,
+  defaultTokenIsWithinBounds,
+];
+
+type DurationKey =
+  | 'Service:UpstreamIdp:SponsorCheck:CacheTtl'
+  | `Service:Tokens:${'DefaultTaskTtl' | 'DefaultTokenTtl'}`
+  | `Service:Agents:${'Min' | 'Max'}${'Task' | 'Token'}Ttl`;
+
+function atMost<Key extends DurationKey>(settings: Pick<Settings, Key>, findings: Findings, key: Key, bound: Key) {
+  if (settings[key] > settings[bound]) findings.wrong(key, `is longer than ${bound}`, `at most ${bound}`);
+}
+
+function atLeast<Key extends DurationKey>(settings: Pick<Settings, Key>, findings: Findings, key: Key, bound: Key) {
+  if (settings[key] < settings[bound]) findings.wrong(key, `is shorter than ${bound}`, `at least ${bound}`);
+}

@@ -1,0 +1,196 @@
+/**
+ * How the text of a setting becomes a value (specification "Configuration rules"). A reading that fails says what is
+ * wrong without repeating any of the text: it may be a secret, or a secret put into the wrong variable.
+ */
+
+import { formatDuration, parseDuration } from '../../domain/duration.ts';
+import { Secret } from '../../domain/secret.ts';
+
+export type Reading<Value> =
+  | { readonly kind: 'read'; readonly value: Value }
+  /** `problem` completes a sentence that begins with the setting's key. */
+  | { readonly kind: 'wrong'; readonly problem: string };
+
+export interface ValueType<Value> {
+  /** What is accepted, in a few words that begin in lower case; for errors and the settings table. */
+  readonly accepts: string;
+  /** Whether the value must not be shown. */
+  readonly secret: boolean;
+  /** @param text never empty: an empty setting is an unset one */
+  read(text: string): Reading<Value>;
+}
+
+/** Longer than any name, path or address in use; a whole file pasted into the wrong variable is not. */
+const MAX_TEXT = 2048;
+const CONTROL = /\p{Cc}/u;
+
+const read = <Value>(value: Value): Reading<Value> => ({ kind: 'read', value });
+const wrong = (problem: string): Reading<never> => ({ kind: 'wrong', problem });
+
+/** Text on one line. */
+export function text(
+  limits: { readonly max?: number; readonly whitespace?: false; readonly accepts?: string } = {},
+): ValueType<string> {
+  const max = limits.max ?? MAX_TEXT;
+  return {
+    accepts: limits.accepts ?? `text of at most ${max} characters`,
+    secret: false,
+    read(given) {
+      if (given.length > max) return wrong(`is longer than ${max} characters`);
+      if (!given.isWellFormed() || CONTROL.test(given)) return wrong('holds a control character or malformed Unicode');
+      if (given !== given.trim()) return wrong('begins or ends with white space');
+      if (limits.whitespace === false && /\s/.test(given)) return wrong('holds white space');
+      return read(given);
+    },
+  };
+}
+
+export function path(): ValueType<string> {
+  return text({ accepts: 'the path of a file' });
+}
+
+/** RFC 3986 §2: what a URL is made of. `new URL` would mend backslashes, white space and line breaks instead. */
+const URL_CHARACTERS = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/;
+
+/**
+ * An absolute URL without user information (it would be a secret in a place that is shown) and fragment. It is kept
+ * as written, because issuers are compared letter by letter; only a trailing slash can be dropped.
+ */
+export function url(rules: {
+  readonly scheme?: 'https';
+  readonly query?: 'accepted';
+  readonly trailingSlash?: 'dropped';
+}): ValueType<string> {
+  const schemes = rules.scheme === 'https' ? 'https' : 'http or https';
+  const without = rules.query === 'accepted' ? 'user information or fragment' : 'user information, query or fragment';
+  const scheme = rules.scheme === 'https' ? /^https:\/\/[^/]/i : /^https?:\/\/[^/]/i;
+  return {
+    accepts: `an absolute ${schemes} URL without ${without}`,
+    secret: false,
+    read(given) {
+      if (given.length > MAX_TEXT) return wrong(`is longer than ${MAX_TEXT} characters`);
+      if (!scheme.test(given) || !URL_CHARACTERS.test(given) || !URL.canParse(given)) {
+        return wrong(`is not an absolute ${schemes} URL`);
+      }
+      if (/^[^/]*\/\/[^/?#]*@/.test(given)) return wrong('holds user information');
+      if (given.includes('#')) return wrong('has a fragment');
+      if (rules.query !== 'accepted' && given.includes('?')) return wrong('has a query');
+      return read(rules.trailingSlash === 'dropped' ? given.replace(/\/+$/, '') : given);
+    },
+  };
+}
+
+/** @param bounds ISO 8601 durations, both inclusive; the value is in seconds */
+export function duration(bounds: { readonly min?: string; readonly max?: string } = {}): ValueType<number> {
+  const min = secondsOf(bounds.min) ?? 1;
+  const max = secondsOf(bounds.max) ?? Number.POSITIVE_INFINITY;
+  return {
+    accepts: `a duration (\`PT30M\` or \`00:30:00\`) ${range(bounds.min, bounds.max) ?? 'above zero'}`,
+    secret: false,
+    read(given) {
+      const seconds = parseDuration(given);
+      if (seconds === undefined) {
+        return wrong('is not a duration in whole weeks, days, hours, minutes and seconds above zero');
+      }
+      if (seconds < min) return wrong(`is shorter than ${formatDuration(min)}`);
+      if (seconds > max) return wrong(`is longer than ${formatDuration(max)}`);
+      return read(seconds);
+    },
+  };
+}
+
+export function integer(bounds: { readonly min: number; readonly max: number }): ValueType<number> {
+  return {
+    accepts: `a whole number in plain digits ${range(bounds.min, bounds.max)}`,
+    secret: false,
+    read(given) {
+      if (!/^\d+$/.test(given)) return wrong('is not a whole number in plain digits');
+      const number = Number(given);
+      if (number < bounds.min) return wrong(`is less than ${bounds.min}`);
+      if (number > bounds.max) return wrong(`is more than ${bounds.max}`);
+      return read(number);
+    },
+  };
+}
+
+export function boolean(): ValueType<boolean> {
+  return {
+    accepts: '`true` or `false`',
+    secret: false,
+    read: (given) => (given === 'true' || given === 'false' ? read(given === 'true') : wrong('is not true or false')),
+  };
+}
+
+export function choice<const Option extends string>(...options: readonly Option[]): ValueType<Option> {
+  return {
+    accepts: options.map((option) => `\`${option}\``).join(' or '),
+    secret: false,
+    read(given) {
+      const chosen = options.find((option) => option === given);
+      return chosen === undefined ? wrong('is none of the accepted words') : read(chosen);
+    },
+  };
+}
+
+/** RFC 6750 §2.1: all that an Authorization header can carry. Any other key could never be presented. */
+const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+/** A credential that others present as a bearer token. */
+export function bearerToken(limits: { readonly min: number }): ValueType<Secret> {
+  return {
+    accepts: `at least ${limits.min} characters: letters, digits, \`-\`, \`.\`, \`_\`, \`~\`, \`+\`, \`/\`, then \`=\``,
+    secret: true,
+    read(given) {
+      if (given.length > MAX_TEXT) return wrong(`is longer than ${MAX_TEXT} characters`);
+      if (!BEARER_TOKEN.test(given)) return wrong('holds a character that a bearer token cannot carry');
+      if (given.length < limits.min) return wrong(`is shorter than ${limits.min} characters`);
+      return read(new Secret(given));
+    },
+  };
+}
+
+/** A key with its certificate chain fits many times over. */
+const MAX_PEM = 65_536;
+
+/** Text of a PEM file. Environment files hold one line a variable, so `\n` may stand for a line break. */
+export function pem(): ValueType<Secret> {
+  return {
+    accepts: 'the text of a PEM file; its line breaks may be written as `\\n`',
+    secret: true,
+    read(given) {
+      if (given.length > MAX_PEM) return wrong(`is longer than ${MAX_PEM} characters`);
+      const lines = given.replaceAll('\\n', '\n').trim();
+      const framed = /^-----BEGIN [A-Z0-9 ]+-----\n[\s\S]+\n-----END [A-Z0-9 ]+-----$/.test(lines.replaceAll('\r', ''));
+      return framed ? read(new Secret(lines)) : wrong('is not the text of a PEM file');
+    },
+  };
+}
+
+/** A libpq URI. A secret as a whole: it usually carries a password. */
+export function postgresUri(): ValueType<Secret> {
+  return {
+    accepts: 'a libpq URI (`postgresql://user:password@host/database`)',
+    secret: true,
+    read(given) {
+      if (given.length > MAX_TEXT) return wrong(`is longer than ${MAX_TEXT} characters`);
+      if (/\s|\p{Cc}/u.test(given)) return wrong('holds white space or a control character');
+      if (!/^postgres(ql)?:\/\//.test(given)) return wrong('does not begin with postgresql://');
+      // With `?host=/path/to/socket` the host before the path is empty, which `URL` takes only without a user.
+      const parses = URL.canParse(given) || URL.canParse(given.replace('@/', '@socket/'));
+      return parses ? read(new Secret(given)) : wrong('is not a well-formed URI (is its password percent-encoded?)');
+    },
+  };
+}
+
+function range(min: string | number | undefined, max: string | number | undefined): string | undefined {
+  if (min !== undefined && max !== undefined) return `from ${min} to ${max}`;
+  if (min !== undefined) return `of at least ${min}`;
+  return max === undefined ? undefined : `of at most ${max}`;
+}
+
+function secondsOf(bound: string | undefined): number | undefined {
+  if (bound === undefined) return undefined;
+  const seconds = parseDuration(bound);
+  if (seconds === undefined) throw new TypeError('A bound of a duration is not a duration.');
+  return seconds;
+}

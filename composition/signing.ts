@@ -1,0 +1,58 @@
+/** The service's signing keys, from the settings (specification "Configuration rules"). */
+
+import { readFile } from 'node:fs/promises';
+import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
+import { signingKeys } from '../adapters/jose/signing-keys.ts';
+import type { SigningKeys } from '../application/ports/keys.ts';
+import type { Log } from '../application/ports/log.ts';
+import { chosenSigningKeys, type SigningKeyChoice } from './settings/alternatives.ts';
+import type { Settings } from './settings/read-settings.ts';
+import { describeSettingError, type SettingError } from './settings/setting-error.ts';
+import { StartupError } from './startup-error.ts';
+
+const KEY_FILE = 'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted)';
+
+/** @throws StartupError naming every key that can't be used, and never anything of what it holds */
+export async function loadSigningKeys(settings: Settings, log: Log): Promise<SigningKeys> {
+  const choices = chosenSigningKeys(settings);
+  if (choices.length === 0) {
+    // The settings let this through on a development host only.
+    log.warn('no signing key is configured: tokens are signed with one that is gone when this process ends');
+    return chosen([await generateSigningKey()], undefined);
+  }
+  const results = await Promise.all(choices.map(loadKey));
+  const errors = results.flatMap((result) => ('problem' in result ? [result] : []));
+  if (errors.length > 0) throw new StartupError(errors.map(describeSettingError));
+  const keys = results.flatMap((result) => ('problem' in result ? [] : [result]));
+  return chosen(keys, settings['Service:Signing:ActiveKid']);
+}
+
+async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<SigningKey | SettingError> {
+  let pem: string;
+  try {
+    pem = source.kind === 'pem' ? source.pem.reveal() : await readFile(source.path, 'utf8');
+  } catch {
+    return { key: setting, problem: 'names a file that cannot be read', accepted: KEY_FILE };
+  }
+  const read = await readSigningKey(pem, kid);
+  return read.kind === 'read' ? read.key : { key: setting, problem: read.problem, accepted: KEY_FILE };
+}
+
+const ACTIVE_PROBLEMS = {
+  no_keys: 'needs a key to name',
+  repeated_key_id: 'cannot name one of two keys that have the same Kid',
+  active_key_id_missing: 'is required when there is more than one key',
+  active_key_id_unknown: 'names none of the configured keys',
+} as const;
+
+async function chosen(keys: readonly SigningKey[], activeKid: string | undefined): Promise<SigningKeys> {
+  const result = await signingKeys(keys, activeKid);
+  if (result.kind === 'chosen') return result.signingKeys;
+  throw new StartupError([
+    describeSettingError({
+      key: 'Service:Signing:ActiveKid',
+      problem: ACTIVE_PROBLEMS[result.kind],
+      accepted: 'the Kid, or the RFC 7638 thumbprint, of one of the keys, each of which has its own',
+    }),
+  ]);
+}

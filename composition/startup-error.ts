@@ -1,0 +1,10 @@
+/** Why the service does not start: every reason at once, each a sentence that repeats no value. */
+export class StartupError extends Error {
+  override readonly name = 'StartupError';
+  readonly reasons: readonly string[];
+
+  constructor(reasons: readonly string[]) {
+    super(reasons.join('\n'));
+    this.reasons = reasons;
+  }
+}

@@ -1,0 +1,99 @@
+/** The use cases bound to their ports, as the HTTP surface asks for them. */
+
+import type { DependencyContainer } from 'tsyringe';
+import type { HttpSurfaces } from '../adapters/http/app.ts';
+import { providerKeysReadiness } from '../adapters/jose/provider-keys-readiness.ts';
+import { sha256 } from '../adapters/system/sha256.ts';
+import { listAgents } from '../application/admin/list-agents.ts';
+import { type AdminDenialReason, refuseAdmin } from '../application/admin/refuse-admin.ts';
+import { registerAgent } from '../application/admin/register-agent.ts';
+import { removeAgent } from '../application/admin/remove-agent.ts';
+import { updateAgent } from '../application/admin/update-agent.ts';
+import { queryLedger } from '../application/ledger/query.ts';
+import { recordDenials } from '../application/ledger/record-denial.ts';
+import type { SigningKeys } from '../application/ports/keys.ts';
+import type { ReadinessCheck } from '../application/ports/readiness.ts';
+import { exchangeToken } from '../application/token/exchange.ts';
+import { introspectToken } from '../application/token/introspect.ts';
+import { refreshToken } from '../application/token/refresh.ts';
+import { revokeToken } from '../application/token/revoke.ts';
+import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
+import type { Settings } from './settings/read-settings.ts';
+import { tokens } from './tokens.ts';
+
+export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
+  const settings = c.resolve(tokens.settings);
+  const issuer = settings['Service:Issuer'];
+  const storage = c.resolve(tokens.storage);
+  const { agents, tasks, sponsors, ledger } = storage;
+  const [clock, log, randomness] = [c.resolve(tokens.clock), c.resolve(tokens.log), c.resolve(tokens.randomness)];
+  const [signingKeys, agentKeys, providerKeys] = [
+    c.resolve(tokens.signingKeys),
+    c.resolve(tokens.agentKeys),
+    c.resolve(tokens.providerKeys),
+  ];
+
+  const tokenService = {
+    ...{ agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
+    directory: c.resolve(tokens.sponsorSources).directory,
+    digest: sha256,
+    audiences: [issuer, `${issuer}/oauth2/token`],
+    audience: settings['Service:UpstreamIdp:Audience'],
+    sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
+  };
+  const registration = { agents, clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const access = {
+    apiKey: settings['Service:Admin:ApiKey'],
+    refuse: (reason: AdminDenialReason) => refuseAdmin({ ledger, clock, log }, reason),
+  };
+
+  return {
+    issuer,
+    signingKeys,
+    log,
+    randomness,
+    oauth: {
+      exchange: (request) => exchangeToken(tokenService, request),
+      refresh: (request) => refreshToken(tokenService, request),
+      introspect: (token) => introspectToken(tokenService, token),
+      revoke: (request) => revokeToken(tokenService, request),
+      record: recordDenials({ ledger, clock, log }),
+      log,
+    },
+    admin: {
+      ...access,
+      register: (draft) => registerAgent(registration, draft),
+      list: (page) => listAgents({ agents }, page),
+      find: (agentId) => agents.find(agentId),
+      update: (agentId, patch) => updateAgent(registration, agentId, patch),
+      remove: (agentId) => removeAgent({ agents, clock }, agentId),
+      log,
+    },
+    audit: { ...access, query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question), log },
+    agentKeys: { find: (agentId) => agents.find(agentId), log },
+    readiness: [storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+  };
+}
+
+function lifetimeRules(settings: Settings): LifetimeRules {
+  return {
+    defaultTaskTtl: settings['Service:Tokens:DefaultTaskTtl'],
+    defaultTokenTtl: settings['Service:Tokens:DefaultTokenTtl'],
+    minTaskTtl: settings['Service:Agents:MinTaskTtl'],
+    maxTaskTtl: settings['Service:Agents:MaxTaskTtl'],
+    minTokenTtl: settings['Service:Agents:MinTokenTtl'],
+    maxTokenTtl: settings['Service:Agents:MaxTokenTtl'],
+  };
+}
+
+/** The service does not listen before its key is loaded; the check says so where an operator looks. */
+function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
+  return {
+    name: 'signing_key',
+    check: async () =>
+      signingKeys.published().keys.length > 0
+        ? { status: 'Healthy', detail: 'The signing key is loaded.' }
+        : { status: 'Unhealthy', detail: 'No signing key is loaded.' },
+  };
+}

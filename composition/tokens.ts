@@ -1,0 +1,36 @@
+/** What the container holds, by typed tokens: whoever resolves one knows what comes out. */
+
+import type { InjectionToken } from 'tsyringe';
+import type { HttpSurfaces } from '../adapters/http/app.ts';
+import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
+import type { Storage } from '../adapters/persistence/storage.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { Network } from '../application/ports/network.ts';
+import type { ProviderMetadata } from '../application/ports/provider-metadata.ts';
+import type { Randomness } from '../application/ports/randomness.ts';
+import type { SponsorDirectory } from '../application/ports/sponsor-directory.ts';
+import type { Settings } from './settings/read-settings.ts';
+
+const token = <T>(name: string): InjectionToken<T> => Symbol(name);
+
+/** The directory is there only in `poll` mode. */
+export interface SponsorSources {
+  readonly directory: SponsorDirectory | undefined;
+}
+
+export const tokens = {
+  settings: token<Settings>('settings'),
+  clock: token<Clock>('clock'),
+  randomness: token<Randomness>('randomness'),
+  log: token<Log>('log'),
+  network: token<Network>('network'),
+  storage: token<Storage>('storage'),
+  signingKeys: token<SigningKeys>('signingKeys'),
+  agentKeys: token<AgentKeys>('agentKeys'),
+  providerMetadata: token<ProviderMetadata>('providerMetadata'),
+  providerKeys: token<RefreshedProviderKeys>('providerKeys'),
+  sponsorSources: token<SponsorSources>('sponsorSources'),
+  httpSurfaces: token<HttpSurfaces>('httpSurfaces'),
+} as const;
