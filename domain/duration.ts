@@ -11,9 +11,9 @@ const WEEK = 7 * DAY;
 /** A hundred years: longer than anything is kept, and an instant that far ahead is still a safe integer. */
 const MAX_SECONDS = 36_525 * DAY;
 
-/** ISO 8601: weeks stand alone; at least one component; a `T` is followed by one. No years, months or fractions. */
+/** ISO 8601: weeks stand alone; a `T` is followed by a component. No years, months or fractions; none at all is zero. */
 const WEEKS = /^P(\d+)W$/;
-const COMPONENTS = /^P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
+const COMPONENTS = /^P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
 
 /** As .NET writes a TimeSpan, `[d.]hh:mm:ss`. Its reader takes `24:00:00` for 24 days, so hours end at 23 here. */
 const TIME_SPAN = /^(?:(\d+)\.)?([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;

@@ -91,8 +91,6 @@ function emptyParser(): Argv {
       'boolean-negation': false,
       'camel-case-expansion': false,
       'dot-notation': false,
-      'parse-numbers': false,
-      'parse-positional-numbers': false,
     });
 }
 
@@ -116,7 +114,7 @@ const NAMES = /^[a-z][a-z0-9-]{1,39}(, [a-z][a-z0-9-]{1,39})*$/;
 
 /** @param message of yargs: `Unknown command: <names>`, or a sentence without its end */
 function asSentence(message: string): string {
-  const [what = '', ...names] = message.trim().split(': ');
-  const said = names.length === 0 || NAMES.test(names.join(': ')) ? message.trim() : what;
+  const [, what, names = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
+  const said = what === undefined || NAMES.test(names.trim()) ? message.trim() : what;
   return /[.?!]$/.test(said) ? said : `${said}.`;
 }

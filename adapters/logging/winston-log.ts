@@ -50,6 +50,7 @@ export function winstonLog({ clock, tty, level = 'info', stream = process.stdout
   });
 
   const write = (at: LogLevel, message: string, fields: LogFields = {}, cause?: { readonly thrown: unknown }): void => {
+    // Winston would leave it out too, but only once it has been put into words.
     if (LEVELS[at] > LEVELS[level]) return;
     const report = cause === undefined ? undefined : reportError(cause.thrown);
     logger.log({ level: at, message: format({ level: at, message, timestamp: timestamp(), fields, cause: report }) });

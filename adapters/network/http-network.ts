@@ -18,6 +18,8 @@ import {
 const MAX_SOCKETS = 64;
 /** Idle connections are closed before the five seconds after which many servers do, so that no request meets that. */
 const IDLE_MS = 4000;
+/** What a connection that the other side has closed shows when it is read from or written to. */
+const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 
 type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonly answer: Promise<NetworkAnswer> };
 
@@ -33,7 +35,8 @@ export function httpNetwork(options: { readonly ca?: string | undefined } = {}):
       } catch (cause) {
         // The server closed a kept connection just as we wrote to it: it saw nothing of the request, and whoever asked
         // can't be told that a server which is there did not answer. Only a GET is sure to bear being sent twice.
-        const unseen = sent.reusedSocket && errorCode(cause) === 'ECONNRESET' && request.method === 'GET';
+        const cut = CUT_CODES.includes(errorCode(cause) ?? '');
+        const unseen = cut && sent.reusedSocket && request.method === 'GET';
         const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedAt));
         if (!unseen || timeoutMs <= 0) throw cause;
         return attempt(send, { ...request, timeoutMs }).answer;
@@ -111,7 +114,7 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
 
 function decoded(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: false }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new NetworkFailure('The answer is not UTF-8.', { cause, answered: true });
   }

@@ -1,19 +1,21 @@
 /**
- * The system's time to the microsecond, never going backwards within this process.
+ * The system's time to the microsecond, which goes backwards only when the wall clock was plainly wrong.
  *
  * `Date.now()` follows the wall clock but counts whole milliseconds; `performance.now()` is finer but knows nothing of
  * the wall clock being set. So the fine clock runs on top of the coarse one and is kept within the millisecond that
  * the coarse one shows: a slewed clock is followed, and a clock set forwards is believed at once.
  *
- * When the clock is set back, time stands still here until the wall clock has caught up: of all readings that never
- * go back, that one is nearest to the wall clock at every moment, and lifetimes are not cut short by the step. A
- * clock that was ahead by hours needs a restart, after which there is nothing to go back from.
+ * A clock set back by less than a second, as time services do, lets time stand still here until the wall clock has
+ * caught up. One set back by more was wrong before, and is followed: standing still for hours would keep everything
+ * alive that was about to expire.
  */
 
 import type { Clock } from '../../application/ports/clock.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 
 const MICROS_PER_MILLI = 1000;
+/** Larger than any correction of a clock that is kept in time. */
+const LONGEST_STANDSTILL = 1_000_000;
 
 /** Both in milliseconds: since the epoch, whole; and since some fixed moment, with fractions, never set. */
 export interface TimeSources {
@@ -32,7 +34,8 @@ export function systemClock(sources: TimeSources = system): Clock {
       const fine = Math.floor(sources.monotonic() * MICROS_PER_MILLI);
       const earliest = sources.wall() * MICROS_PER_MILLI;
       offset = clamp(offset, earliest - fine, earliest - fine + MICROS_PER_MILLI - 1);
-      latest = Math.max(latest, fine + offset);
+      const reading = fine + offset;
+      latest = latest - reading > LONGEST_STANDSTILL ? reading : Math.max(latest, reading);
       return instantFromMicros(latest);
     },
   };

@@ -1,4 +1,4 @@
-/** The second pass over a registration (specification "Validation errors"): the whole of it, its keys imported for a try. */
+/** The second pass over a registration (specification "Validation errors"): the whole of it, its keys tried out. */
 
 import {
   judgeRegistration,

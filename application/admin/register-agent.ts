@@ -26,7 +26,7 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
 
   // 2. Is the id free: storage decides, so of two that race one is refused.
   const at = service.clock.now();
-  const agent: Agent = { ...verdict.registration, revision: 1, createdAt: at, updatedAt: at };
+  const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at };
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };

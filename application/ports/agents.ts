@@ -13,7 +13,7 @@ export interface Agents {
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<readonly Agent[]>;
 
   /**
-   * Adds an agent at revision 1, and `entry`. Where the id is taken nothing of the agent is written, and `refusal` is
+   * Adds an agent at its first revision, and `entry`. Where the id is taken nothing of the agent is written, and `refusal` is
    * appended instead.
    */
   register(agent: Agent, entry: LedgerEntry, refusal: LedgerEntry): Promise<'registered' | 'already_exists'>;

@@ -66,41 +66,34 @@ function readDeclared(draft: Draft): void {
   for (const list of lists) readList(draft, list);
 }
 
-/** Reads the setting at `key`, or its default; keeps the value, or says what is wrong. Answers whether it went well. */
-function readOne(draft: Draft, key: string, setting: Setting, keep: (value: unknown) => void): boolean {
+/** Reads the setting at `key`, or its default; keeps the value, or says what is wrong. */
+function readOne(draft: Draft, key: string, setting: Setting, keep: (value: unknown) => void): void {
   const { type, presence } = setting;
   const text = draft.given.text(key) ?? (presence === 'defaulted' ? setting.default : undefined);
-  if (text === undefined) {
-    if (presence === 'required') {
-      draft.errors.push({ key, problem: 'is required', accepted: type.accepts });
-      return false;
-    }
+  if (text === undefined && presence === 'required') {
+    draft.errors.push({ key, problem: 'is required', accepted: type.accepts });
+  } else if (text === undefined) {
     keep(undefined);
-    return true;
+  } else {
+    const reading = type.read(text);
+    if (reading.kind === 'read') keep(reading.value);
+    else draft.errors.push({ key, problem: reading.problem, accepted: type.accepts });
   }
-  const reading = type.read(text);
-  if (reading.kind === 'wrong') {
-    draft.errors.push({ key, problem: reading.problem, accepted: type.accepts });
-    return false;
-  }
-  keep(reading.value);
-  return true;
 }
 
+/** What cannot be read of an item is missing from it: the fields of a list are optional anyway. */
 function readList(draft: Draft, list: string): void {
   const start = `${list}:N:`;
   const fields = entries.filter(([key]) => key.startsWith(start));
-  let readable = true;
   const items = draft.given.numbers(list).map((index) => {
     const item = new Map<string, unknown>([['index', index]]);
     for (const [key, setting] of fields) {
       const field = key.slice(start.length);
-      const good = readOne(draft, `${list}:${index}:${field}`, setting, (value) => item.set(field, value));
-      readable = readable && good;
+      readOne(draft, `${list}:${index}:${field}`, setting, (value) => item.set(field, value));
     }
     return Object.fromEntries(item);
   });
-  if (readable) draft.values.set(list, items);
+  draft.values.set(list, items);
 }
 
 function computeDefaults(draft: Draft): void {

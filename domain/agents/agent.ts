@@ -28,7 +28,10 @@ export type AgentKeySource =
   | { readonly kind: 'remote'; readonly uri: string };
 
 export interface Agent extends Registration {
-  /** Goes up by one with every change; decisions name the revision they were made on. */
+  /**
+   * Goes up by one with every change; decisions name the revision they were judged on. It starts at the microsecond of
+   * the registration, so that an id that is deleted and registered again never comes to a revision it had before.
+   */
   readonly revision: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;

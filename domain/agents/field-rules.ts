@@ -2,7 +2,7 @@
  * The rules of a registration's plain fields (specification "Agent registration"; decisions "Agents"). Each answers
  * with sentences for the field, none of which repeats a value: items are named by their place in the list.
  *
- * A request body holds at most 64 KiB; these limits leave room for any agent there is and keep one list from filling it.
+ * A request body holds at most 64 KiB; these limits leave room for any agent there is.
  */
 
 import { isScopeToken } from '../scope.ts';

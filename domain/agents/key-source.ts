@@ -1,4 +1,4 @@
-/** Where an agent's keys come from: exactly one of `jwks_uri` and `jwks` (specification "Agent registration", rules 1 to 3). */
+/** Where an agent's keys come from: exactly one of `jwks_uri` and `jwks` (specification "Agent registration", rules 1-3). */
 
 import { type FieldError, fieldErrors } from '../field-error.ts';
 import { jwksUriProblem } from './address.ts';

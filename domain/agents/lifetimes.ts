@@ -1,4 +1,4 @@
-/** How long an agent's tasks and tokens live (specification "Agent registration", rule 4; "Lifetimes"). All in seconds. */
+/** How long an agent's tasks and tokens live, in seconds (specification "Agent registration", rule 4; "Lifetimes"). */
 
 /** The operator's settings; a start-up check holds each minimum below its maximum and each default between the two. */
 export interface LifetimeRules {

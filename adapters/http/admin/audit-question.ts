@@ -17,7 +17,7 @@ const MAX_SPONSOR_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
 const POINT_SENTENCE =
-  'Must be an ISO 8601 date or timestamp that exists, such as 2026-03-01 or 2026-03-01T09:30:00Z; a + in it is written %2B.';
+  'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
 
 export type ParsedQuestion =
   | { readonly kind: 'parsed'; readonly question: LedgerQuestion }

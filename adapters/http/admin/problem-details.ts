@@ -1,4 +1,7 @@
-/** Problem details (RFC 9457), the shape of every refusal under `/admin`, `/audit` and of an unknown path (specification "Validation errors"). */
+/**
+ * Problem details (RFC 9457): the shape of every refusal under `/admin` and `/audit`, and of an unknown path
+ * (specification "Validation errors"; decisions "Errors elsewhere").
+ */
 
 import { STATUS_CODES } from 'node:http';
 import type { Response } from 'express';
@@ -9,7 +12,7 @@ export interface Problem {
   /** What went wrong, in a fixed sentence for whoever reads it. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
-  /** The OAuth code, where the refusal is one that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
+  /** The OAuth code, for a refusal that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
   readonly error?: 'temporarily_unavailable';
   /** For the log; a fixed word. */
   readonly reason: string;

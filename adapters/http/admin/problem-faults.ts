@@ -1,4 +1,4 @@
-/** What nobody can answer for, in problem details: the database gone (503), a path that is not text (400), a bug (500). */
+/** What nobody can answer for, in problem details: the database gone (503), a path that is no text (400), a bug (500). */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Log } from '../../../application/ports/log.ts';

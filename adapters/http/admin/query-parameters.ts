@@ -40,11 +40,7 @@ export function readQuery(url: string, known: readonly string[]): QueryReader {
   return { read, errors };
 }
 
-/** Node shows raw bytes of a URL as Latin-1: what is not ASCII would be another text than the one that was meant. */
-const ASCII = /^[\x21-\x7e]*$/;
-
 function decode(text: string): string | undefined {
-  if (!ASCII.test(text)) return undefined;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

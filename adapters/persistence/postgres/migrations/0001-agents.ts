@@ -19,7 +19,7 @@ export const agents: Migration = {
       jwks_uri text,
       jwks json,
       enabled boolean not null,
-      revision integer not null,
+      revision bigint not null,
       created_at timestamptz not null,
       updated_at timestamptz not null,
       constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)

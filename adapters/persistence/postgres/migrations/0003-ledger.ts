@@ -1,12 +1,22 @@
-/**
- * The ledger (specification "Audit record", "Ledger and seal"): append-only, one partition a month.
- *
- * Appending is two functions, so that what an append entails is said once. `append_record` takes the fence, then the
- * time, then the number; `write_record` is for a decision that has taken the first two and writes several.
- */
+/** The ledger (specification "Audit record", "Ledger and seal"): append-only, one partition a month. */
 
 import type { Migration } from '../../sql/migrations.ts';
 import { LOCK } from '../locks.ts';
+
+/**
+ * The fence, and in a later statement what is newest; the number only after both. Never the other way round, and never
+ * in one statement, which would see what was there before it waited.
+ */
+const TAKE_FENCE = `perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0);
+      select ts into v_newest from ledger
+        where ts > p_at and ts < p_at + interval '1 minute' order by ts desc limit 1;`;
+
+const writeEntry = (at: string) => `insert into ledger (
+        ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+      ) values (
+        ${at}, p_entry.event, p_entry.task_id, p_entry.agent_id, p_entry.sponsor, p_entry.audience, p_entry.scope,
+        p_entry.jti, p_entry.delegation_depth, p_entry.decision, p_entry.reason, p_entry.count, p_entry.detail
+      );`;
 
 export const ledger: Migration = {
   name: '0003-ledger',
@@ -32,7 +42,6 @@ export const ledger: Migration = {
       primary key (ts, seq)
     ) partition by range (ts)`,
     `alter sequence ledger_seq owned by ledger.seq`,
-    `create index ledger_by_seq on ledger (seq)`,
     `create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null`,
     `create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null`,
     `create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null`,
@@ -49,10 +58,11 @@ export const ledger: Migration = {
     begin
       raise exception 'the ledger is append-only' using errcode = 'insufficient_privilege';
     end $$`,
-    // Postgres copies a row trigger to every partition, but not one on TRUNCATE: those are made with the partition.
-    `create trigger ledger_append_only before update or delete on ledger
+    // Rows are guarded by a trigger that Postgres copies to every partition. Statements, TRUNCATE among them, are
+    // guarded table by table: each partition gets this trigger when it is made.
+    `create trigger ledger_append_only_rows before update or delete on ledger
       for each row execute function refuse_ledger_change()`,
-    `create trigger ledger_no_truncate before truncate on ledger
+    `create trigger ledger_append_only before update or delete or truncate on ledger
       for each statement execute function refuse_ledger_change()`,
     `revoke update, delete, truncate on ledger from public, current_user`,
 
@@ -80,27 +90,23 @@ export const ledger: Migration = {
     declare
       v_newest timestamptz;
     begin
-      perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0);
-      select ts into v_newest from ledger
-        where ts > p_at and ts < p_at + interval '1 minute' order by ts desc limit 1;
+      ${TAKE_FENCE}
       return coalesce(v_newest, p_at);
     end $$`,
 
-    `create function write_record(p_entry ledger_entry) returns void language plpgsql as $$
+    // For a decision that writes several: it asks for the time once, which takes the fence, and dates them all by it.
+    `create function write_record(p_at timestamptz, p_entry ledger_entry) returns void language plpgsql as $$
     begin
-      insert into ledger (
-        ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
-      ) values (
-        p_entry.at, p_entry.event, p_entry.task_id, p_entry.agent_id, p_entry.sponsor, p_entry.audience, p_entry.scope,
-        p_entry.jti, p_entry.delegation_depth, p_entry.decision, p_entry.reason, p_entry.count, p_entry.detail
-      );
+      ${writeEntry('p_at')}
     end $$`,
 
-    // The fence in one statement, the number in a later one: never the other way round.
     `create function append_record(p_entry ledger_entry) returns void language plpgsql as $$
+    declare
+      p_at timestamptz := p_entry.at;
+      v_newest timestamptz;
     begin
-      p_entry.at := ledger_time(p_entry.at);
-      perform write_record(p_entry);
+      ${TAKE_FENCE}
+      ${writeEntry('coalesce(v_newest, p_at)')}
     end $$`,
 
     // Runs as its owner, so that the serving role, which owns nothing, can see to next month's partition. A table is
@@ -128,7 +134,7 @@ export const ledger: Migration = {
           loop
             execute format('revoke all on %I from %s', v_name, v_grantee::regrole);
           end loop;
-          execute format('create trigger ledger_no_truncate before truncate on %I
+          execute format('create trigger ledger_append_only before update or delete or truncate on %I
             for each statement execute function refuse_ledger_change()', v_name);
           execute format('alter table ledger attach partition %I for values from (%L) to (%L)', v_name,
             v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');

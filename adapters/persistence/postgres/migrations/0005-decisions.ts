@@ -23,11 +23,11 @@ export const decisions: Migration = {
     // What stands in a decision's way, under its locks; null when nothing does, and then the assertion is spent. A
     // replay outranks a block, so a blocked person's assertion is looked up, but not spent: nothing may be written.
     `create function find_obstacle(
-      p_agent_id text, p_agent_revision integer, p_sponsor_key text,
+      p_agent_id text, p_agent_revision bigint, p_sponsor_key text,
       p_assertion_agent_id text, p_jti text, p_forget_at timestamptz
     ) returns text language plpgsql as $$
     declare
-      v_revision integer;
+      v_revision bigint;
       v_block text;
     begin
       select revision into v_revision from agents where agent_id = p_agent_id;
@@ -48,7 +48,7 @@ export const decisions: Migration = {
     `create function open_task(
       p_task_id text, p_agent_id text, p_sponsor_key text, p_sponsor text, p_session_id text, p_parent_task_id text,
       p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
-      p_grant_hash text, p_agent_revision integer,
+      p_grant_hash text, p_agent_revision bigint,
       p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql as $$
     declare
@@ -80,7 +80,7 @@ export const decisions: Migration = {
     // update that waited for one under way looks at the row again before it counts.
     `create function renew_grant(
       p_task_id text, p_agent_id text, p_sponsor_key text, p_grant_hash text, p_grant_scope text, p_scope text,
-      p_agent_revision integer, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_agent_revision bigint, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql as $$
     declare
       v_obstacle text;
@@ -139,7 +139,7 @@ export const decisions: Migration = {
     begin
       for v_task in
         with recursive tree as (
-          select root as task_id, true as named from unnest(p_roots) as root
+          select root collate "C" as task_id, true as named from unnest(p_roots) as root
           union
           select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
         ), doomed as (
@@ -162,16 +162,15 @@ export const decisions: Migration = {
         if v_at is null then
           v_at := ledger_time(p_at);
           if p_first.at is not null then
-            p_first.at := v_at;
-            perform write_record(p_first);
+            perform write_record(v_at, p_first);
           end if;
         end if;
         if v_task.renewals > 1 then
-          perform write_record(row(v_at, 'token.refreshed', v_task.task_id, v_task.agent_id, v_task.sponsor,
+          perform write_record(v_at, row(v_at, 'token.refreshed', v_task.task_id, v_task.agent_id, v_task.sponsor,
             v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', null, v_task.renewals - 1, null
           )::ledger_entry);
         end if;
-        perform write_record(row(v_at, 'task.revoked', v_task.task_id, v_task.agent_id, v_task.sponsor,
+        perform write_record(v_at, row(v_at, 'task.revoked', v_task.task_id, v_task.agent_id, v_task.sponsor,
           v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', v_task.end_reason, null, null
         )::ledger_entry);
         v_ended := v_ended + 1;
