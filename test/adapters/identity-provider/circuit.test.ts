@@ -73,7 +73,7 @@ describe('the circuit around the identity provider', () => {
   }
 
   it('lets questions from before it opened neither close it nor keep it open', () => {
-    const [answered, failed, late] = [ask(), ask(), ask()];
+    const [answered, failed, late, lateAnswer] = [ask(), ask(), ask(), ask()];
     fail(5);
     answered.answered();
     expect(isOpen()).to.equal(true);
@@ -84,6 +84,9 @@ describe('the circuit around the identity provider', () => {
     fail(4);
     late.failed();
     expect(isOpen()).to.equal(false);
+    lateAnswer.answered();
+    fail(1);
+    expect(isOpen()).to.equal(true);
   });
 
   it('does not stay open for longer because the clock was put back', () => {

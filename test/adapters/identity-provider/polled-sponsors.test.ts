@@ -273,6 +273,15 @@ describe('asking the identity provider about a person', () => {
       expect(questions()).to.have.length(2);
     });
 
+    it('nothing for a question about now, not even an answer of the same instant', async () => {
+      const instant = clock.now();
+      clock = { ...clock, now: () => instant };
+      directory = make(`${server.url}/users`);
+      await ask(30);
+      users = DISABLED;
+      expect(await ask(0)).to.equal('sponsor_disabled');
+    });
+
     it('the answer to any other, for those who take one so old', async () => {
       expect(await ask(30)).to.equal('active');
       users = DISABLED;

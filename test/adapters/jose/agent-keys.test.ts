@@ -276,12 +276,26 @@ describe("an agent's published keys", () => {
       expect(server.received).to.have.length(1);
       expect(log.lines).to.have.length(1);
       expect(log.lines[0]).to.contain(new URL(server.url).host).and.not.contain('version=3').and.not.contain('html');
+      clock.advance(1);
+      expect(await verdict()).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(2);
+      expect(log.lines).to.have.length(1);
       publish(es.publicJwk);
       clock.advance(1);
       expect(await verdict()).to.equal('verified');
       expect(log.lines).to.have.length(2);
     });
   }
+
+  it('are tried on a token without kid, but no more than sixteen of them', async () => {
+    const nameless = without(stranger.publicJwk, 'kid');
+    publish(...Array(15).fill(nameless), es.publicJwk);
+    expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('verified');
+    publish(...Array(16).fill(nameless), es.publicJwk);
+    clock.advance(900);
+    expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('invalid_signature');
+    expect(await verdict(jwsBy(es))).to.equal('verified');
+  });
 
   it('are never fetched over http', async () => {
     const plain = await startLoopback(answering({ keys: [es.publicJwk] }));

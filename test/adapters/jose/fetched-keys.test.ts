@@ -134,9 +134,16 @@ describe('when the keys of others are fetched', () => {
     expect(from.fetches()).to.equal(2);
   });
 
-  it('the time of the last success is when it was asked for, not when a failure came', async () => {
-    const published = await holding('old');
+  it('the time of the last success is when it was asked for, and a failure does not change it', async () => {
+    const published = make();
+    const before = clock.now();
+    const first = published.current();
+    const asked = clock.now();
+    clock.advance(4);
+    await from.answer('keys');
+    await first;
     const at = published.lastFetchedAt();
+    expect(at).to.be.within(before, asked);
     clock.advance(300);
     void published.held();
     await from.answer(undefined);

@@ -1,0 +1,17 @@
+/** A port of the loopback interface that nobody listens on, for a server that has to be told its own address. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') {
+    throw new Error('a listening socket has no port');
+  }
+  return address.port;
+}

@@ -1,0 +1,136 @@
+/** Mandate as it is run for real, in a child process: `migrate` once, then `serve`, configured by the environment alone. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
+
+export interface MandateProcess {
+  readonly issuer: string;
+  readonly pid: number;
+  /** Milliseconds from the start of `serve` until `/readyz` answered 200. */
+  readonly readyAfter: number;
+  /** What it prints goes here. */
+  readonly logFile: string;
+  /** Resolves when the process is gone, whoever ended it. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export class MandateDidNotStart extends Error {
+  override readonly name = 'MandateDidNotStart';
+}
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** What Node is given to run: the built program, as it is installed. */
+export const builtProgram: readonly string[] = [join(root, 'dist', 'composition', 'main.js')];
+/** The same from its sources, where nothing has been built. */
+export const sourceProgram: readonly string[] = ['--import', 'tsx', join(root, 'composition', 'main.ts')];
+
+/** A start that takes longer has failed: the goal is one second. */
+const START_TIMEOUT_MS = 20_000;
+const POLL_MS = 20;
+/** The service gives itself ten seconds to finish what is in flight. */
+const STOP_TIMEOUT_MS = 12_000;
+/** As much of the log as helps to see why it did not start. */
+const LOG_TAIL_CHARACTERS = 2000;
+
+/**
+ * @param settings environment variables of the specification ("Configuration rules"), such as `Service__Admin__ApiKey`;
+ * the issuer and the address are added. Settings in this process's own environment are not handed on.
+ * @param folder for its log
+ * @throws MandateDidNotStart, with the end of the log
+ */
+export async function startMandate(
+  settings: Readonly<Record<string, string>>,
+  folder: string,
+  program: readonly string[] = builtProgram,
+): Promise<MandateProcess> {
+  const port = await freePort();
+  const issuer = `http://127.0.0.1:${port}`;
+  const logFile = join(folder, 'mandate.log');
+  const environment = {
+    ...environmentWithoutSettings(),
+    Service__Issuer: issuer,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    ...settings,
+  };
+
+  const migration = run([...program, 'migrate'], environment, logFile);
+  await once(migration, 'exit');
+  if (migration.exitCode !== 0) {
+    throw new MandateDidNotStart(`"mandate migrate" ended with ${migration.exitCode}. ${tail(logFile)}`);
+  }
+
+  const started = performance.now();
+  const child = run([...program, 'serve'], environment, logFile);
+  const ended = once(child, 'exit').then(() => undefined);
+  try {
+    await untilReady(child, issuer, logFile);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  return {
+    issuer,
+    pid: child.pid ?? 0,
+    readyAfter: performance.now() - started,
+    logFile,
+    ended,
+    stop: () => stop(child),
+  };
+}
+
+function run(args: readonly string[], environment: NodeJS.ProcessEnv, logFile: string): ChildProcess {
+  const log = openSync(logFile, 'a');
+  try {
+    return spawn(process.execPath, args, { cwd: root, env: environment, stdio: ['ignore', log, log] });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function untilReady(child: ChildProcess, issuer: string, logFile: string): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new MandateDidNotStart(
+        `"mandate serve" ended with ${child.exitCode ?? child.signalCode}. ${tail(logFile)}`,
+      );
+    }
+    const status = await fetch(`${issuer}/readyz`).then(
+      (answer) => answer.status,
+      () => undefined,
+    );
+    if (status === 200) {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new MandateDidNotStart(`"mandate serve" was not ready within ${START_TIMEOUT_MS / 1000} s. ${tail(logFile)}`);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) {
+    return;
+  }
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  const patience = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await gone;
+  clearTimeout(patience);
+}
+
+function environmentWithoutSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('service__')),
+  );
+}
+
+function tail(logFile: string): string {
+  return `Its log ends with:\n${readFileSync(logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS)}`;
+}

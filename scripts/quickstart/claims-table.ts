@@ -1,0 +1,61 @@
+/** What two tokens say, claim by claim, side by side. */
+
+import { layOut } from './table.ts';
+
+export interface TokenView {
+  readonly title: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** With the names, 98 characters at most. */
+const NAME_WIDTH = 20;
+const VALUE_WIDTH = 37;
+
+/** Claims that are moments, in seconds since the epoch: shown as a time of day. */
+const MOMENTS = new Set(['iat', 'exp', 'nbf', 'task.exp']);
+
+export function claimsTable(left: TokenView, right: TokenView): readonly string[] {
+  const leftClaims = flatten(left.claims);
+  const rightClaims = flatten(right.claims);
+  const names = [...new Set([...leftClaims.keys(), ...rightClaims.keys()])].sort(byMeaning);
+  return layOut(
+    [
+      { title: 'claim', width: NAME_WIDTH },
+      { title: left.title, width: VALUE_WIDTH },
+      { title: right.title, width: VALUE_WIDTH },
+    ],
+    names.map((name) => [name, show(name, leftClaims.get(name)), show(name, rightClaims.get(name))]),
+  );
+}
+
+/** Members of objects become claims of their own: `act.sub`. */
+function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<string, unknown> {
+  return new Map(
+    Object.entries(claims).flatMap(([name, value]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? [...flatten({ ...value }, `${prefix}${name}.`)]
+        : [[`${prefix}${name}`, value] as const],
+    ),
+  );
+}
+
+const ORDER = ['iss', 'sub', 'act', 'aud', 'scope', 'client_id', 'task', 'jti', 'iat', 'exp'];
+
+/** Who and for whom first; claims the order does not know last. */
+function byMeaning(one: string, other: string): number {
+  const place = (name: string) => {
+    const index = ORDER.indexOf(name.split('.')[0] ?? name);
+    return index === -1 ? ORDER.length : index;
+  };
+  return place(one) - place(other);
+}
+
+function show(name: string, value: unknown): string {
+  if (value === undefined) {
+    return '';
+  }
+  if (MOMENTS.has(name) && typeof value === 'number') {
+    return `${new Date(value * 1000).toISOString().slice(11, 19)} UTC`;
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

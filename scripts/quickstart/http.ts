@@ -1,0 +1,37 @@
+/** The few HTTP requests of the story, and their JSON answers. */
+
+import { StoryBroke } from './story-broke.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** Empty when the answer has no body. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export function postForm(url: string, form: Readonly<Record<string, string>>): Promise<Answer> {
+  return send(url, { method: 'POST', body: new URLSearchParams(form) });
+}
+
+export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  const body: unknown = text === '' ? {} : JSON.parse(text);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new StoryBroke(`${new URL(url).pathname} answered ${response.status} with something that is no JSON object.`);
+  }
+  return { status: response.status, body: { ...body } };
+}
+
+/** A member of an answer that has to be text. */
+export function text(answer: Answer, member: string): string {
+  const value = answer.body[member];
+  if (typeof value !== 'string') {
+    throw new StoryBroke(`The answer should carry ${member}, and does not.`);
+  }
+  return value;
+}
+
+/** An answer's status, and the error code of a refusal: `200`, `400 invalid_scope`. */
+export function outcome({ status, body }: Answer): string {
+  return typeof body.error === 'string' ? `${status} ${body.error}` : String(status);
+}

@@ -1,0 +1,97 @@
+/**
+ * `npm run quickstart`: plays the whole story on this machine, then keeps serving until Ctrl-C. With `--once` it ends
+ * when the story is told. It exits with 0 only if every step of the story was as it should be.
+ */
+
+import { readFileSync } from 'node:fs';
+import { ada } from '../../test/support/identity-provider/people.ts';
+import { MandateDidNotStart } from '../mandate-process.ts';
+import { type Stage, setStage } from './stage.ts';
+import { tellStory } from './story.ts';
+import { must, StoryBroke } from './story-broke.ts';
+import { layOut } from './table.ts';
+import { type Terminal, terminal } from './terminal.ts';
+
+/** Enough of Mandate's log to see what it said last. */
+const LOG_TAIL_CHARACTERS = 1500;
+/** What shells expect of a program that Ctrl-C ended before it was done. */
+const INTERRUPTED = 130;
+
+async function main(once: boolean): Promise<number> {
+  const screen = terminal();
+  let interruptions = 0;
+  const interrupted = new Promise<'interrupted'>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        interruptions += 1;
+        resolve('interrupted');
+      });
+    }
+  });
+  screen.say('Mandate: authority given to one agent, for one task, by one person.');
+  let stage: Stage | undefined;
+  try {
+    stage = await setStage();
+    const fallen = stage.ended.then(() => 'fallen' as const);
+    const told = await Promise.race([tellStory(stage, screen), interrupted]);
+    if (told === 'interrupted') {
+      return INTERRUPTED;
+    }
+    if (once) {
+      return 0;
+    }
+    invite(screen, stage);
+    must(
+      (await Promise.race([interrupted, fallen])) === 'interrupted' || interruptions > 0,
+      'Mandate stopped by itself.',
+    );
+    return 0;
+  } catch (error) {
+    if (interruptions > 0) {
+      return INTERRUPTED;
+    }
+    explain(screen, error, stage);
+    return 1;
+  } finally {
+    await stage?.clear();
+  }
+}
+
+function invite(screen: Terminal, stage: Stage): void {
+  screen.chapter('Now you');
+  screen.say('Everything keeps running until Ctrl-C, and is gone afterwards.');
+  screen.show(
+    layOut(
+      [
+        { title: 'what', width: 20 },
+        { title: 'where', width: 76 },
+      ],
+      [
+        ['Mandate', stage.issuer],
+        ['identity provider', `${stage.provider.issuer} (name ${ada.username}, password ${ada.password})`],
+        ['admin key', `${stage.adminKeyFile} (readable by you alone)`],
+        ["Mandate's log", stage.logFile],
+      ],
+    ),
+  );
+  screen.say('Read the ledger yourself:');
+  screen.command(`curl -s -H "Authorization: Bearer $(cat ${stage.adminKeyFile})" ${stage.issuer}/audit`);
+}
+
+function explain(screen: Terminal, error: unknown, stage: Stage | undefined): void {
+  if (error instanceof MandateDidNotStart) {
+    screen.complain('Mandate did not start.', error.message);
+    return;
+  }
+  const sentence = error instanceof StoryBroke ? error.message : String(error instanceof Error ? error.stack : error);
+  const log = stage === undefined ? '' : readFileSync(stage.logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS);
+  screen.complain(`The story went wrong: ${sentence}`, log === '' ? undefined : `Mandate's log ends with:\n${log}`);
+}
+
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--once');
+if (unknown.length > 0) {
+  console.error(`${unknown[0]} is not an option of the quickstart. The only one is --once.`);
+  process.exitCode = 2;
+} else {
+  process.exitCode = await main(process.argv.includes('--once'));
+}

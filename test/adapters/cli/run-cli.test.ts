@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { type Command, command, type Run } from '../../../adapters/cli/command.ts';
+import { migrateCommand } from '../../../adapters/cli/commands/migrate.ts';
+import { serveCommand } from '../../../adapters/cli/commands/serve.ts';
+import { runCli } from '../../../adapters/cli/run-cli.ts';
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly complaints: string;
+  /** Each command that was run, with its settings. */
+  readonly ran: readonly string[];
+}
+
+async function run(
+  argv: readonly string[],
+  behaviour: Run = async () => 0,
+  more: readonly Command[] = [],
+): Promise<Outcome> {
+  const ran: string[] = [];
+  const [out, complaints]: [string[], string[]] = [[], []];
+  const as =
+    (name: string): Run =>
+    async (settings) => {
+      ran.push([name, ...settings.map(({ key, value }) => `${key}=${value}`)].join(' '));
+      return behaviour(settings);
+    };
+  const code = await runCli(argv, [serveCommand(as('serve')), migrateCommand(as('migrate')), ...more], {
+    out: (text) => out.push(text),
+    complain: (text) => complaints.push(text),
+  });
+  return { code, out: out.join(''), complaints: complaints.join(''), ran };
+}
+
+describe('The command line', () => {
+  const runs: readonly (readonly [readonly string[], string])[] = [
+    [[], 'serve'],
+    [['serve'], 'serve'],
+    [['--Service:Issuer=https://a.example'], 'serve Service:Issuer=https://a.example'],
+    [['migrate'], 'migrate'],
+    [['migrate', '--Service:Database:Path', 'a.db'], 'migrate Service:Database:Path=a.db'],
+    [['--Service:Database:Path=a.db', 'migrate', '--Service:X=1'], 'migrate Service:Database:Path=a.db Service:X=1'],
+  ];
+  for (const [argv, expected] of runs) {
+    it(`runs "${expected}" for "mandate ${argv.join(' ')}", and nothing else`, async () => {
+      expect(await run(argv)).to.deep.equal({ code: 0, out: '', complaints: '', ran: [expected] });
+    });
+  }
+
+  it('ends with the code of the command', async () => {
+    expect(await run(['serve'], async () => 1)).to.include({ code: 1 });
+    expect(await run(['migrate'], async () => 3)).to.include({ code: 3 });
+  });
+
+  it('waits for the command', async () => {
+    let stop = (_code: number) => {};
+    const stopped = new Promise<number>((resolve) => {
+      stop = resolve;
+    });
+    const running = run(['serve'], () => stopped);
+    let ended = false;
+    void running.then(() => {
+      ended = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).to.equal(false);
+    stop(0);
+    expect(await running).to.include({ code: 0 });
+  });
+
+  it('answers 1 and the class of what a command throws, not its message', async () => {
+    const outcome = await run(['serve'], async () => {
+      throw new RangeError('postgresql://user:hunter2@db');
+    });
+    expect(outcome).to.include({ code: 1, complaints: 'mandate: the command failed (RangeError).\n', out: '' });
+  });
+
+  const refused: readonly (readonly [readonly string[], string])[] = [
+    [['srve'], 'Unknown command: srve.'],
+    [['serve', 'twice'], 'Unknown command: twice.'],
+    [['serve', 'migrate'], 'Unknown command: migrate.'],
+    [['migrate', '--force'], 'Unknown argument: force.'],
+    [['migrate', '--force=hunter2', '--no-really'], 'Unknown arguments: force, no-really.'],
+    [['--port=80'], 'Unknown argument: port.'],
+    [['migrate', '-f'], 'Unknown argument.'],
+    [['migrate', 'postgresql://user:hunter2@db'], 'Unknown command.'],
+    [['Hunter2!'], 'Unknown command.'],
+    [['--Service__Issuer=hunter2', 'serve'], 'Unknown argument.'],
+    [[''], 'Unknown command.'],
+    [['--', 'migrate'], 'No command was given.'],
+    [['--Service:Issuer'], '--Service:Issuer needs a value.'],
+    [['--Service:Issuer', '--help'], '--Service:Issuer needs a value.'],
+  ];
+  for (const [argv, sentence] of refused) {
+    it(`refuses "mandate ${argv.join(' ')}" with code 2 and a sentence, and runs nothing`, async () => {
+      const outcome = await run(argv);
+      expect(outcome).to.deep.equal({
+        code: 2,
+        out: '',
+        complaints: `mandate: ${sentence} "mandate --help" shows what there is.\n`,
+        ran: [],
+      });
+      expect(outcome.complaints).not.to.match(/hunter2/i);
+    });
+  }
+
+  it('says its version, which is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(await run(['--version'])).to.deep.equal({ code: 0, out: `${version}\n`, complaints: '', ran: [] });
+  });
+
+  it('lists its commands, and says that settings can be given to each', async () => {
+    for (const argv of [['--help'], ['-h'], ['help']]) {
+      const { code, out, ran } = await run(argv);
+      expect([code, ran]).to.deep.equal([0, []]);
+      for (const part of ['mandate serve', 'mandate migrate', '--Service:Issuer=']) expect(out).to.contain(part);
+    }
+  });
+
+  for (const name of ['serve', 'migrate']) {
+    it(`helps with ${name}: what it does, an example, its exit codes`, async () => {
+      const { code, out, complaints, ran } = await run([name, '--help']);
+      expect([code, complaints, ran]).to.deep.equal([0, '', []]);
+      expect(out).to.match(new RegExp(`^mandate ${name}\n\n[A-Z].+\n`));
+      expect(out).to.match(new RegExp(`Examples:\n {2}mandate ${name} --Service:`));
+      expect(out).to.match(/Exit codes:\n {2}0 {2}\w.+\n {2}1 {2}\w.+\n {2}2 {2}\w/);
+    });
+  }
+});
+
+describe('A command with options', () => {
+  const seen: unknown[] = [];
+  const verify = command({
+    usage: 'verify [roots]',
+    summary: 'Verify something',
+    examples: [],
+    exitCodes: { 0: 'fine', 3: 'not fine' },
+    options: (parser) =>
+      parser.positional('roots', { type: 'string' }).option('archive', { type: 'string', requiresArg: true }),
+    async run({ roots, archive }, settings) {
+      seen.push({ roots, archive, settings });
+      return 3;
+    },
+  });
+
+  it('gets them typed and as written, beside its settings', async () => {
+    expect(await run(['verify', '7:00ab', '--archive', '007', '--Service:A=1'], undefined, [verify])).to.include({
+      code: 3,
+    });
+    expect(seen).to.deep.equal([{ roots: '7:00ab', archive: '007', settings: [{ key: 'Service:A', value: '1' }] }]);
+  });
+
+  it('refuses others', async () => {
+    expect(await run(['verify', '--archived=x'], undefined, [verify])).to.include({ code: 2 });
+    expect(await run(['verify', '--archive'], undefined, [verify])).to.include({ code: 2 });
+  });
+});

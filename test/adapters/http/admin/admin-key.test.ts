@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
+import { aRegistrationBody } from '../../../support/registrations.ts';
+
+describe('the admin key', () => {
+  let api: AdminApi;
+  beforeEach(async () => {
+    api = await startAdminApi();
+  });
+  afterEach(() => api.stop());
+
+  const guarded = ['/admin/agents', '/admin/agents/jira-triage', '/admin', '/admin/nothing/here', '/audit', '/audit/x'];
+  for (const path of guarded) {
+    it(`is asked for at ${path}, and its absence is recorded`, async () => {
+      const answer = await api.stranger.get(path);
+      expect(answer.status).to.equal(401);
+      expect(answer.headers['www-authenticate']).to.equal('Bearer');
+      expect(answer.headers['cache-control']).to.equal('no-store');
+      expect(answer.type).to.equal('application/problem+json');
+      expect(answer.body).to.include({ type: 'about:blank', title: 'Unauthorized', status: 401 });
+      const [record, ...more] = await api.records();
+      expect(more).to.deep.equal([]);
+      expect(record).to.include({ event: 'admin.denied', decision: 'deny', reason: 'missing_api_key' });
+      expect([record?.agent_id, record?.sponsor, record?.task_id, record?.jti]).to.deep.equal([null, null, null, null]);
+      expect(api.reasons).to.deep.equal(['missing_api_key']);
+    });
+  }
+
+  const wrong: readonly [string, string][] = [
+    ['another key', `Bearer ${ADMIN_KEY.replace('0', '1')}`],
+    ['the beginning of the key', `Bearer ${ADMIN_KEY.slice(0, -1)}`],
+    ['the key and more', `Bearer ${ADMIN_KEY}x`],
+    ['the key in another case', `Bearer ${ADMIN_KEY.toUpperCase()}`],
+    ['another scheme', `Basic ${ADMIN_KEY}`],
+    ['the key without a scheme', ADMIN_KEY],
+    ['nothing after the scheme', 'Bearer'],
+  ];
+  for (const [what, value] of wrong) {
+    it(`is not ${what}, which is recorded`, async () => {
+      const answer = await api.stranger.get('/admin/agents').set('authorization', value);
+      expect(answer.status).to.equal(401);
+      expect(answer.headers['www-authenticate']).to.equal('Bearer');
+      expect(answer.text).not.to.include(value.slice(-16));
+      const records = await api.records();
+      expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['admin.denied', 'invalid_api_key']]);
+    });
+  }
+
+  it('is taken with its scheme in any case', async () => {
+    const answer = await api.stranger.get('/admin/agents').set('authorization', `bearer ${ADMIN_KEY}`);
+    expect(answer.status).to.equal(200);
+  });
+
+  it('is refused when the header stands there twice, whichever of the two is right', async () => {
+    for (const headers of [
+      `Authorization: Bearer ${ADMIN_KEY}\r\nAuthorization: Bearer x`,
+      `Authorization: Bearer x\r\nauthorization: Bearer ${ADMIN_KEY}`,
+    ]) {
+      const answer = await api.raw(`GET /audit HTTP/1.1\r\nHost: x\r\n${headers}\r\nConnection: close\r\n\r\n`);
+      expect(answer).to.match(/^HTTP\/1\.1 401 /);
+    }
+    expect((await api.records()).map(({ reason }) => reason)).to.deep.equal(['invalid_api_key', 'invalid_api_key']);
+  });
+
+  it('is checked before the body is read', async () => {
+    // The body that is declared is never sent; the answer comes all the same.
+    const answer = await api.raw(
+      'POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n',
+    );
+    expect(answer).to.match(/^HTTP\/1\.1 401 /);
+    expect(await api.send('get', '/admin/agents').then(({ body }) => body.agents)).to.deep.equal([]);
+  });
+
+  it('opens no other path than it should: an unknown one is a 404 once the key is right', async () => {
+    for (const path of ['/admin', '/admin/', '/admin/nothing', '/admin/agents/', '/audit/nothing', '/ADMIN/Agents']) {
+      const answer = await api.send('get', path);
+      expect([path, answer.status, answer.type]).to.deep.equal([path, 404, 'application/problem+json']);
+      expect(answer.body).to.include({ title: 'Not Found', status: 404 });
+    }
+    expect(await api.records()).to.deep.equal([]);
+  });
+});
+
+describe('an admin API without a key', () => {
+  it('answers every request with 503 and records nothing', async () => {
+    const api = await startAdminApi({ apiKey: null });
+    const answers = [
+      await api.send('get', '/admin/agents'),
+      await api.send('post', '/admin/agents', aRegistrationBody()),
+      await api.send('delete', '/admin/nothing'),
+      await api.stranger.get('/audit'),
+      await api.stranger.get('/audit').set('authorization', 'Bearer undefined'),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).to.equal(503);
+      expect(answer.type).to.equal('application/problem+json');
+      expect(answer.body.detail).to.match(/disabled/);
+      expect(answer.headers['retry-after']).to.equal(undefined);
+    }
+    expect(await api.records()).to.deep.equal([]);
+    await api.stop();
+  });
+});
+
+describe('a refused admin request that the ledger cannot take', () => {
+  it('is refused all the same, since it names nobody', async () => {
+    const lost = () => Promise.reject(new StorageUnavailable('lost'));
+    const api = await startAdminApi({ ledger: (ledger) => ({ ...ledger, append: lost }) });
+    const answer = await api.stranger.get('/admin/agents');
+    expect(answer.status).to.equal(401);
+    expect(api.log.lines.join()).to.include('missing_api_key');
+    await api.stop();
+  });
+});

@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { readForm } from '../../../../adapters/http/oauth/form.ts';
+
+const read = (text: string) => readForm(Buffer.from(text, 'latin1'));
+
+describe('a form body', () => {
+  it('gives back every parameter that a form encoder wrote', () => {
+    const text = fc.string({ unit: 'grapheme', minLength: 1 });
+    fc.assert(
+      fc.property(fc.dictionary(text, text), (parameters) => {
+        const encoded = new URLSearchParams(
+          Object.entries(parameters).filter(([key]) => key.isWellFormed()),
+        ).toString();
+        const outcome = readForm(Buffer.from(encoded));
+        expect(outcome.kind === 'read' && Object.fromEntries(outcome.form)).to.deep.equal(
+          Object.fromEntries(new URLSearchParams(encoded)),
+        );
+      }),
+    );
+  });
+
+  it('counts a parameter without a value as omitted', () => {
+    const outcome = read('a=&b&c=1');
+    expect(outcome.kind === 'read' && [...outcome.form]).to.deep.equal([['c', '1']]);
+  });
+
+  it('refuses a repeated parameter, with a value or without, and however it is spelled', () => {
+    for (const text of ['a=1&a=1', 'a=&a=1', 'a&a', 'a=1&%61=2'])
+      expect(read(text)).to.deep.equal({ kind: 'repeated', name: 'a' });
+  });
+
+  it('refuses broken escapes and what is not UTF-8', () => {
+    for (const text of ['a=%', 'a=%zz', 'a=%ff', 'a=%c3', 'a=\xff', '%ed%a0%80=1']) {
+      expect(read(text), text).to.deep.equal({ kind: 'malformed' });
+    }
+  });
+
+  it('keeps names like __proto__ as plain names', () => {
+    const outcome = read('__proto__=x&constructor=y');
+    expect(outcome.kind === 'read' && outcome.form.get('__proto__')).to.equal('x');
+    expect(outcome.kind === 'read' && outcome.form.get('toString')).to.equal(undefined);
+  });
+});

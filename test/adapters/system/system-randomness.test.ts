@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import { systemRandomness } from '../../../adapters/system/system-randomness.ts';
+import { makeTaskId, parseTaskId } from '../../../domain/identifiers.ts';
+
+describe('systemRandomness', () => {
+  it('makes ULIDs that are identifiers, each after the one before', () => {
+    const randomness = systemRandomness();
+    const ulids = Array.from({ length: 5000 }, () => randomness.ulid());
+    for (const ulid of ulids) expect(parseTaskId(makeTaskId(ulid))).to.equal(`task_${ulid}`);
+    expect([...ulids].sort()).to.deep.equal(ulids);
+    expect(new Set(ulids).size).to.equal(ulids.length);
+  });
+
+  it('begins a ULID with the time', () => {
+    const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+    const time = [...systemRandomness().ulid().slice(0, 10)].reduce(
+      (sum, letter) => sum * 32 + letters.indexOf(letter),
+      0,
+    );
+    expect(Math.abs(time - Date.now())).to.be.lessThan(5000);
+  });
+
+  it('uses every character of the alphabet in the random part, evenly', () => {
+    // Sources of their own, or each would only count on from the first ULID of its millisecond.
+    const counts = new Map<string, number>();
+    for (let made = 0; made < 2000; made += 1) {
+      for (const letter of systemRandomness().ulid().slice(10)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+    // 1,000 expected of each, with a standard deviation of 31.
+    expect(counts.size).to.equal(32);
+    for (const count of counts.values()) expect(count).to.be.within(750, 1250);
+  });
+
+  it('makes secrets of the size asked for, in base64url, never twice', () => {
+    const randomness = systemRandomness();
+    const secrets = Array.from({ length: 1000 }, () => randomness.secret(32));
+    for (const secret of secrets) {
+      expect(secret).to.match(/^[A-Za-z0-9_-]{43}$/);
+      expect(Buffer.from(secret, 'base64url')).to.have.length(32);
+    }
+    expect(new Set(secrets).size).to.equal(secrets.length);
+    expect(randomness.secret(16)).to.have.length(22);
+  });
+});

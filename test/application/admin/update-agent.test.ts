@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import type { Storage } from '../../../adapters/persistence/storage.ts';
+import { updateAgent } from '../../../application/admin/update-agent.ts';
+import type { Agents } from '../../../application/ports/agents.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
+import { movedClock } from '../../support/moved-clock.ts';
+import { RULES } from '../../support/registrations.ts';
+import { openTestDatabase } from '../../support/test-database.ts';
+
+const ID = agentIdOf('jira-triage');
+
+describe('changing an agent', () => {
+  const clock = movedClock();
+  let storage: Storage;
+  beforeEach(async () => {
+    storage = await openTestDatabase({ clock, log: capturedLog() });
+    const agent = anAgent({ revision: 1 });
+    const entry = { at: clock.now(), event: 'agent.registered', agentId: ID, decision: 'allow' } as const;
+    await storage.agents.register(agent, entry, { ...entry, decision: 'deny' });
+  });
+  afterEach(() => storage.close());
+
+  const service = (agents: Agents) => ({
+    agents,
+    clock,
+    rules: RULES,
+    agentKeys: { isUsable: async () => true },
+  });
+  const recorded = async () =>
+    (await storage.ledger.page({ limit: 1000, now: clock.now() })).records.slice(1).map(({ reason }) => reason);
+
+  it('merges onto what another change left, when that one came in between', async () => {
+    let raced = false;
+    const { agents } = storage;
+    const racing: Agents = {
+      ...agents,
+      async find(agentId) {
+        const found = await agents.find(agentId);
+        if (!raced) {
+          raced = true;
+          await updateAgent(service(agents), ID, { displayName: 'In between' });
+        }
+        return found;
+      },
+    };
+    // Merged onto what was read first, this would undo the other change.
+    const outcome = await updateAgent(service(racing), ID, { maxTokenTtl: 60 });
+    expect(outcome.kind).to.equal('updated');
+    const stored = await agents.find(ID);
+    expect([stored?.displayName, stored?.maxTokenTtl, stored?.revision]).to.deep.equal(['In between', 60, 3]);
+    expect(await recorded()).to.deep.equal(['changed:display_name', 'changed:max_token_ttl']);
+  });
+
+  it('is not found when the agent is removed in between', async () => {
+    const { agents } = storage;
+    const entry = { at: clock.now(), event: 'agent.deleted', agentId: ID, decision: 'allow' } as const;
+    const racing: Agents = {
+      ...agents,
+      async find(agentId) {
+        const found = await agents.find(agentId);
+        await agents.remove(ID, entry, { ...entry, decision: 'deny' });
+        return found;
+      },
+    };
+    expect((await updateAgent(service(racing), ID, { enabled: false })).kind).to.equal('not_found');
+    expect(await agents.find(ID)).to.equal(undefined);
+  });
+
+  it('gives up when the agent never stands still, having written nothing', async () => {
+    const restless: Agents = { ...storage.agents, replace: async () => 'changed' };
+    const outcome = await updateAgent(service(restless), ID, { enabled: false }).then(
+      () => 'answered',
+      (error: unknown) => error,
+    );
+    expect(outcome).to.be.instanceOf(StorageUnavailable);
+    expect(await recorded()).to.deep.equal([]);
+  });
+
+  it('judges a key again that can’t be imported', async () => {
+    const jwks = {
+      keys: [
+        {
+          kty: 'EC',
+          crv: 'P-256',
+          x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+          y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+        },
+      ],
+    };
+    const unusable = { ...service(storage.agents), agentKeys: { isUsable: async () => false } };
+    const outcome = await updateAgent(unusable, ID, { jwks });
+    expect(outcome.kind === 'invalid' && outcome.errors.map(({ field }) => field)).to.deep.equal(['jwks']);
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import {
+  chosenDatabase,
+  chosenSigningKeys,
+  chosenSponsorCheck,
+  chosenUpstream,
+} from '../../../composition/settings/alternatives.ts';
+import { onSqlite, PEM, signalsMode, validWith } from './sources.ts';
+
+describe('The chosen database', () => {
+  it('is a file on SQLite', () => {
+    expect(chosenDatabase(validWith(onSqlite))).to.deep.equal({ provider: 'sqlite', path: '/var/lib/mandate.db' });
+  });
+
+  it('is opened by two roles on Postgres, which are one where only one is named', () => {
+    const changes = { 'Service:Database:MigrationConnectionString': 'postgresql://owner@db.example/mandate' };
+    expect([{}, changes].map((each) => uris(chosenDatabase(validWith(each))))).to.deep.equal([
+      ['postgresql://mandate:hunter2@db.example/mandate', 'postgresql://mandate:hunter2@db.example/mandate'],
+      ['postgresql://mandate:hunter2@db.example/mandate', 'postgresql://owner@db.example/mandate'],
+    ]);
+  });
+
+  function uris(database: ReturnType<typeof chosenDatabase>): readonly string[] {
+    if (database.provider === 'sqlite') return [];
+    return [database.connectionString.reveal(), database.migrationConnectionString.reveal()];
+  }
+});
+
+describe('The chosen identity provider', () => {
+  it('is found by its issuer or by its metadata', () => {
+    expect(chosenUpstream(validWith({}))).to.deep.equal({
+      kind: 'issuer',
+      issuer: 'https://idp.example/realms/main',
+    });
+    const byMetadata = {
+      'Service:UpstreamIdp:Issuer': undefined,
+      'Service:UpstreamIdp:MetadataUrl': 'https://m.example',
+    };
+    expect(chosenUpstream(validWith(byMetadata))).to.deep.equal({ kind: 'metadata', url: 'https://m.example' });
+  });
+});
+
+describe('The chosen sponsor check', () => {
+  it('knows how to poll under poll, and nothing more under signals', () => {
+    expect(chosenSponsorCheck(validWith({ 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT20S' }))).to.deep.equal({
+      mode: 'poll',
+      usersUrl: 'https://idp.example/admin/realms/main/users',
+      tokenUrl: 'https://idp.example/realms/main/token',
+      clientId: 'mandate-poller',
+      cacheTtl: 20,
+    });
+    expect(chosenSponsorCheck(validWith(signalsMode))).to.deep.equal({ mode: 'signals' });
+  });
+});
+
+describe('The chosen signing keys', () => {
+  it('come from a file or from text, and say which setting named them', () => {
+    const settings = validWith({
+      'Service:Signing:Keys:3:Pem': PEM,
+      'Service:Signing:Keys:3:Kid': 'winter',
+      'Service:Signing:ActiveKid': 'winter',
+    });
+    const keys = chosenSigningKeys(settings).map(({ source, kid, setting }) => ({
+      text: source.kind === 'path' ? source.path : source.pem.reveal(),
+      kid,
+      setting,
+    }));
+    expect(keys).to.deep.equal([
+      { text: '/run/secrets/signing.pem', kid: undefined, setting: 'Service:Signing:Keys:0:Path' },
+      { text: PEM, kid: 'winter', setting: 'Service:Signing:Keys:3:Pem' },
+    ]);
+  });
+
+  it('are none on a development host that makes one up', () => {
+    const changes = { NODE_ENV: 'development', 'Service:Signing:Keys:0:Path': undefined };
+    expect(chosenSigningKeys(validWith(changes))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,304 @@
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { catalogue } from '../../../composition/settings/catalogue.ts';
+import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
+import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
+import { describeSettingError } from '../../../composition/settings/setting-error.ts';
+import { Secret } from '../../../domain/secret.ts';
+import { environment, errorsWith, onSqlite, PEM, readWith, startable, validWith } from './sources.ts';
+
+const revealed = (value: unknown) => (value instanceof Secret ? value.reveal() : value);
+
+describe('The settings', () => {
+  it('have the defaults of the specification', () => {
+    const settings = validWith({});
+    expect(settings).to.deep.include({
+      'Service:UpstreamIdp:SponsorKeyClaim': 'sub',
+      'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
+      'Service:UpstreamIdp:SponsorCheck:CacheTtl': 30,
+      'Service:Database:Provider': 'postgres',
+      'Service:Tokens:DefaultTaskTtl': 1800,
+      'Service:Tokens:DefaultTokenTtl': 300,
+      'Service:Agents:MinTaskTtl': 60,
+      'Service:Agents:MaxTaskTtl': 86_400,
+      'Service:Agents:MinTokenTtl': 30,
+      'Service:Agents:MaxTokenTtl': 3600,
+      PORT: 5100,
+    });
+    for (const unset of ['Service:Signing:ActiveKid', 'Service:Admin:ApiKey', 'Service:Database:Path'] as const) {
+      expect(settings[unset]).to.equal(undefined);
+    }
+  });
+
+  it('listen on every address, and on a development host only on loopback', () => {
+    expect(validWith({}).HOST).to.equal('0.0.0.0');
+    expect(validWith({ NODE_ENV: 'production' }).HOST).to.equal('0.0.0.0');
+    expect(validWith({ NODE_ENV: 'Development' }).HOST).to.equal('0.0.0.0');
+    expect(validWith({ NODE_ENV: 'development' }).HOST).to.equal('127.0.0.1');
+    expect(validWith({ NODE_ENV: 'development', HOST: '::1' }).HOST).to.equal('::1');
+  });
+
+  it('are read from the environment, every one of them', () => {
+    const settings = validWith({
+      'Service:Issuer': 'https://mandate.example/tenant/',
+      'Service:UpstreamIdp:Issuer': undefined,
+      'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta?p=policy',
+      'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
+      'Service:UpstreamIdp:SponsorCheck:CacheTtl': '00:00:20',
+      'Service:Database:MigrationConnectionString': 'postgresql://owner:hunter3@db.example/mandate',
+      'Service:Signing:Keys:0:Path': '/run/secrets/signing.pem',
+      'Service:Signing:Keys:0:Kid': 'spring',
+      'Service:Signing:Keys:10:Pem': PEM,
+      'Service:Signing:Keys:2:Path': '/run/secrets/old.pem',
+      'Service:Signing:ActiveKid': 'spring',
+      'Service:Admin:ApiKey': 'k'.repeat(32),
+      'Service:Tokens:DefaultTaskTtl': 'PT40M',
+      'Service:Tokens:DefaultTokenTtl': 'PT4M',
+      'Service:Agents:MinTaskTtl': 'PT2M',
+      'Service:Agents:MaxTaskTtl': '2.00:00:00',
+      'Service:Agents:MinTokenTtl': 'PT40S',
+      'Service:Agents:MaxTokenTtl': 'PT2H',
+      HOST: '10.0.0.1',
+      PORT: '0',
+      NODE_ENV: 'staging',
+    });
+    const { 'Service:Signing:Keys': keys, ...others } = settings;
+    expect(Object.fromEntries(Object.entries(others).map(([key, value]) => [key, revealed(value)]))).to.deep.equal({
+      'Service:Issuer': 'https://mandate.example/tenant',
+      'Service:UpstreamIdp:Issuer': undefined,
+      'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta?p=policy',
+      'Service:UpstreamIdp:Audience': 'mandate',
+      'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
+      'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
+      'Service:UpstreamIdp:SponsorCheck:UsersUrl': 'https://idp.example/admin/realms/main/users',
+      'Service:UpstreamIdp:SponsorCheck:TokenUrl': 'https://idp.example/realms/main/token',
+      'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate-poller',
+      'Service:UpstreamIdp:SponsorCheck:CacheTtl': 20,
+      'Service:Database:Provider': 'postgres',
+      'Service:Database:ConnectionString': 'postgresql://mandate:hunter2@db.example/mandate',
+      'Service:Database:MigrationConnectionString': 'postgresql://owner:hunter3@db.example/mandate',
+      'Service:Database:Path': undefined,
+      'Service:Signing:ActiveKid': 'spring',
+      'Service:Admin:ApiKey': 'k'.repeat(32),
+      'Service:Tokens:DefaultTaskTtl': 2400,
+      'Service:Tokens:DefaultTokenTtl': 240,
+      'Service:Agents:MinTaskTtl': 120,
+      'Service:Agents:MaxTaskTtl': 172_800,
+      'Service:Agents:MinTokenTtl': 40,
+      'Service:Agents:MaxTokenTtl': 7200,
+      HOST: '10.0.0.1',
+      PORT: 0,
+      NODE_ENV: 'staging',
+    });
+    expect(keys.map((key) => [key.index, key.Path, revealed(key.Pem), key.Kid])).to.deep.equal([
+      [0, '/run/secrets/signing.pem', undefined, 'spring'],
+      [2, '/run/secrets/old.pem', undefined, undefined],
+      [10, undefined, PEM, undefined],
+    ]);
+  });
+
+  it('keep an upstream issuer as written, trailing slash and all, because it is compared letter by letter', () => {
+    const settings = validWith({ 'Service:UpstreamIdp:Issuer': 'https://tenant.idp.example/' });
+    expect(settings['Service:UpstreamIdp:Issuer']).to.equal('https://tenant.idp.example/');
+  });
+
+  it('that are empty are unset', () => {
+    expect(validWith({ 'Service:Admin:ApiKey': '' })['Service:Admin:ApiKey']).to.equal(undefined);
+    expect(validWith({ 'Service:Tokens:DefaultTaskTtl': '', PORT: '' })).to.deep.include({
+      'Service:Tokens:DefaultTaskTtl': 1800,
+      PORT: 5100,
+    });
+    expect(errorsWith({ 'Service:Issuer': '' })).to.deep.equal(['Service:Issuer: is required']);
+    expect(errorsWith({ 'Service:Signing:Keys:1:Kid': '', 'Service:Audit:Chains': '' })).to.deep.equal([]);
+  });
+
+  it('hold no secret that shows when they are printed', () => {
+    const settings = validWith({
+      'Service:Admin:ApiKey': 'sesame'.repeat(6),
+      'Service:Signing:Keys:0:Path': undefined,
+      'Service:Signing:Keys:0:Pem': PEM,
+    });
+    const printed = `${inspect(settings, { depth: 9, showHidden: true })}${JSON.stringify(settings)}`;
+    expect(printed).to.contain('[redacted]');
+    for (const secret of ['sesame', 'hunter2', 'MIGHAgEA']) expect(printed).not.to.contain(secret);
+  });
+});
+
+describe('The command line', () => {
+  const read = (...overrides: { key: string; value: string }[]) =>
+    readSettings({ environment: environment(startable), overrides });
+
+  it('overrides the environment', () => {
+    const result = read(
+      { key: 'Service:Issuer', value: 'https://other.example' },
+      { key: 'Service:Signing:Keys:0:Kid', value: 'winter' },
+    );
+    expect(result.kind).to.equal('valid');
+    if (result.kind !== 'valid') return;
+    expect(result.settings['Service:Issuer']).to.equal('https://other.example');
+    expect(result.settings['Service:Signing:Keys'][0]).to.include({ Path: '/run/secrets/signing.pem', Kid: 'winter' });
+  });
+
+  it('overrides the environment with nothing where it is empty', () => {
+    const result = read({ key: 'Service:Issuer', value: '' });
+    expect(result).to.include({ kind: 'invalid' });
+  });
+
+  it('says each setting once', () => {
+    const result = read({ key: 'Service:Issuer', value: 'https://a.example' }, { key: 'Service:Issuer', value: '' });
+    expect(result.kind === 'invalid' && result.errors.map(describeSettingError)).to.deep.include(
+      'Service:Issuer (Service__Issuer) is given more than once on the command line. Accepted: one value.',
+    );
+  });
+});
+
+describe('Settings that cannot be used', () => {
+  it('are all reported at once, each by its key and its variable, with what is accepted', () => {
+    const result = readWith({
+      'Service:Issuer': 'mandate.example',
+      'Service:UpstreamIdp:Audience': undefined,
+      'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
+      'Service:Database:Path': '/var/lib/mandate.db',
+      'Service:Signing:Keys:3:Pem': 'not a key',
+      'Service:Admin:ApiKey': 'short',
+      'Service:Agents:MaxTokenTtl': 'an hour',
+      PORT: '70000',
+    });
+    expect(result.kind === 'invalid' && result.errors.map(describeSettingError)).to.deep.equal([
+      'Service:Issuer (Service__Issuer) is not an absolute http or https URL. Accepted: an absolute http or https URL without user information, query or fragment.',
+      'Service:UpstreamIdp:Audience (Service__UpstreamIdp__Audience) is required. Accepted: text of at most 2048 characters.',
+      'Service:Admin:ApiKey (Service__Admin__ApiKey) is shorter than 32 characters. Accepted: at least 32 characters: letters, digits, -, ., _, ~, +, /, then =.',
+      'Service:Agents:MaxTokenTtl (Service__Agents__MaxTokenTtl) is not a duration in whole weeks, days, hours, minutes and seconds above zero. Accepted: a duration (PT30M or 00:30:00) above zero.',
+      'PORT is more than 65535. Accepted: a whole number in plain digits from 0 to 65535.',
+      'Service:Signing:Keys:3:Pem (Service__Signing__Keys__3__Pem) is not the text of a PEM file. Accepted: the text of a PEM file; its line breaks may be written as \\n.',
+      'Service:UpstreamIdp:SponsorCheck:ClientId (Service__UpstreamIdp__SponsorCheck__ClientId) is required while Service:UpstreamIdp:SponsorCheck:Mode is poll. Accepted: text of at most 2048 characters.',
+      'Service:Database:Path (Service__Database__Path) is set while Service:Database:Provider is postgres. Accepted: leaving it unset.',
+      'Service:Signing:ActiveKid (Service__Signing__ActiveKid) is required while there is more than one signing key. Accepted: a name of at most 128 characters, no space.',
+    ]);
+  });
+
+  it('do not hide an error behind an unreadable neighbour, nor add one that follows from it', () => {
+    expect(
+      errorsWith({
+        'Service:Tokens:DefaultTaskTtl': 'soon',
+        'Service:Agents:MinTokenTtl': 'PT2H',
+        'Service:Signing:Keys:0:Kid': 'two words',
+        'Service:Signing:Keys:1:Kid': 'orphan',
+      }),
+    ).to.deep.equal([
+      'Service:Tokens:DefaultTaskTtl: is not a duration in whole weeks, days, hours, minutes and seconds above zero',
+      'Service:Signing:Keys:0:Kid: holds white space',
+      'Service:Signing:Keys:1:Path: is not set, nor is Service:Signing:Keys:1:Pem',
+      'Service:Signing:ActiveKid: is required while there is more than one signing key',
+      'Service:Agents:MinTokenTtl: is longer than Service:Agents:MaxTokenTtl',
+      'Service:Agents:MinTokenTtl: is longer than Service:Agents:MinTaskTtl',
+      'Service:Tokens:DefaultTokenTtl: is shorter than Service:Agents:MinTokenTtl',
+    ]);
+  });
+
+  it('are never repeated, whatever they are', () => {
+    const keys = Object.keys(catalogue).map((key) => key.replace(':N:', ':0:'));
+    const canary = fc.string({ unit: fc.constantFrom(...'xyz!#@ :/?'), minLength: 8, maxLength: 40 });
+    const texts = fc.dictionary(
+      fc.constantFrom(...keys),
+      canary.map((text) => `Sesame${text}`),
+    );
+    fc.assert(
+      fc.property(texts, (changes) => {
+        const result = readWith(changes);
+        const said = result.kind === 'invalid' ? result.errors.map(describeSettingError).join('\n') : '';
+        expect(said).not.to.contain('Sesame');
+      }),
+    );
+  });
+
+  it('include one that has been removed', () => {
+    const result = readWith({ 'Service:Audit:Chains': '4' });
+    expect(result.kind === 'invalid' && result.errors.map(describeSettingError)).to.deep.equal([
+      'Service:Audit:Chains (Service__Audit__Chains) has been removed. Accepted: leaving it unset: there is one chain of checkpoints, which needs no setting.',
+    ]);
+  });
+});
+
+describe('A setting that does not exist', () => {
+  const unknown = (variables: Record<string, string>, ...overrides: { key: string; value: string }[]) =>
+    readSettings({ environment: { ...environment(startable), ...variables }, overrides }).unknown.map(
+      describeUnknownSetting,
+    );
+
+  it('is told with the one that was probably meant, written the same way', () => {
+    expect(
+      unknown(
+        {
+          Service__Isuer: 'x',
+          SERVICE__ADMIN__APIKEY: 'x',
+          Service__Signing__Keys__7__Pm: 'x',
+          'Service:Issuer': 'x',
+          Service__Database__ConectionString: 'x',
+        },
+        { key: 'Service:Tokens:DefaultTaskTTL', value: 'PT1H' },
+      ),
+    ).to.deep.equal([
+      'Service__Isuer is not a setting of this service and is ignored. Did you mean Service__Issuer?',
+      'SERVICE__ADMIN__APIKEY is not a setting of this service and is ignored. Did you mean Service__Admin__ApiKey?',
+      'Service__Signing__Keys__7__Pm is not a setting of this service and is ignored. Did you mean Service__Signing__Keys__7__Pem?',
+      'Service:Issuer is not a setting of this service and is ignored. Did you mean Service__Issuer?',
+      'Service__Database__ConectionString is not a setting of this service and is ignored. Did you mean Service__Database__ConnectionString?',
+      '--Service:Tokens:DefaultTaskTTL is not a setting of this service and is ignored. Did you mean --Service:Tokens:DefaultTaskTtl?',
+    ]);
+  });
+
+  it('is told without a guess where nothing comes near it', () => {
+    expect(unknown({ Service__X: '1', [`Service__${'x'.repeat(5000)}`]: '1' })).to.deep.equal([
+      'Service__X is not a setting of this service and is ignored.',
+      `Service__${'x'.repeat(5000)} is not a setting of this service and is ignored.`,
+    ]);
+  });
+
+  it('is never taken from the prototype of an object', () => {
+    expect(unknown({ Service__constructor: '1', Service____proto__: '1' })).to.have.length(2);
+    expect(errorsWith({ 'Service:toString': '1' })).to.deep.equal([]);
+  });
+
+  it('has a number in one spelling only', () => {
+    const variables = [
+      'Service__Signing__Keys__00__Path',
+      'Service__Signing__Keys__-1__Path',
+      'Service__Signing__Keys__N__Path',
+    ];
+    for (const variable of variables) expect(unknown({ [variable]: 'x' }), variable).to.have.length(1);
+  });
+
+  it('is nobody else’s variable, and nothing that is empty', () => {
+    expect(
+      unknown({ PATH: '/bin', SERVICE_HOST: 'x', MY_Service__Issuer: 'x', constructor: 'x', Service__Nothing: '' }),
+    ).to.deep.equal([]);
+  });
+});
+
+describe('A section of the settings', () => {
+  it('asks for nothing else', () => {
+    const result = readSettingsSection(
+      { environment: environment(onSqlite), overrides: [{ key: 'Service:Issuer', value: 'nonsense' }] },
+      'Service:Database',
+    );
+    expect(result.kind === 'valid' && result.settings).to.deep.equal({
+      'Service:Database:Provider': 'sqlite',
+      'Service:Database:ConnectionString': undefined,
+      'Service:Database:MigrationConnectionString': undefined,
+      'Service:Database:Path': '/var/lib/mandate.db',
+    });
+  });
+
+  it('keeps its own rules and no others', () => {
+    const result = readSettingsSection(
+      { environment: { Service__Audit__Chains: '4', Service__Typo: 'x' }, overrides: [] },
+      'Service:Database',
+    );
+    expect(result.unknown.map(({ name }) => name)).to.deep.equal(['Service__Typo']);
+    expect(result.kind === 'invalid' && result.errors.map(({ key }) => key)).to.deep.equal([
+      'Service:Database:ConnectionString',
+    ]);
+  });
+});

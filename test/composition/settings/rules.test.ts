@@ -1,0 +1,247 @@
+import { expect } from 'chai';
+import { rules } from '../../../composition/settings/rules.ts';
+import { unusableActiveKid } from '../../../composition/settings/signing-kids.ts';
+import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
+
+interface Case {
+  readonly title: string;
+  readonly changes: Texts;
+  readonly errors: readonly string[];
+}
+
+const refused: readonly Case[] = [
+  {
+    title: 'the identity provider named in both ways',
+    changes: { 'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta' },
+    errors: ['Service:UpstreamIdp:Issuer: is set beside Service:UpstreamIdp:MetadataUrl'],
+  },
+  {
+    title: 'the identity provider named in neither way',
+    changes: { 'Service:UpstreamIdp:Issuer': undefined },
+    errors: ['Service:UpstreamIdp:Issuer: is not set, nor is Service:UpstreamIdp:MetadataUrl'],
+  },
+  {
+    title: 'a sponsor check by poll that does not say how to poll',
+    changes: { ...signalsMode, 'Service:UpstreamIdp:SponsorCheck:Mode': 'poll' },
+    errors: ['UsersUrl', 'TokenUrl', 'ClientId'].map(
+      (name) =>
+        `Service:UpstreamIdp:SponsorCheck:${name}: is required while Service:UpstreamIdp:SponsorCheck:Mode is poll`,
+    ),
+  },
+  {
+    title: 'settings of the sponsor check by poll under signals, a CacheTtl as long as the default included',
+    changes: {
+      'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+      'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT30S',
+    },
+    errors: ['UsersUrl', 'TokenUrl', 'ClientId', 'CacheTtl'].map(
+      (name) =>
+        `Service:UpstreamIdp:SponsorCheck:${name}: is set while Service:UpstreamIdp:SponsorCheck:Mode is signals`,
+    ),
+  },
+  {
+    title: 'answers about a person reused for longer than a token lives',
+    changes: { 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT5M1S' },
+    errors: ['Service:UpstreamIdp:SponsorCheck:CacheTtl: is longer than Service:Tokens:DefaultTokenTtl'],
+  },
+  {
+    title: 'Postgres without a connection string',
+    changes: { 'Service:Database:ConnectionString': undefined },
+    errors: ['Service:Database:ConnectionString: is required while Service:Database:Provider is postgres'],
+  },
+  {
+    title: 'a path on Postgres',
+    changes: { 'Service:Database:Path': '/var/lib/mandate.db' },
+    errors: ['Service:Database:Path: is set while Service:Database:Provider is postgres'],
+  },
+  {
+    title: 'SQLite without a path',
+    changes: { ...onSqlite, 'Service:Database:Path': undefined },
+    errors: ['Service:Database:Path: is required while Service:Database:Provider is sqlite'],
+  },
+  {
+    title: 'connection strings on SQLite',
+    changes: {
+      ...onSqlite,
+      'Service:Database:ConnectionString': 'postgresql://db/mandate',
+      'Service:Database:MigrationConnectionString': 'postgresql://db/mandate',
+    },
+    errors: ['ConnectionString', 'MigrationConnectionString'].map(
+      (name) => `Service:Database:${name}: is set while Service:Database:Provider is sqlite`,
+    ),
+  },
+  {
+    title: 'a signing key by path and by text',
+    changes: { 'Service:Signing:Keys:0:Pem': PEM },
+    errors: ['Service:Signing:Keys:0:Path: is set beside Service:Signing:Keys:0:Pem'],
+  },
+  {
+    title: 'a signing key by neither path nor text',
+    changes: { 'Service:Signing:Keys:4:Kid': 'spring', 'Service:Signing:ActiveKid': 'spring' },
+    errors: ['Service:Signing:Keys:4:Path: is not set, nor is Service:Signing:Keys:4:Pem'],
+  },
+  {
+    title: 'no signing key outside a development host',
+    changes: { 'Service:Signing:Keys:0:Path': undefined },
+    errors: ['Service:Signing:Keys:0:Path: is not set, and neither is any other signing key'],
+  },
+  {
+    title: 'several signing keys of which none is said to sign',
+    changes: { 'Service:Signing:Keys:1:Path': '/run/secrets/next.pem' },
+    errors: ['Service:Signing:ActiveKid: is required while there is more than one signing key'],
+  },
+  {
+    title: 'two signing keys of one name',
+    changes: {
+      'Service:Signing:Keys:0:Kid': 'spring',
+      'Service:Signing:Keys:1:Kid': 'spring',
+      'Service:Signing:Keys:1:Path': '/run/secrets/next.pem',
+      'Service:Signing:ActiveKid': 'spring',
+    },
+    errors: ['Service:Signing:Keys:1:Kid: names another signing key as well'],
+  },
+  {
+    title: 'an active key that is none of the named ones',
+    changes: { 'Service:Signing:Keys:0:Kid': 'spring', 'Service:Signing:ActiveKid': 'summer' },
+    errors: ['Service:Signing:ActiveKid: names none of the signing keys'],
+  },
+  {
+    title: 'an active key where there is none at all',
+    changes: {
+      NODE_ENV: 'development',
+      'Service:Signing:Keys:0:Path': undefined,
+      'Service:Signing:ActiveKid': 'summer',
+    },
+    errors: ['Service:Signing:ActiveKid: names none of the signing keys'],
+  },
+  {
+    title: 'tokens that outlive their task by default',
+    changes: { 'Service:Tokens:DefaultTaskTtl': 'PT4M' },
+    errors: ['Service:Tokens:DefaultTokenTtl: is longer than Service:Tokens:DefaultTaskTtl'],
+  },
+  {
+    title: 'a shortest task longer than the longest',
+    changes: { 'Service:Agents:MinTaskTtl': 'PT20M', 'Service:Agents:MaxTaskTtl': 'PT19M' },
+    errors: [
+      'Service:Agents:MinTaskTtl: is longer than Service:Agents:MaxTaskTtl',
+      'Service:Tokens:DefaultTaskTtl: is longer than Service:Agents:MaxTaskTtl',
+    ],
+  },
+  {
+    title: 'a shortest token longer than the longest',
+    changes: { 'Service:Agents:MinTokenTtl': 'PT60S', 'Service:Agents:MaxTokenTtl': 'PT59S' },
+    errors: [
+      'Service:Agents:MinTokenTtl: is longer than Service:Agents:MaxTokenTtl',
+      'Service:Tokens:DefaultTokenTtl: is longer than Service:Agents:MaxTokenTtl',
+    ],
+  },
+  {
+    title: 'a shortest token longer than the shortest task',
+    changes: { 'Service:Agents:MinTokenTtl': 'PT1M1S' },
+    errors: ['Service:Agents:MinTokenTtl: is longer than Service:Agents:MinTaskTtl'],
+  },
+  {
+    title: 'a default task longer than the bounds',
+    changes: { 'Service:Tokens:DefaultTaskTtl': 'P1DT1S' },
+    errors: ['Service:Tokens:DefaultTaskTtl: is longer than Service:Agents:MaxTaskTtl'],
+  },
+  {
+    title: 'a default task shorter than the bounds',
+    changes: { 'Service:Agents:MinTaskTtl': 'PT31M' },
+    errors: ['Service:Tokens:DefaultTaskTtl: is shorter than Service:Agents:MinTaskTtl'],
+  },
+  {
+    title: 'a default token longer than the bounds',
+    changes: { 'Service:Agents:MaxTokenTtl': 'PT4M' },
+    errors: ['Service:Tokens:DefaultTokenTtl: is longer than Service:Agents:MaxTokenTtl'],
+  },
+  {
+    title: 'a default token shorter than the bounds',
+    changes: { 'Service:Agents:MinTokenTtl': 'PT6M', 'Service:Agents:MinTaskTtl': 'PT10M' },
+    errors: ['Service:Tokens:DefaultTokenTtl: is shorter than Service:Agents:MinTokenTtl'],
+  },
+];
+
+const accepted: readonly (readonly [string, Texts])[] = [
+  ['poll mode on Postgres with one signing key', {}],
+  [
+    'the discovery document in place of the issuer',
+    { 'Service:UpstreamIdp:Issuer': undefined, 'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta' },
+  ],
+  ['the sponsor check by signals', signalsMode],
+  [
+    'tokens so short that the unused CacheTtl exceeds them, under signals',
+    {
+      ...signalsMode,
+      'Service:Tokens:DefaultTokenTtl': 'PT20S',
+      'Service:Agents:MinTokenTtl': 'PT10S',
+    },
+  ],
+  ['answers reused for as long as a token lives', { 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT5M' }],
+  ['SQLite', onSqlite],
+  ['a development host without a signing key', { NODE_ENV: 'development', 'Service:Signing:Keys:0:Path': undefined }],
+  [
+    'one signing key that is also said to sign',
+    { 'Service:Signing:Keys:0:Kid': 'a', 'Service:Signing:ActiveKid': 'a' },
+  ],
+  [
+    'an active key that may be the thumbprint of one without a name',
+    {
+      'Service:Signing:Keys:0:Kid': 'spring',
+      'Service:Signing:Keys:1:Pem': PEM,
+      'Service:Signing:ActiveKid': 'aThumbprint',
+    },
+  ],
+  [
+    'bounds that all meet',
+    {
+      'Service:Tokens:DefaultTaskTtl': 'PT5M',
+      'Service:Agents:MinTaskTtl': 'PT5M',
+      'Service:Agents:MaxTaskTtl': 'PT5M',
+      'Service:Agents:MinTokenTtl': 'PT5M',
+      'Service:Agents:MaxTokenTtl': 'PT5M',
+    },
+  ],
+];
+
+describe('The rules between settings', () => {
+  for (const { title, changes, errors } of refused) {
+    it(`refuse ${title}`, () => expect(errorsWith(changes)).to.deep.equal(errors));
+  }
+
+  for (const [title, changes] of accepted) {
+    it(`accept ${title}`, () => expect(errorsWith(changes)).to.deep.equal([]));
+  }
+
+  it('compare only settings whose values they were promised', () => {
+    // A rule that read another one would be asked while that one is unreadable, and see `undefined`.
+    for (const rule of rules) {
+      const read: string[] = [];
+      const promised = new Proxy({}, { get: (_target, key) => read.push(String(key)) && undefined });
+      try {
+        rule.check(promised as never, {
+          given: () => true,
+          numbers: () => [0, 1],
+          wrong() {},
+          expect() {},
+          refuse() {},
+        });
+      } catch {
+        // A list that is undefined cannot be walked; what was asked for before that counts.
+      }
+      expect(rule.about.map(String)).to.include.members(read);
+    }
+  });
+});
+
+describe('The active key, once every key is loaded', () => {
+  it('must be one of them', () => {
+    const settings = { 'Service:Signing:ActiveKid': 'summer' };
+    expect(unusableActiveKid(settings, ['spring', 'summer'])).to.equal(undefined);
+    expect(unusableActiveKid(settings, ['spring'])).to.include({ key: 'Service:Signing:ActiveKid' });
+  });
+
+  it('need not be said', () => {
+    expect(unusableActiveKid({ 'Service:Signing:ActiveKid': undefined }, ['spring'])).to.equal(undefined);
+  });
+});

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { catalogue } from '../../../composition/settings/catalogue.ts';
+import { settingsTable } from '../../../composition/settings/settings-table.ts';
+
+describe('The table of settings', () => {
+  const lines = settingsTable().trimEnd().split('\n');
+  const rowOf = (key: string) => lines.find((line) => line.startsWith(`| \`${key}\` |`));
+
+  it('is one Markdown table with a row for every setting, in the order of the catalogue', () => {
+    expect(lines.slice(0, 2)).to.deep.equal([
+      '| Setting | Accepted | Default | Meaning |',
+      '| --- | --- | --- | --- |',
+    ]);
+    expect(lines.slice(2).map((line) => line.split('`')[1])).to.deep.equal(Object.keys(catalogue));
+    for (const line of lines) expect(line.split(/(?<!\\)\|/)).to.have.length(6);
+  });
+
+  it('says what is required, what is unset, and what the defaults are', () => {
+    expect(rowOf('Service:Issuer')).to.contain('| required |');
+    expect(rowOf('Service:Signing:Keys:N:Path')).to.contain('| unset |');
+    expect(rowOf('Service:Tokens:DefaultTaskTtl')).to.contain('| `PT30M` |');
+    expect(rowOf('HOST')).to.contain('| `127.0.0.1` on a development host, else `0.0.0.0` |');
+  });
+
+  it('says which settings are secrets', () => {
+    const secret = lines.filter((line) => line.includes('| secret: ')).map((line) => line.split('`')[1]);
+    expect(secret).to.deep.equal([
+      'Service:Database:ConnectionString',
+      'Service:Database:MigrationConnectionString',
+      'Service:Signing:Keys:N:Pem',
+      'Service:Admin:ApiKey',
+    ]);
+  });
+});

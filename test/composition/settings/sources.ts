@@ -1,0 +1,56 @@
+/** Settings for tests: a whole that starts, from which each test takes its step aside. */
+
+import { readSettings, type Settings, type SettingsResult } from '../../../composition/settings/read-settings.ts';
+import { variableOf } from '../../../composition/settings/setting-error.ts';
+
+export type Texts = Readonly<Record<string, string | undefined>>;
+
+export const PEM = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\n-----END PRIVATE KEY-----';
+
+/** Poll mode, Postgres, one signing key. */
+export const startable: Texts = {
+  'Service:Issuer': 'https://mandate.example',
+  'Service:UpstreamIdp:Issuer': 'https://idp.example/realms/main',
+  'Service:UpstreamIdp:Audience': 'mandate',
+  'Service:UpstreamIdp:SponsorCheck:UsersUrl': 'https://idp.example/admin/realms/main/users',
+  'Service:UpstreamIdp:SponsorCheck:TokenUrl': 'https://idp.example/realms/main/token',
+  'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate-poller',
+  'Service:Database:ConnectionString': 'postgresql://mandate:hunter2@db.example/mandate',
+  'Service:Signing:Keys:0:Path': '/run/secrets/signing.pem',
+};
+
+/** Without what only poll mode has. */
+export const signalsMode: Texts = {
+  'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+  'Service:UpstreamIdp:SponsorCheck:UsersUrl': undefined,
+  'Service:UpstreamIdp:SponsorCheck:TokenUrl': undefined,
+  'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
+};
+
+export const onSqlite: Texts = {
+  'Service:Database:Provider': 'sqlite',
+  'Service:Database:ConnectionString': undefined,
+  'Service:Database:Path': '/var/lib/mandate.db',
+};
+
+/** The variables of an environment that says this. */
+export function environment(texts: Texts): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [variableOf(key), text]));
+}
+
+/** Reads the startable settings with these changes, `undefined` leaving one out. */
+export function readWith(changes: Texts): SettingsResult<Settings> {
+  return readSettings({ environment: environment({ ...startable, ...changes }), overrides: [] });
+}
+
+export function validWith(changes: Texts): Settings {
+  const result = readWith(changes);
+  if (result.kind === 'valid') return result.settings;
+  throw new Error(`Expected valid settings: ${JSON.stringify(result.errors)}`);
+}
+
+/** `<key>: <problem>` of every error. */
+export function errorsWith(changes: Texts): readonly string[] {
+  const result = readWith(changes);
+  return result.kind === 'valid' ? [] : result.errors.map(({ key, problem }) => `${key}: ${problem}`);
+}

@@ -1,0 +1,39 @@
+/** Makes the next writes to a table fail, from outside, as a full disk or a bug in a later release would. */
+
+import type { Outside, TestDatabase } from '../support/databases.ts';
+
+const INJECTED = 'a failure put there by a test';
+
+/** Runs `act` while every insert into, or update of, the table fails. */
+export async function whileFailing<Answer>(
+  { engine }: TestDatabase,
+  outside: Outside,
+  { table, on = 'insert' }: { table: string; on?: 'insert' | 'update' },
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  const body = `${on} on ${table} for each row`;
+  if (engine === 'sqlite') {
+    await outside.sql(`create trigger injected before ${body} begin select raise(abort, '${INJECTED}'); end`);
+  } else {
+    await outside.sql(
+      `create or replace function injected() returns trigger language plpgsql as
+        $$ begin raise exception '${INJECTED}'; end $$`,
+    );
+    await outside.sql(`create trigger injected before ${body} execute function injected()`);
+  }
+  try {
+    return await act();
+  } finally {
+    await outside.sql(`drop trigger injected${engine === 'sqlite' ? '' : ` on ${table}`}`);
+  }
+}
+
+/** How many rows each of our tables holds, and what those that change hold. */
+export async function contentsOf(outside: Outside): Promise<unknown> {
+  const contents: Record<string, unknown> = {};
+  for (const table of ['agents', 'tasks', 'task_grants', 'sponsor_blocks', 'revoked_tokens', 'spent_assertions']) {
+    contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);
+  }
+  contents.ledger = await outside.sql('select * from ledger order by seq');
+  return contents;
+}

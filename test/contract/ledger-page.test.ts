@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { LedgerPage, LedgerQuery } from '../../application/ports/ledger.ts';
+import { makeTaskId } from '../../domain/identifiers.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry, LedgerRecord } from '../../domain/ledger/record.ts';
+import { agentIdOf, NOON } from '../support/domain-fixtures.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { anEntry, ledgerOf } from './scene.ts';
+
+/** Long after everything that these suites append: all of it has settled. */
+const MUCH_LATER = plusSeconds(NOON, 86_400);
+
+onEveryDatabase('paging through the ledger', ({ storage }) => {
+  const page = (query: Partial<LedgerQuery>) => storage().ledger.page({ limit: 100, now: MUCH_LATER, ...query });
+
+  const tasks = [makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'), makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), undefined];
+  const agents = [agentIdOf('a'), agentIdOf('b'), undefined];
+  const sponsors = ['ada', 'Ada', 'bob', undefined];
+  const entries: readonly LedgerEntry[] = Array.from({ length: 200 }, (_, nth) => ({
+    // Several share an instant, a few share a millisecond only.
+    at: instantFromMicros(NOON + Math.floor(nth / 7) * 250),
+    event: 'token.denied',
+    taskId: tasks[nth % 3],
+    agentId: agents[Math.floor(nth / 3) % 3],
+    sponsor: sponsors[Math.floor(nth / 5) % 4],
+    decision: nth % 4 === 0 ? 'allow' : 'deny',
+    reason: String(nth),
+  }));
+
+  before(async () => {
+    for (const entry of entries) await storage().ledger.append(entry);
+  });
+
+  const matches = (record: LedgerRecord, query: Partial<LedgerQuery>) =>
+    (query.sponsor === undefined || record.sponsor === query.sponsor) &&
+    (query.agentId === undefined || record.agentId === query.agentId) &&
+    (query.taskId === undefined || record.taskId === query.taskId) &&
+    (query.decision === undefined || record.decision === query.decision) &&
+    (query.from === undefined || record.at >= query.from) &&
+    (query.to === undefined || record.at < query.to);
+
+  const everyPage = async (query: Partial<LedgerQuery>): Promise<readonly LedgerRecord[]> => {
+    const records: LedgerRecord[] = [];
+    let after: LedgerPage['next'];
+    do {
+      const got = await page({ ...query, after });
+      records.push(...got.records);
+      after = got.next;
+    } while (after !== undefined);
+    return records;
+  };
+
+  it('answers every record once, in order, for any filters and any size of page', async () => {
+    const all = await ledgerOf(storage());
+    expect(all).to.have.length(entries.length);
+    const instant = fc.integer({ min: -1, max: 7_500 }).map((micros) => instantFromMicros(NOON + micros));
+    const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          sponsor: fc.constantFrom(...sponsors, 'nobody'),
+          agentId: fc.constantFrom(...agents),
+          taskId: fc.constantFrom(...tasks),
+          decision: fc.constantFrom('allow', 'deny', undefined),
+          from: optional(instant),
+          to: optional(instant),
+          limit: fc.integer({ min: 1, max: 60 }),
+          now: fc.constantFrom(NOON, MUCH_LATER),
+        }),
+        async (query) => {
+          expect(await everyPage(query)).to.deep.equal(all.filter((record) => matches(record, query)));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('has no next page after the last record, however exactly it fits', async () => {
+    const whole = await page({ limit: entries.length });
+    expect(whole.records).to.have.length(entries.length);
+    expect(whole.next).to.equal(undefined);
+    const almost = await page({ limit: entries.length - 1 });
+    const last = almost.records.at(-1);
+    expect(almost.next).to.deep.equal({ at: last?.at, seq: last?.seq });
+  });
+
+  it('says nothing of an archive while there is none', async () => {
+    expect((await page({ limit: 1 })).archivedBefore).to.equal(undefined);
+  });
+});
+
+onEveryDatabase('paging while others write', ({ storage }) => {
+  const seconds = (count: number): Instant => plusSeconds(NOON, count);
+
+  it('neither skips nor repeats a record, whose clocks differ and which come out of order', async function () {
+    this.timeout(60_000);
+    const WRITERS = 8;
+    const EACH = 60;
+    const now = seconds(10);
+    let writing = true;
+    const write = async (writer: number) => {
+      for (let nth = 0; nth < EACH; nth++) {
+        // Up to eight seconds apart, and none of them in order.
+        const at = instantFromMicros(seconds(writer).valueOf() + ((nth * 7_919) % 1_000) * 1_000);
+        await storage().ledger.append(anEntry('admin.denied', { at, detail: `${writer}/${nth}` }));
+      }
+    };
+    const read = async () => {
+      const seen: LedgerRecord[] = [];
+      let after: LedgerPage['next'];
+      for (;;) {
+        const complete = !writing;
+        const got = await storage().ledger.page({ limit: 7, now, after });
+        // A page that is not full promises nothing of what comes after it, so it is asked for again.
+        if (got.next !== undefined || complete) seen.push(...got.records);
+        if (got.next === undefined && complete) return seen;
+        after = got.next ?? after;
+      }
+    };
+    const readers = [read(), read()];
+    await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+    writing = false;
+    const all = await ledgerOf(storage());
+    expect(all).to.have.length(WRITERS * EACH);
+    for (const seen of await Promise.all(readers)) expect(seen).to.deep.equal(all);
+  });
+});

@@ -1,0 +1,234 @@
+import { expect } from 'chai';
+import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { blockDenial } from '../../domain/sponsors/block.ts';
+import { databases } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { contentsOf, whileFailing } from './faults.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import {
+  anAssertion,
+  anEntry,
+  aRefusal,
+  asEntry,
+  ledgerOf,
+  newAgentId,
+  newSponsorKey,
+  recordedBy,
+  said,
+} from './scene.ts';
+
+const everything: LedgerEntry = {
+  at: instantFromMicros(NOON + 1),
+  event: 'audit.archived',
+  taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'),
+  agentId: newAgentId(),
+  sponsor: 'ada 😀 "quoted" \\ \u0001 \u2028',
+  audience: 'https://jira.example/?a=1&b=%20',
+  scope: 'jira:read jira:comment',
+  jti: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEA'),
+  delegationDepth: 4,
+  decision: 'deny',
+  reason: 'scope_widened',
+  count: 12_345,
+  detail: 'tab\tline\nend',
+};
+
+onEveryDatabase('appending to the ledger', ({ storage }) => {
+  const ledger = () => storage().ledger;
+
+  it('keeps every field, to the microsecond', async () => {
+    const records = await recordedBy(storage(), () => ledger().append(everything));
+    expect(records.map(asEntry)).to.deep.equal([everything]);
+  });
+
+  it('keeps what is absent absent, and seals nothing by itself', async () => {
+    const records = await recordedBy(storage(), () => ledger().append(anEntry('admin.denied')));
+    expect(records.map(({ seq, at, ...rest }) => rest)).to.deep.equal([
+      {
+        checkpoint: undefined,
+        event: 'admin.denied',
+        taskId: undefined,
+        agentId: undefined,
+        sponsor: undefined,
+        audience: undefined,
+        scope: undefined,
+        jti: undefined,
+        delegationDepth: undefined,
+        decision: 'allow',
+        reason: undefined,
+        count: undefined,
+        detail: undefined,
+      },
+    ]);
+  });
+
+  it('numbers records in the order in which they are appended', async () => {
+    for (let nth = 0; nth < 5; nth++) await ledger().append(anEntry('admin.denied', { detail: String(nth) }));
+    const last = (await ledgerOf(storage())).toSorted((a, b) => a.seq - b.seq).slice(-5);
+    expect(last.map((record) => record.detail)).to.deep.equal(['0', '1', '2', '3', '4']);
+  });
+
+  it('appends no text that would be stored as another', async () => {
+    const before = await ledgerOf(storage());
+    for (const field of ['sponsor', 'audience', 'scope', 'reason', 'detail']) {
+      for (const text of ['a\u0000b', '\ud83d']) {
+        const thrown = await ledger()
+          .append({ ...everything, [field]: text })
+          .catch((error: unknown) => error);
+        expect(thrown).to.be.instanceOf(RangeError);
+        expect(String(thrown)).to.include(field).and.not.include(text);
+      }
+    }
+    expect(await ledgerOf(storage())).to.deep.equal(before);
+  });
+});
+
+onEveryDatabase('dating a record', ({ storage }) => {
+  const appendAt = async (seconds: number) => {
+    const at = plusSeconds(NOON, seconds);
+    const [record] = await recordedBy(storage(), () => storage().ledger.append(anEntry('admin.denied', { at })));
+    return record === undefined ? undefined : (record.at - NOON) / 1_000_000;
+  };
+
+  it('puts it no earlier than what is there, unless that is a minute ahead', async () => {
+    expect(await appendAt(100)).to.equal(100);
+    expect(await appendAt(99)).to.equal(100);
+    expect(await appendAt(40.000001)).to.equal(100);
+    expect(await appendAt(40)).to.equal(40);
+    expect(await appendAt(10_000)).to.equal(10_000);
+    expect(await appendAt(101)).to.equal(101);
+    expect(await appendAt(100.5)).to.equal(101);
+  });
+});
+
+onEveryDatabase('recording a refusal', ({ storage }) => {
+  const ledger = () => storage().ledger;
+  const block = (kind: 'disabled' | 'deleted') => {
+    const sponsorKey = newSponsorKey();
+    return storage()
+      .sponsors.block({ sponsorKey, source: 'admin', kind, blockedAt: NOON }, 'sponsor_blocked')
+      .then(() => sponsorKey);
+  };
+
+  it('records the entry and answers its reason', async () => {
+    const entry = aRefusal('scope_intersection_empty', {
+      agentId: newAgentId(),
+      sponsor: 'ada',
+      audience: 'https://a',
+    });
+    const records = await recordedBy(storage(), async () => {
+      const refusal = { entry, assertion: anAssertion(newAgentId()), sponsorKey: newSponsorKey() };
+      expect(await ledger().refuse(refusal)).to.equal('scope_intersection_empty');
+      expect(await ledger().refuse({ entry })).to.equal('scope_intersection_empty');
+    });
+    expect(records.map(asEntry)).to.deep.equal([said(entry), said(entry)]);
+  });
+
+  it('uses the assertion up, and records a second refusal on it as a replay', async () => {
+    const assertion = anAssertion(newAgentId());
+    const refusal = { entry: aRefusal('audience_not_allowed', { audience: 'https://b' }), assertion };
+    const records = await recordedBy(storage(), async () => {
+      expect(await ledger().refuse(refusal)).to.equal('audience_not_allowed');
+      expect(await ledger().refuse(refusal)).to.equal('actor_replayed');
+    });
+    expect(records.map(asEntry)).to.deep.equal([
+      said(refusal.entry),
+      { ...said(refusal.entry), reason: 'actor_replayed' },
+    ]);
+  });
+
+  it('records the block of a person who is on the list', async () => {
+    for (const kind of ['disabled', 'deleted'] as const) {
+      const sponsorKey = await block(kind);
+      const assertion = anAssertion(newAgentId());
+      const refusal = { entry: aRefusal('scope_widened'), assertion, sponsorKey };
+      const records = await recordedBy(storage(), async () => {
+        expect(await ledger().refuse(refusal)).to.equal(blockDenial(kind));
+      });
+      expect(records.map((record) => record.reason)).to.deep.equal([blockDenial(kind)]);
+    }
+  });
+
+  it('puts a replay before a block', async () => {
+    const sponsorKey = await block('disabled');
+    const assertion = anAssertion(newAgentId());
+    await ledger().refuse({ entry: aRefusal('task_expired'), assertion });
+    const refusal = { entry: aRefusal('task_expired'), assertion, sponsorKey };
+    expect(await ledger().refuse(refusal)).to.equal('actor_replayed');
+  });
+
+  it('asks the list about nobody it is not told of', async () => {
+    await block('disabled');
+    const refusal = { entry: aRefusal('task_expired', { sponsor: 'somebody' }), assertion: anAssertion(newAgentId()) };
+    expect(await ledger().refuse(refusal)).to.equal('task_expired');
+  });
+
+  it('uses an assertion up once when it is refused fifty times at once', async () => {
+    const refusal = { entry: aRefusal('grant_not_found'), assertion: anAssertion(newAgentId()) };
+    const reasons = await Promise.all(Array.from({ length: 50 }, () => ledger().refuse(refusal)));
+    expect(reasons.filter((reason) => reason === 'grant_not_found')).to.have.length(1);
+    expect(reasons.filter((reason) => reason === 'actor_replayed')).to.have.length(49);
+  });
+});
+
+onEveryDatabase(
+  'the ledger, seen from outside,',
+  ({ storage, database, kind }) => {
+    const reach = async (role?: 'serving' | 'superuser') => {
+      const connection = await database().outside?.(role);
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      return connection;
+    };
+
+    for (const table of ['spent_assertions', 'ledger']) {
+      it(`a refusal leaves nothing behind when writing to ${table} fails`, async () => {
+        const connection = await reach();
+        const refusal = { entry: aRefusal('grant_revoked'), assertion: anAssertion(newAgentId()) };
+        const before = await contentsOf(connection);
+        const outcome = await whileFailing(kind, connection, { table }, () =>
+          storage()
+            .ledger.refuse(refusal)
+            .catch((error: unknown) => error),
+        );
+        expect(outcome).to.be.instanceOf(Error);
+        expect(await contentsOf(connection)).to.deep.equal(before);
+        expect(await storage().ledger.refuse(refusal)).to.equal('grant_revoked');
+        await connection.close();
+      });
+    }
+
+    it('refuses to be changed or cut, whoever asks', async () => {
+      await storage().ledger.append(everything);
+      const before = await ledgerOf(storage());
+      const tables = ['ledger', ...(kind.engine === 'postgres' ? await partitions() : [])];
+      for (const role of kind.engine === 'postgres' ? (['serving', undefined, 'superuser'] as const) : [undefined]) {
+        const connection = await reach(role);
+        for (const table of tables) {
+          for (const statement of [
+            `update ${table} set reason = 'nothing' where seq > 0`,
+            `delete from ${table}`,
+            ...(kind.engine === 'postgres' ? [`truncate ${table}`] : []),
+          ]) {
+            const thrown = await connection.sql(statement).catch((error: unknown) => error);
+            expect(String(thrown), statement).to.match(/append-only|permission denied/);
+          }
+        }
+        await connection.close();
+      }
+      expect(await ledgerOf(storage())).to.deep.equal(before);
+    });
+
+    async function partitions(): Promise<string[]> {
+      const connection = await reach();
+      const rows = await connection.sql(
+        "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'ledger'::regclass",
+      );
+      await connection.close();
+      expect(rows).to.have.length.greaterThan(2);
+      return rows.map((row) => String(row.name));
+    }
+  },
+  databases,
+);

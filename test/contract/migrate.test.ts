@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import { databases, everyDatabase, type FreshDatabase, type Outside } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { anEntry, ledgerOf, registeredAgent } from './scene.ts';
+
+for (const kind of everyDatabase) {
+  describe(`migrating on ${kind.name}`, () => {
+    let database: FreshDatabase;
+    let storage: Storage;
+    beforeEach(async function () {
+      this.timeout(60_000);
+      database = await kind.fresh('absent');
+      storage = await database.open();
+    });
+    afterEach(async () => {
+      await storage.close();
+      await database.drop();
+    });
+
+    it('brings an empty database up to date, and then has nothing left to do', async () => {
+      expect(await storage.schemaStatus()).to.equal('absent');
+      expect(await storage.readiness.check()).to.deep.include({ status: 'Unhealthy' });
+      const applied = await storage.migrate();
+      expect(applied).to.include.members(['0001-agents', '0003-ledger', '0004-tasks']);
+      expect(applied).to.deep.equal(applied.toSorted());
+      expect(await storage.schemaStatus()).to.equal('current');
+      expect(await storage.readiness.check()).to.deep.include({ status: 'Healthy' });
+      expect(await storage.migrate()).to.deep.equal([]);
+    });
+  });
+}
+
+for (const kind of databases) {
+  describe(`migrating, seen from outside, on ${kind.name}`, () => {
+    let database: FreshDatabase;
+    let storage: Storage;
+    let outside: Outside;
+    beforeEach(async function () {
+      this.timeout(60_000);
+      database = await kind.fresh('absent');
+      storage = await database.open();
+      if (database.outside === undefined) throw new Error('this database cannot be reached from outside');
+      outside = await database.outside('owner');
+    });
+    afterEach(async () => {
+      await outside.close();
+      await storage.close();
+      await database.drop();
+    });
+
+    it('is done once when three processes do it at once', async () => {
+      const others = [await database.open(), await database.open()];
+      const applied = await Promise.all([storage, ...others].map((process) => process.migrate()));
+      expect(applied.filter((names) => names.length > 0)).to.have.length(1);
+      for (const process of [storage, ...others]) expect(await process.schemaStatus()).to.equal('current');
+      for (const process of others) await process.close();
+    });
+
+    it('leaves nothing of a migration that failed half way, and nothing that would stop the next', async () => {
+      await outside.sql('create table task_grants (in_the_way integer)');
+      expect(await storage.migrate().catch((error: unknown) => error)).to.be.instanceOf(Error);
+      expect(await storage.schemaStatus()).to.equal('absent');
+      await outside.sql('drop table task_grants');
+      expect(await storage.migrate()).to.include('0004-tasks');
+      expect(await storage.schemaStatus()).to.equal('current');
+    });
+
+    it('keeps what is stored', async () => {
+      await storage.migrate();
+      await storage.createPartitions(NOON, 0);
+      const agent = await registeredAgent(storage);
+      const before = await ledgerOf(storage);
+      await storage.migrate();
+      expect(await ledgerOf(storage)).to.deep.equal(before);
+      expect(await storage.agents.find(agent.agentId)).to.deep.equal(agent);
+    });
+
+    it('tells a schema that is behind, and brings it up to date', async () => {
+      await storage.migrate();
+      await outside.sql("delete from schema_migrations where name = '0002-sponsors'");
+      expect(await storage.schemaStatus()).to.equal('behind');
+      expect(await storage.readiness.check()).to.deep.equal({
+        status: 'Unhealthy',
+        detail: 'The schema is not current; run `mandate migrate`.',
+      });
+      await outside.sql('drop table sponsor_blocks');
+      expect(await storage.migrate()).to.deep.equal(['0002-sponsors']);
+      expect(await storage.schemaStatus()).to.equal('current');
+    });
+
+    it('leaves a schema of a newer release alone, on which this one still serves', async () => {
+      await storage.migrate();
+      await outside.sql("insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
+      expect(await storage.schemaStatus()).to.equal('ahead');
+      expect(await storage.readiness.check()).to.deep.equal({
+        status: 'Degraded',
+        detail: 'The database was migrated by a newer release.',
+      });
+      const thrown = await storage.migrate().catch((error: unknown) => error);
+      expect(String(thrown)).to.include('newer release');
+      expect(await storage.agents.list({})).to.deep.equal([]);
+    });
+
+    it('is never done by a process that serves', async () => {
+      const process = await database.open();
+      expect(await process.agents.list({}).catch((error: unknown) => error)).to.be.instanceOf(Error);
+      expect(await process.ledger.append(anEntry('admin.denied')).catch((error: unknown) => error)).to.be.instanceOf(
+        Error,
+      );
+      expect(await process.schemaStatus()).to.equal('absent');
+      await process.close();
+    });
+  });
+}

@@ -1,0 +1,133 @@
+/**
+ * Everything a storage suite needs on its stage: agents, tasks, renewals and assertions that no other test in the
+ * database has, each with something in every field.
+ */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { monotonicFactory } from 'ulid';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Renewal, SpentAssertion, TaskOpening } from '../../application/ports/tasks.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { type AgentId, makeTaskId, makeTokenId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
+import { formatScope } from '../../domain/scope.ts';
+import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { anAgent, NOON } from '../support/domain-fixtures.ts';
+
+/** Each later than the one before, as tasks are that come one after another. */
+const ulid = monotonicFactory();
+
+export function anEntry(event: LedgerEvent, changes: Partial<LedgerEntry> = {}): LedgerEntry {
+  return { at: NOON, event, decision: 'allow', ...changes };
+}
+
+export function aRefusal<Reason extends string>(reason: Reason, changes: Partial<LedgerEntry> = {}) {
+  return { ...anEntry('token.denied', changes), decision: 'deny', reason } as const;
+}
+
+export function newAgentId(prefix = 'agent'): AgentId {
+  const id = parseAgentId(`${prefix}-${randomUUID()}`);
+  if (id === undefined) throw new Error('not an agent_id');
+  return id;
+}
+
+/** With the white space of an e-mail address's neighbours: anything that is not white space may be in one. */
+export function newSponsorKey(): SponsorKey {
+  const key = parseSponsorKey(`ada+${randomUUID()}@example.org/é/😀`);
+  if (key === undefined) throw new Error('not a sponsor key');
+  return key;
+}
+
+export function anAssertion(agentId: AgentId, jti: string = randomUUID()): SpentAssertion {
+  return { agentId, jti, forgetAt: plusSeconds(NOON, 360) };
+}
+
+export async function registeredAgent(storage: Storage, changes: Partial<Agent> = {}): Promise<Agent> {
+  const agent = anAgent({ agentId: newAgentId(), revision: 1, ...changes });
+  await storage.agents.register(agent, anEntry('agent.registered'), aRefusal('agent_already_exists'));
+  return agent;
+}
+
+export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpening {
+  const task: Task = {
+    taskId: makeTaskId(ulid()),
+    agentId: agent.agentId,
+    sponsorKey: newSponsorKey(),
+    sponsor: `ada-${randomUUID()}`,
+    sessionId: `session-${randomUUID()}`,
+    parentTaskId: undefined,
+    audience: 'https://jira.example/path?x=%2F',
+    scope: ['jira:read', 'jira:comment'],
+    delegationDepth: 1,
+    createdAt: instantFromMicros(NOON + 1),
+    expiresAt: instantFromMicros(NOON + 1_800_000_003),
+    ...changes,
+  };
+  return {
+    task,
+    grantHash: randomBytes(32).toString('hex'),
+    assertion: anAssertion(agent.agentId),
+    agentRevision: agent.revision,
+    entry: anEntry('token.issued', {
+      taskId: task.taskId,
+      agentId: task.agentId,
+      sponsor: task.sponsor,
+      audience: task.audience,
+      scope: formatScope(task.scope),
+      jti: makeTokenId(ulid()),
+      delegationDepth: 1,
+    }),
+  };
+}
+
+export async function openedTask(storage: Storage, changes: Partial<Task> = {}, agent?: Agent): Promise<TaskOpening> {
+  const opening = anOpening(agent ?? (await registeredAgent(storage)), changes);
+  const outcome = await storage.tasks.open(opening);
+  if (outcome.kind !== 'opened') throw new Error(`the task was not opened: ${outcome.kind}`);
+  return opening;
+}
+
+export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): Renewal {
+  const { task } = opening;
+  return {
+    taskId: task.taskId,
+    agentId: task.agentId,
+    sponsorKey: task.sponsorKey,
+    grantHash: opening.grantHash,
+    grantScope: task.scope,
+    scope: task.scope,
+    assertion: anAssertion(task.agentId),
+    agentRevision: opening.agentRevision,
+    entry: { ...opening.entry, event: 'token.refreshed', jti: makeTokenId(ulid()) },
+    ...changes,
+  };
+}
+
+export async function renewTimes(storage: Storage, opening: TaskOpening, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) await storage.tasks.renew(aRenewal(opening));
+}
+
+/** The whole ledger in order. */
+export async function ledgerOf(storage: Storage): Promise<readonly LedgerRecord[]> {
+  const { records, next } = await storage.ledger.page({ limit: 100_000, now: NOON });
+  if (next !== undefined) throw new Error('the ledger does not fit one page');
+  return records;
+}
+
+export async function recordedBy(storage: Storage, act: () => Promise<unknown>): Promise<readonly LedgerRecord[]> {
+  const before = new Set((await ledgerOf(storage)).map((record) => record.seq));
+  await act();
+  return (await ledgerOf(storage)).filter((record) => !before.has(record.seq));
+}
+
+/** A record without what the ledger gave it, in the form of the entry it was made from. */
+export function asEntry({ seq, checkpoint, ...said }: LedgerRecord): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+}
+
+/** What two entries are compared by: `undefined` is the same as absent. */
+export function said(entry: LedgerEntry): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import type { SponsorKey } from '../../domain/identifiers.ts';
+import { instantFromMicros } from '../../domain/instant.ts';
+import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import { databases } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { contentsOf, whileFailing } from './faults.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { anEntry, asEntry, newSponsorKey, openedTask, recordedBy, registeredAgent, renewTimes, said } from './scene.ts';
+
+const LATER = instantFromMicros(NOON + 90_000_007);
+
+function aBlock(sponsorKey: SponsorKey, changes: Partial<SponsorBlock> = {}): SponsorBlock {
+  return { sponsorKey, source: 'ssf', kind: 'deleted', blockedAt: LATER, ...changes };
+}
+
+onEveryDatabase('blocking a person', ({ storage }) => {
+  const sponsors = () => storage().sponsors;
+
+  it('stores every field of the block, whoever has or has not a task', async () => {
+    for (const changes of [{}, { source: 'admin', kind: 'disabled' }, { source: 'scim' }] as const) {
+      const block = aBlock(newSponsorKey(), changes);
+      expect(await sponsors().findBlock(block.sponsorKey)).to.equal(undefined);
+      const outcome = await sponsors().block(block, 'sponsor_blocked');
+      expect(outcome).to.deep.equal({ standing: block, revokedTasks: 0 });
+      expect(await sponsors().findBlock(block.sponsorKey)).to.deep.equal(block);
+    }
+  });
+
+  it('tells people apart whose keys differ in case, accent or form', async () => {
+    const key = newSponsorKey();
+    await sponsors().block(aBlock(key), 'sponsor_blocked');
+    for (const other of [key.toUpperCase(), key.replace('é', 'e\u0301'), `${key}0`, key.slice(0, -2)]) {
+      expect(await sponsors().findBlock(other as SponsorKey)).to.equal(undefined);
+    }
+  });
+
+  it('records the block under the sponsor key, then each task that it ends, with the renewals summed up', async () => {
+    const sponsorKey = newSponsorKey();
+    const quiet = await openedTask(storage(), { sponsorKey });
+    const busy = await openedTask(storage(), { sponsorKey });
+    const stranger = await openedTask(storage());
+    await renewTimes(storage(), busy, 7);
+    const records = await recordedBy(storage(), async () => {
+      const outcome = await sponsors().block(aBlock(sponsorKey), 'ssf_account_purged');
+      expect(outcome.revokedTasks).to.equal(2);
+    });
+    const about = ({ task }: typeof quiet) => ({
+      at: LATER,
+      taskId: task.taskId,
+      agentId: task.agentId,
+      sponsor: task.sponsor,
+      audience: task.audience,
+      scope: 'jira:read jira:comment',
+      delegationDepth: 1,
+    });
+    expect(records.map(asEntry)).to.deep.equal(
+      [
+        anEntry('sponsor.blocked', { at: LATER, sponsor: sponsorKey, reason: 'sponsor_blocked' }),
+        anEntry('task.revoked', { ...about(quiet), reason: 'ssf_account_purged' }),
+        anEntry('token.refreshed', { ...about(busy), count: 6 }),
+        anEntry('task.revoked', { ...about(busy), reason: 'ssf_account_purged' }),
+      ].map(said),
+    );
+    for (const { task, grantHash } of [quiet, busy]) {
+      const grant = await storage().tasks.findGrant(task.agentId, grantHash);
+      expect(grant).to.deep.include({
+        taskState: { kind: 'revoked', at: LATER, reason: 'ssf_account_purged' },
+        revokedAt: LATER,
+      });
+    }
+    const other = await storage().tasks.findGrant(stranger.task.agentId, stranger.grantHash);
+    expect(other?.taskState).to.deep.equal({ kind: 'live' });
+  });
+
+  it('ends what others do on the person’s tasks as delegated, and the person’s own tasks as theirs', async () => {
+    const sponsorKey = newSponsorKey();
+    const root = await openedTask(storage(), { sponsorKey });
+    const own = await openedTask(storage(), { sponsorKey, parentTaskId: root.task.taskId });
+    const foreign = await openedTask(storage(), { parentTaskId: own.task.taskId });
+    const outcome = await sponsors().block(aBlock(sponsorKey), 'scim_deleted');
+    expect(outcome.revokedTasks).to.equal(3);
+    const reasons = await Promise.all(
+      [root, own, foreign].map(async ({ task, grantHash }) => {
+        const grant = await storage().tasks.findGrant(task.agentId, grantHash);
+        return grant?.taskState.kind === 'revoked' ? grant.taskState.reason : grant?.taskState.kind;
+      }),
+    );
+    expect(reasons).to.deep.equal(['scim_deleted', 'scim_deleted', 'parent_revoked']);
+  });
+
+  it('leaves a block that stands as it is, whoever placed it, and records nothing', async () => {
+    const first = aBlock(newSponsorKey(), { source: 'scim', kind: 'disabled', blockedAt: NOON });
+    await sponsors().block(first, 'scim_deactivated');
+    const records = await recordedBy(storage(), async () => {
+      const second = aBlock(first.sponsorKey, { source: 'admin', kind: 'deleted' });
+      expect(await sponsors().block(second, 'sponsor_blocked')).to.deep.equal({ standing: first, revokedTasks: 0 });
+    });
+    expect(records).to.deep.equal([]);
+    expect(await sponsors().findBlock(first.sponsorKey)).to.deep.equal(first);
+  });
+
+  it('is placed once when twenty ask at once', async () => {
+    const sponsorKey = newSponsorKey();
+    await openedTask(storage(), { sponsorKey });
+    const records = await recordedBy(storage(), async () => {
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, nth) =>
+          sponsors().block(aBlock(sponsorKey, { blockedAt: instantFromMicros(LATER + nth) }), 'ssf_account_purged'),
+        ),
+      );
+      expect(new Set(outcomes.map(({ standing }) => standing.blockedAt)).size).to.equal(1);
+      expect(outcomes.reduce((sum, { revokedTasks }) => sum + revokedTasks, 0)).to.equal(1);
+    });
+    expect(records.map((record) => record.event)).to.deep.equal(['sponsor.blocked', 'task.revoked']);
+  });
+
+  it('ends two thousand tasks at once, each with its record', async function () {
+    this.timeout(60_000);
+    const sponsorKey = newSponsorKey();
+    const agent = await registeredAgent(storage());
+    await Promise.all(Array.from({ length: 2_000 }, () => openedTask(storage(), { sponsorKey }, agent)));
+    const outcome = await sponsors().block(aBlock(sponsorKey), 'sponsor_blocked');
+    expect(outcome.revokedTasks).to.equal(2_000);
+    const { records } = await storage().ledger.page({ agentId: agent.agentId, limit: 5_000, now: NOON });
+    const ended = records.filter((record) => record.event === 'task.revoked');
+    expect(new Set(ended.map((record) => record.taskId)).size).to.equal(2_000);
+  });
+});
+
+onEveryDatabase(
+  'blocking a person, seen from outside,',
+  ({ storage, database, kind }) => {
+    for (const fault of [
+      { table: 'sponsor_blocks' },
+      { table: 'tasks', on: 'update' },
+      { table: 'task_grants', on: 'update' },
+      { table: 'ledger' },
+    ] as const) {
+      it(`leaves nothing behind when writing to ${fault.table} fails`, async () => {
+        const connection = await database().outside?.();
+        if (connection === undefined) throw new Error('this database cannot be reached from outside');
+        const sponsorKey = newSponsorKey();
+        await openedTask(storage(), { sponsorKey });
+        const block = () => storage().sponsors.block(aBlock(sponsorKey), 'sponsor_blocked');
+        const before = await contentsOf(connection);
+        const outcome = await whileFailing(kind, connection, fault, () => block().catch((error: unknown) => error));
+        expect(outcome).to.be.instanceOf(Error);
+        expect(await contentsOf(connection)).to.deep.equal(before);
+        expect((await block()).revokedTasks).to.equal(1);
+        await connection.close();
+      });
+    }
+  },
+  databases,
+);

@@ -1,0 +1,298 @@
+import { expect } from 'chai';
+import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
+import type { BlockKind } from '../../domain/sponsors/block.ts';
+import { databases } from '../support/databases.ts';
+import { anAgent, NOON } from '../support/domain-fixtures.ts';
+import { contentsOf, whileFailing } from './faults.ts';
+import { holdAppends } from './hold.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import {
+  anAssertion,
+  anEntry,
+  anOpening,
+  aRefusal,
+  asEntry,
+  ledgerOf,
+  newAgentId,
+  openedTask,
+  recordedBy,
+  registeredAgent,
+  said,
+} from './scene.ts';
+
+onEveryDatabase('opening a task', ({ storage }) => {
+  const tasks = () => storage().tasks;
+  const block = (sponsorKey: SponsorKey, kind: BlockKind = 'disabled') =>
+    storage().sponsors.block({ sponsorKey, source: 'scim', kind, blockedAt: NOON }, 'scim_deactivated');
+
+  it('stores every field of the task, live, with its grant', async () => {
+    for (const changes of [{}, { sessionId: undefined, parentTaskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES') }]) {
+      const { task, grantHash } = await openedTask(storage(), changes);
+      expect(await tasks().findGrant(task.agentId, grantHash)).to.deep.equal({
+        task,
+        taskState: { kind: 'live' },
+        revokedAt: undefined,
+        scope: task.scope,
+        renewals: 0,
+      });
+    }
+  });
+
+  it('records exactly the entry it is given', async () => {
+    const opening = anOpening(await registeredAgent(storage()));
+    const records = await recordedBy(storage(), () => tasks().open(opening));
+    expect(records.map(asEntry)).to.deep.equal([said(opening.entry)]);
+  });
+
+  it('gives a grant to no other agent than its own', async () => {
+    const { task, grantHash } = await openedTask(storage());
+    const other = await registeredAgent(storage());
+    expect(await tasks().findGrant(other.agentId, grantHash)).to.equal(undefined);
+    expect(await tasks().findGrant(task.agentId, 'f'.repeat(64))).to.equal(undefined);
+  });
+
+  it('opens nothing for an agent that is at another revision than was judged, or gone', async () => {
+    const agent = await registeredAgent(storage());
+    const records = await recordedBy(storage(), async () => {
+      for (const judged of [
+        { ...agent, revision: 2 },
+        { ...agent, revision: 0 },
+        anAgent({ agentId: newAgentId(), revision: 1 }),
+      ]) {
+        const opening = anOpening(judged);
+        expect(await tasks().open(opening)).to.deep.equal({ kind: 'agent_changed' });
+        expect(await tasks().findGrant(judged.agentId, opening.grantHash)).to.equal(undefined);
+      }
+    });
+    expect(records).to.deep.equal([]);
+  });
+
+  it('spends an assertion once per agent', async () => {
+    const agent = await registeredAgent(storage());
+    const other = await registeredAgent(storage());
+    const first = anOpening(agent);
+    await tasks().open(first);
+    const again = { ...anOpening(agent), assertion: first.assertion };
+    const records = await recordedBy(storage(), async () => {
+      expect(await tasks().open(again)).to.deep.equal({ kind: 'replayed' });
+    });
+    expect(records).to.deep.equal([]);
+    expect(await tasks().findGrant(agent.agentId, again.grantHash)).to.equal(undefined);
+    const sameJti = { ...anOpening(other), assertion: anAssertion(other.agentId, first.assertion.jti) };
+    expect(await tasks().open(sameJti)).to.deep.equal({ kind: 'opened' });
+  });
+
+  it('opens exactly one task when one assertion is presented a hundred times at once', async () => {
+    const agent = await registeredAgent(storage());
+    const assertion = anAssertion(agent.agentId);
+    const openings = Array.from({ length: 100 }, () => ({ ...anOpening(agent), assertion }));
+    const records = await recordedBy(storage(), async () => {
+      const outcomes = await Promise.all(openings.map((opening) => tasks().open(opening)));
+      expect(outcomes.filter(({ kind }) => kind === 'opened')).to.have.length(1);
+      expect(outcomes.filter(({ kind }) => kind === 'replayed')).to.have.length(99);
+    });
+    const grants = await Promise.all(openings.map(({ grantHash }) => tasks().findGrant(agent.agentId, grantHash)));
+    const stored = grants.filter((grant) => grant !== undefined);
+    expect(stored).to.have.length(1);
+    expect(records.map((record) => record.taskId)).to.deep.equal([stored[0]?.task.taskId]);
+  });
+
+  it('opens nothing for a person on the list, and says which kind of block it is', async () => {
+    for (const kind of ['disabled', 'deleted'] as const) {
+      const opening = anOpening(await registeredAgent(storage()));
+      await block(opening.task.sponsorKey, kind);
+      const records = await recordedBy(storage(), async () => {
+        expect(await tasks().open(opening)).to.deep.equal({ kind: 'sponsor_blocked', block: kind });
+      });
+      expect(records).to.deep.equal([]);
+      expect(await tasks().findGrant(opening.task.agentId, opening.grantHash)).to.equal(undefined);
+    }
+  });
+
+  it('does not spend the assertion of somebody who is blocked: the refusal that follows does', async () => {
+    const opening = anOpening(await registeredAgent(storage()));
+    const { sponsorKey } = opening.task;
+    await block(sponsorKey, 'deleted');
+    await tasks().open(opening);
+    const refusal = { entry: aRefusal('sponsor_not_found'), assertion: opening.assertion, sponsorKey };
+    expect(await storage().ledger.refuse(refusal)).to.equal('sponsor_not_found');
+    expect(await storage().ledger.refuse(refusal)).to.equal('actor_replayed');
+  });
+
+  it('reports a changed agent before a replay, and a replay before a block', async () => {
+    const agent = await registeredAgent(storage());
+    const first = anOpening(agent);
+    await tasks().open(first);
+    await block(first.task.sponsorKey);
+    expect(await tasks().open({ ...first, agentRevision: 7 })).to.deep.equal({ kind: 'agent_changed' });
+    expect(await tasks().open(first)).to.deep.equal({ kind: 'replayed' });
+    expect(await tasks().open({ ...first, assertion: anAssertion(agent.agentId) })).to.deep.equal({
+      kind: 'sponsor_blocked',
+      block: 'disabled',
+    });
+  });
+
+  it('stores no text that would be stored as another', async () => {
+    const agent = await registeredAgent(storage());
+    for (const text of ['\u0000', '\udc00']) {
+      for (const opening of [
+        anOpening(agent, { sponsor: text }),
+        anOpening(agent, { sessionId: text }),
+        anOpening(agent, { audience: text }),
+        { ...anOpening(agent), assertion: anAssertion(agent.agentId, text) },
+        { ...anOpening(agent), entry: anEntry('token.issued', { audience: text }) },
+      ]) {
+        const before = await ledgerOf(storage());
+        const thrown = await tasks()
+          .open(opening)
+          .catch((error: unknown) => error);
+        expect(thrown).to.be.instanceOf(RangeError);
+        expect(await ledgerOf(storage())).to.deep.equal(before);
+        expect(await tasks().findGrant(agent.agentId, opening.grantHash)).to.equal(undefined);
+      }
+    }
+  });
+
+  it('never leaves a blocked person with a live task when both are decided at once', async () => {
+    const agent = await registeredAgent(storage());
+    for (let round = 0; round < 50; round++) {
+      const opening = anOpening(agent);
+      const decide = [() => tasks().open(opening), () => block(opening.task.sponsorKey)];
+      if (round % 2 === 1) decide.reverse();
+      await Promise.all(decide.map((decision) => decision()));
+      const grant = await tasks().findGrant(agent.agentId, opening.grantHash);
+      expect(grant?.taskState.kind).to.be.oneOf([undefined, 'revoked']);
+    }
+  });
+});
+
+onEveryDatabase(
+  'opening a task, seen from outside,',
+  ({ storage, database, kind }) => {
+    const outside = async () => {
+      const reach = database().outside;
+      if (reach === undefined) throw new Error('this database cannot be reached from outside');
+      return reach();
+    };
+
+    for (const table of ['spent_assertions', 'tasks', 'task_grants', 'ledger']) {
+      it(`leaves nothing behind when writing to ${table} fails`, async () => {
+        const connection = await outside();
+        const opening = anOpening(await registeredAgent(storage()));
+        const before = await contentsOf(connection);
+        const outcome = await whileFailing(kind, connection, { table }, () =>
+          storage()
+            .tasks.open(opening)
+            .catch((error: unknown) => error),
+        );
+        expect(outcome).to.be.instanceOf(Error);
+        expect(await contentsOf(connection)).to.deep.equal(before);
+        expect(await storage().tasks.open(opening)).to.deep.equal({ kind: 'opened' });
+        await connection.close();
+      });
+    }
+
+    it('waits for a block that is under way, and is refused', async () => {
+      const connection = await outside();
+      const opening = anOpening(await registeredAgent(storage()));
+      const { sponsorKey } = opening.task;
+      const hold = await holdAppends(kind, connection);
+      const blocking = storage().sponsors.block(
+        { sponsorKey, source: 'ssf', kind: 'deleted', blockedAt: NOON },
+        'ssf_account_purged',
+      );
+      await hold.waiting(1);
+      const opened = storage().tasks.open(opening);
+      await hold.waiting(2);
+      await hold.release();
+      expect((await blocking).revokedTasks).to.equal(0);
+      expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'deleted' });
+      await connection.close();
+    });
+
+    it('is ended by a block when it commits first', async () => {
+      const connection = await outside();
+      const opening = anOpening(await registeredAgent(storage()));
+      const { sponsorKey, agentId } = opening.task;
+      const hold = await holdAppends(kind, connection);
+      const opened = storage().tasks.open(opening);
+      await hold.waiting(1);
+      const blocking = storage().sponsors.block(
+        { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON },
+        'sponsor_blocked',
+      );
+      await hold.waiting(2);
+      await hold.release();
+      expect(await opened).to.deep.equal({ kind: 'opened' });
+      expect((await blocking).revokedTasks).to.equal(1);
+      const grant = await storage().tasks.findGrant(agentId, opening.grantHash);
+      expect(grant?.taskState).to.deep.equal({ kind: 'revoked', at: NOON, reason: 'sponsor_blocked' });
+      await connection.close();
+    });
+
+    it('waits for a change of its agent that is under way, and is judged again', async () => {
+      const connection = await outside();
+      const agent = await registeredAgent(storage());
+      const hold = await holdAppends(kind, connection);
+      const replaced = storage().agents.replace(
+        { ...agent, enabled: false, revision: 2 },
+        anEntry('agent.updated', { agentId: agent.agentId }),
+      );
+      await hold.waiting(1);
+      const opened = storage().tasks.open(anOpening(agent));
+      await hold.waiting(2);
+      await hold.release();
+      expect(await replaced).to.equal('replaced');
+      expect(await opened).to.deep.equal({ kind: 'agent_changed' });
+      await connection.close();
+    });
+
+    it('commits before a change of its agent that came later, which waits for it', async () => {
+      const connection = await outside();
+      const agent = await registeredAgent(storage());
+      const opening = anOpening(agent);
+      const hold = await holdAppends(kind, connection);
+      const opened = storage().tasks.open(opening);
+      await hold.waiting(1);
+      const updated = anEntry('agent.updated', { agentId: agent.agentId });
+      const replaced = storage().agents.replace({ ...agent, enabled: false, revision: 2 }, updated);
+      await hold.waiting(2);
+      await hold.release();
+      expect(await opened).to.deep.equal({ kind: 'opened' });
+      expect(await replaced).to.equal('replaced');
+      const events = (await ledgerOf(storage())).filter((record) => record.agentId === agent.agentId);
+      expect(events.map((record) => record.event)).to.deep.equal(['token.issued', 'agent.updated']);
+      await connection.close();
+    });
+
+    it('refuses a replay after everything was closed and opened again', async () => {
+      const opening = anOpening(await registeredAgent(storage()));
+      const first = await database().open();
+      await first.tasks.open(opening);
+      await first.close();
+      const second = await database().open();
+      const again = {
+        ...anOpening(anAgent({ agentId: opening.task.agentId, revision: 1 })),
+        assertion: opening.assertion,
+      };
+      expect(await second.tasks.open(again)).to.deep.equal({ kind: 'replayed' });
+      const grant = await second.tasks.findGrant(opening.task.agentId, opening.grantHash);
+      expect(grant?.task).to.deep.equal(opening.task);
+      await second.close();
+    });
+
+    it('opens exactly one task when two processes are given the same assertion at once', async () => {
+      const agent = await registeredAgent(storage());
+      const other = await database().open();
+      for (let round = 0; round < 20; round++) {
+        const assertion = anAssertion(agent.agentId);
+        const outcomes = await Promise.all(
+          [storage(), other].map((process) => process.tasks.open({ ...anOpening(agent), assertion })),
+        );
+        expect(outcomes.map(({ kind }) => kind).toSorted()).to.deep.equal(['opened', 'replayed']);
+      }
+      await other.close();
+    });
+  },
+  databases,
+);

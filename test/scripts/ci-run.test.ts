@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+
+interface Project {
+  readonly tests: string;
+  readonly typecheck?: string;
+  readonly lint?: string;
+}
+
+/** Runs .ci/run over a project with these tests and checks; answers its exit code and its last line. */
+function ciRun({ tests, typecheck = 'true', lint = 'true' }: Project): readonly [number | null, string | undefined] {
+  const root = mkdtempSync(join(tmpdir(), 'mandate-ci-'));
+  try {
+    cpSync('.ci', join(root, '.ci'), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
+    mkdirSync(join(root, 'test'));
+    writeFileSync(join(root, 'test/a.test.cjs'), tests);
+    writeFileSync(
+      join(root, 'package.json'),
+      JSON.stringify({ scripts: { test: 'mocha test/*.cjs', typecheck, lint } }),
+    );
+    const { status, stdout } = spawnSync('bash', [join(root, '.ci/run')], { cwd: tmpdir(), encoding: 'utf8' });
+    return [status, stdout.trimEnd().split('\n').at(-1)];
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+const passing = "it('a', () => {}); it('b', () => {});";
+
+describe('.ci/run', function () {
+  this.timeout(60_000);
+
+  const runs: readonly (readonly [string, Project, number, string])[] = [
+    ['counts the tests and the two checks', { tests: passing }, 0, '4 passed, 0 failed'],
+    [
+      'fails for a test, and still runs the checks',
+      { tests: `${passing} it('c', () => { throw new Error('no'); });`, lint: 'false' },
+      1,
+      '3 passed, 2 failed',
+    ],
+    ['fails for a check', { tests: passing, typecheck: 'false' }, 1, '3 passed, 1 failed'],
+    ['fails when there is no test', { tests: '' }, 1, '2 passed, 1 failed'],
+    [
+      'fails when the tests break off',
+      { tests: `${passing} it('c', () => process.exit(0));` },
+      1,
+      '2 passed, 1 failed',
+    ],
+    ['fails when only some are asked for', { tests: `${passing} it.only('c', () => {});` }, 1, '2 passed, 1 failed'],
+    ['fails when one is skipped', { tests: `${passing} it.skip('c', () => {});` }, 1, '4 passed, 1 failed'],
+  ];
+  for (const [title, project, status, last] of runs) {
+    it(title, () => expect(ciRun(project)).to.deep.equal([status, last]));
+  }
+});

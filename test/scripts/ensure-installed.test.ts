@@ -1,0 +1,133 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+
+/** A project of its own, whose one package is a folder beside it: npm works for real, and needs no network. */
+function project(engine = '>=20.19') {
+  const root = mkdtempSync(join(tmpdir(), 'mandate-install-'));
+  const write = (path: string, value: unknown) => writeFileSync(join(root, path), JSON.stringify(value));
+  for (const folder of ['scripts', 'part']) mkdirSync(join(root, folder));
+  copyFileSync('scripts/ensure-installed.mjs', join(root, 'scripts/ensure-installed.mjs'));
+  write('package.json', {
+    name: 'host',
+    version: '1.0.0',
+    engines: { node: engine },
+    dependencies: { part: 'file:part' },
+  });
+  write('part/package.json', { name: 'part', version: '1.0.0' });
+  const lockWith = (extra: object) =>
+    write('package-lock.json', {
+      name: 'host',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      requires: true,
+      packages: {
+        '': { name: 'host', version: '1.0.0', dependencies: { part: 'file:part' }, engines: { node: engine } },
+        'node_modules/part': { resolved: 'part', link: true },
+        part: { version: '1.0.0', ...extra },
+      },
+    });
+  lockWith({});
+  return { root, lockWith };
+}
+
+const script = 'scripts/ensure-installed.mjs';
+const stampOf = (root: string) => join(root, 'node_modules/.mandate-installed');
+const run = (root: string) => spawnSync(process.execPath, [script], { cwd: root, encoding: 'utf8' });
+
+describe('ensure-installed', () => {
+  const roots: string[] = [];
+  const fresh = (engine?: string) => {
+    const made = project(engine);
+    roots.push(made.root);
+    return made;
+  };
+  after(() => {
+    for (const root of roots) rmSync(root, { recursive: true, force: true });
+  });
+
+  it('installs what is missing, with its words on stderr, and then has nothing to do or say', function () {
+    this.timeout(60_000);
+    const { root } = fresh();
+    const first = run(root);
+    expect(first.stderr).to.contain('Installing packages (npm ci).');
+    expect([first.status, first.stdout]).to.deep.equal([0, '']);
+    expect(existsSync(join(root, 'node_modules/part/package.json'))).to.equal(true);
+    expect(existsSync(join(root, '.mandate/installing'))).to.equal(false);
+    expect(run(root)).to.include({ status: 0, stdout: '', stderr: '' });
+  });
+
+  it('installs again when the lock file has changed, or when the stamp is of another machine', function () {
+    this.timeout(60_000);
+    const { root, lockWith } = fresh();
+    run(root);
+    lockWith({ license: 'Apache-2.0' });
+    writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
+    expect(run(root).stderr).to.contain('npm ci');
+    writeFileSync(stampOf(root), 'another');
+    writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages: {} }));
+    expect(run(root).stderr).to.contain('npm ci');
+    expect(run(root).stderr).to.equal('');
+  });
+
+  it('leaves alone what somebody has installed by hand', function () {
+    this.timeout(60_000);
+    const { root } = fresh();
+    run(root);
+    rmSync(stampOf(root));
+    expect(run(root)).to.include({ status: 0, stderr: '' });
+    expect(readFileSync(stampOf(root), 'utf8')).to.match(/^[0-9a-f]{64}$/);
+  });
+
+  it('installs once when it is run twice at the same time', async function () {
+    this.timeout(60_000);
+    const { root } = fresh();
+    const runs = [1, 2].map(
+      () =>
+        new Promise<string>((resolve) => {
+          const child = spawn(process.execPath, [script], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
+          let said = '';
+          child.stderr.on('data', (chunk) => {
+            said += String(chunk);
+          });
+          child.on('close', (code) => resolve(`${code} ${said}`));
+        }),
+    );
+    const said = await Promise.all(runs);
+    expect(said.every((each) => each.startsWith('0 '))).to.equal(true);
+    expect(said.filter((each) => each.includes('Installing packages'))).to.have.length(1);
+  });
+
+  it('takes over from one that died', function () {
+    this.timeout(60_000);
+    const { root } = fresh();
+    mkdirSync(join(root, '.mandate'));
+    // Of a process that has certainly ended.
+    writeFileSync(join(root, '.mandate/installing'), String(spawnSync(process.execPath, ['-e', '']).pid));
+    expect(run(root)).to.include({ status: 0 });
+  });
+
+  it('says which Node it needs', () => {
+    const { root } = fresh('>=99.1');
+    expect(run(root)).to.include({
+      status: 1,
+      stdout: '',
+      stderr: `Mandate needs Node 99.1 or newer; this is ${process.versions.node}.\n`,
+    });
+  });
+
+  it('fails when npm does, and leaves neither stamp nor lock', function () {
+    this.timeout(60_000);
+    const { root } = fresh();
+    writeFileSync(
+      join(root, 'package.json'),
+      JSON.stringify({ name: 'host', engines: { node: '>=20.19' }, dependencies: { other: 'file:other' } }),
+    );
+    const failed = run(root);
+    expect(failed.status).to.equal(1);
+    expect(failed.stderr).to.contain('npm ci failed (exit code 1).');
+    expect([stampOf(root), join(root, '.mandate/installing')].filter(existsSync)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { claimsTable } from '../../../scripts/quickstart/claims-table.ts';
+import { ledgerTable } from '../../../scripts/quickstart/ledger-table.ts';
+import { layOut } from '../../../scripts/quickstart/table.ts';
+
+/** With the indent of two that the terminal adds, one hundred columns. */
+const WIDTH = 98;
+
+describe('a table of the quickstart', () => {
+  it('wraps at spaces, and inside a word only where it must', () => {
+    const lines = layOut(
+      [
+        { title: 'a', width: 5 },
+        { title: 'b', width: 4 },
+      ],
+      [['one two', 'abcdefghi']],
+    );
+    expect(lines).to.deep.equal(['a    b', '---  ----', 'one  abcd', 'two  efgh', '     i']);
+  });
+
+  it('is never wider than its columns may be, and loses nothing', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'ccccccc'), maxLength: 30 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 5 }), (rows) => {
+        const [, , ...lines] = layOut(
+          [
+            { title: 'x', width: 6 },
+            { title: 'y', width: 9 },
+          ],
+          rows,
+        );
+        expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(6 + 2 + 9);
+        const letters = (text: string) => [...text.replace(/\s/g, '')].sort().join('');
+        expect(letters(lines.join(''))).to.equal(letters(rows.flat().join('')));
+      }),
+    );
+  });
+});
+
+describe('the claims of two tokens side by side', () => {
+  const lines = claimsTable(
+    {
+      title: "Ada's access token",
+      claims: { jti: 'j'.repeat(43), sub: 'ada', sid: 's'.repeat(43), exp: 1_795_233_359 },
+    },
+    {
+      title: 'the task token',
+      claims: { act: { sub: 'agent:triage-bot', depth: 1 }, sub: 'ada', aud: 'https://jira.example/api' },
+    },
+  );
+
+  it('fit one hundred columns', () => {
+    expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
+  });
+
+  it('name members of objects one by one, and moments by their time of day', () => {
+    expect(lines.join('\n'))
+      .to.match(/^act\.sub +agent:triage-bot$/m)
+      .and.to.match(/^exp +03:55:59 UTC$/m);
+  });
+
+  it('begin with who and for whom', () => {
+    expect(lines.slice(2, 5).map((line) => line.split(' ')[0])).to.deep.equal(['sub', 'act.sub', 'act.depth']);
+  });
+});
+
+describe('the ledger of the quickstart', () => {
+  it('fits one hundred columns with the longest of what the story writes', () => {
+    const lines = ledgerTable([
+      {
+        seq: 10,
+        ts: '2026-11-21T04:05:06.789Z',
+        event: 'agent.registered',
+        sponsor: 'ada',
+        agent_id: 'triage-bot',
+        scope: 'jira:read jira:comment calendar:read',
+        decision: 'allow',
+        reason: 'scope_intersection_empty',
+      },
+    ]);
+    expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
+    expect(lines[2]).to.match(
+      /^10 +04:05:06 +agent\.registered +ada +triage-bot +jira:read +allow +scope_intersection_empty$/,
+    );
+  });
+});

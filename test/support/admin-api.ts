@@ -1,0 +1,154 @@
+/** The admin, audit and agent key surfaces over real HTTP, on a real SQLite database of their own. */
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import express from 'express';
+import supertest from 'supertest';
+import { adminRouter } from '../../adapters/http/admin/admin-router.ts';
+import { agentKeysRouter } from '../../adapters/http/admin/agent-keys-router.ts';
+import { auditRouter } from '../../adapters/http/admin/audit-router.ts';
+import { agentKeys } from '../../adapters/jose/agent-keys.ts';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import { sha256 } from '../../adapters/system/sha256.ts';
+import { listAgents } from '../../application/admin/list-agents.ts';
+import { refuseAdmin } from '../../application/admin/refuse-admin.ts';
+import { registerAgent } from '../../application/admin/register-agent.ts';
+import { removeAgent } from '../../application/admin/remove-agent.ts';
+import { updateAgent } from '../../application/admin/update-agent.ts';
+import { queryLedger } from '../../application/ledger/query.ts';
+import type { Agents } from '../../application/ports/agents.ts';
+import type { Ledger } from '../../application/ports/ledger.ts';
+import { NetworkFailure } from '../../application/ports/network.ts';
+import type { RegistrationRules } from '../../domain/agents/registration.ts';
+import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
+import { Secret } from '../../domain/secret.ts';
+import { type CapturedLog, capturedLog } from './captured-log.ts';
+import { type MovedClock, movedClock } from './moved-clock.ts';
+import { RULES } from './registrations.ts';
+import { openTestDatabase } from './test-database.ts';
+
+export const ADMIN_KEY = 'an-admin-key-of-these-tests-0123456789abcdef';
+
+export interface AdminApi {
+  readonly url: string;
+  readonly storage: Storage;
+  readonly clock: MovedClock;
+  readonly log: CapturedLog;
+  /** What each request's log line would give as its reason. */
+  readonly reasons: unknown[];
+  /** With the admin key. */
+  send(method: Method, path: string, body?: unknown): supertest.Test;
+  /** Without it. */
+  readonly stranger: ReturnType<typeof supertest>;
+  /** Sends bytes as they are, and answers everything that comes back. */
+  raw(text: string): Promise<string>;
+  /** Every record so far, as the audit shows them. */
+  records(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  stop(): Promise<void>;
+}
+
+type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
+
+export interface AdminApiOptions {
+  /** `null` for an admin API without a key. */
+  readonly apiKey?: string | null;
+  readonly rules?: RegistrationRules;
+  /** Faults that a real database can't be made to show, in front of the real one. */
+  readonly agents?: (agents: Agents) => Agents;
+  readonly ledger?: (ledger: Ledger) => Ledger;
+}
+
+export async function startAdminApi(options: AdminApiOptions = {}): Promise<AdminApi> {
+  const clock = movedClock();
+  const log = capturedLog();
+  const storage = await openTestDatabase({ clock, log });
+  const agents = options.agents?.(storage.agents) ?? storage.agents;
+  const ledger = options.ledger?.(storage.ledger) ?? storage.ledger;
+  const service = {
+    agents,
+    ledger,
+    clock,
+    log,
+    digest: sha256,
+    rules: options.rules ?? RULES,
+    // Nothing here fetches keys.
+    agentKeys: agentKeys({ send: () => Promise.reject(new NetworkFailure('no network in these tests')) }, clock, log),
+  };
+  const apiKey = options.apiKey === null ? undefined : new Secret(options.apiKey ?? ADMIN_KEY);
+  const access = { apiKey, refuse: (reason: Parameters<typeof refuseAdmin>[1]) => refuseAdmin(service, reason), log };
+  const find: Agents['find'] = (agentId) => agents.find(agentId);
+
+  const reasons: unknown[] = [];
+  const app = express();
+  app.use((_request, response, next) => {
+    response.once('close', () => reasons.push(response.locals.reason));
+    next();
+  });
+  app.use(
+    '/admin',
+    adminRouter({
+      ...access,
+      find,
+      register: (draft) => registerAgent(service, draft),
+      list: (page) => listAgents(service, page),
+      update: (agentId, patch) => updateAgent(service, agentId, patch),
+      remove: (agentId) => removeAgent(service, agentId),
+    }),
+  );
+  app.use('/audit', auditRouter({ ...access, query: (question) => queryLedger(service, question) }));
+  app.use('/agents', agentKeysRouter({ find, log }));
+
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const stranger = supertest(url);
+  return {
+    url,
+    storage,
+    clock,
+    log,
+    reasons,
+    stranger,
+    send(method, path, body) {
+      const test = stranger[method](path).set('authorization', `Bearer ${ADMIN_KEY}`);
+      return body === undefined ? test : test.set('content-type', 'application/json').send(JSON.stringify(body));
+    },
+    raw: (text) => sendRaw(port, text),
+    records: () => allRecords(storage.ledger, clock),
+    async stop() {
+      await closeServer(server);
+      await storage.close();
+    },
+  };
+}
+
+function sendRaw(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+    });
+    socket.on('error', reject).on('close', () => resolve(answer));
+  });
+}
+
+async function allRecords(ledger: Ledger, clock: MovedClock) {
+  const records: LedgerRecord[] = [];
+  let next: Awaited<ReturnType<Ledger['page']>>['next'];
+  do {
+    const page = await ledger.page({ limit: 1000, now: clock.now(), after: next });
+    records.push(...page.records);
+    next = page.next;
+  } while (next !== undefined);
+  return records.map(presentRecord);
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

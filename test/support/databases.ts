@@ -1,0 +1,185 @@
+/**
+ * The databases that suites run on, as data: a SQLite file, SQLite in memory, a real Postgres. Each `fresh()` is a
+ * database of its own with the schema applied. On Postgres the role that serves is not the one that owns the schema,
+ * so that whatever it lacks a right for fails somewhere.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import pg from 'pg';
+import { openPostgres } from '../../adapters/persistence/postgres/open.ts';
+import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
+import type { Storage, StorageSurroundings } from '../../adapters/persistence/storage.ts';
+import { capturedLog } from './captured-log.ts';
+import { NOON } from './domain-fixtures.ts';
+import { movedClock } from './moved-clock.ts';
+import { postgresServer, SUPERUSER } from './postgres-server.ts';
+
+export interface FreshDatabase {
+  /** What a server process is told, by the settings' keys. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Another handle on the same database; closed by whoever opened it. */
+  open(surroundings?: Partial<StorageSurroundings>): Promise<Storage>;
+  /** The database as its operator reaches it beside the service; `undefined` where nobody can. */
+  readonly outside: ((role?: Role) => Promise<Outside>) | undefined;
+  drop(): Promise<void>;
+}
+
+/** A connection that is not the service's. Values are whatever the engine's own driver makes of them. */
+export interface Outside {
+  sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  close(): Promise<void>;
+}
+
+/** On Postgres; a SQLite file knows no roles. */
+export type Role = 'owner' | 'serving' | 'superuser';
+
+export interface TestDatabase {
+  readonly name: string;
+  readonly engine: 'sqlite' | 'postgres';
+  /** @param schema whether to apply it; applied unless told otherwise */
+  fresh(schema?: 'applied' | 'absent'): Promise<FreshDatabase>;
+}
+
+const sqliteFile: TestDatabase = {
+  name: 'SQLite',
+  engine: 'sqlite',
+  async fresh(schema = 'applied') {
+    const directory = mkdtempSync(join(tmpdir(), 'mandate-sqlite-'));
+    const path = join(directory, 'mandate.sqlite');
+    const open: FreshDatabase['open'] = (surroundings) => openSqlite({ path }, surroundingsOr(surroundings));
+    if (schema === 'applied') await migrateOnce(open);
+    return {
+      settings: { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': path },
+      open,
+      outside: async () => outsideSqlite(path),
+      drop: async () => rmSync(directory, { recursive: true, force: true }),
+    };
+  },
+};
+
+/** Lives in its one connection, so it cannot be served by a process of its own, nor reached from outside. */
+const sqliteInMemory: TestDatabase = {
+  name: 'SQLite in memory',
+  engine: 'sqlite',
+  async fresh(schema = 'applied') {
+    return {
+      settings: {},
+      async open(surroundings) {
+        const storage = await openSqlite({ path: ':memory:' }, surroundingsOr(surroundings));
+        if (schema === 'applied') await storage.migrate();
+        return storage;
+      },
+      outside: undefined,
+      drop: async () => undefined,
+    };
+  },
+};
+
+const postgres: TestDatabase = {
+  name: 'Postgres',
+  engine: 'postgres',
+  async fresh(schema = 'applied') {
+    const server = await postgresServer();
+    template ??= prepareTemplate();
+    await template;
+    const name = `mandate_${++created}`;
+    const from = schema === 'applied' ? TEMPLATE : 'template0';
+    await asSuperuser(`create database ${name} owner ${OWNER} template ${from}`);
+    const roles = { owner: OWNER, serving: SERVING, superuser: SUPERUSER };
+    const connectionString = server.url(SERVING, name);
+    const migrationConnectionString = server.url(OWNER, name);
+    return {
+      settings: {
+        'Service:Database:Provider': 'postgres',
+        'Service:Database:ConnectionString': connectionString,
+        'Service:Database:MigrationConnectionString': migrationConnectionString,
+      },
+      open: (surroundings) =>
+        openPostgres({ connectionString, migrationConnectionString }, surroundingsOr(surroundings)),
+      outside: (role = 'owner') => outsidePostgres(server.url(roles[role], name)),
+      drop: () => asSuperuser(`drop database ${name} with (force)`),
+    };
+  },
+};
+
+/** Those that a server process can be pointed at. */
+export const databases: readonly TestDatabase[] = [sqliteFile, postgres];
+
+/** Every one that the storage ports are implemented on. */
+export const everyDatabase: readonly TestDatabase[] = [sqliteFile, sqliteInMemory, postgres];
+
+export function freshDatabase(engine: TestDatabase['engine'], schema?: 'applied' | 'absent'): Promise<FreshDatabase> {
+  return (engine === 'sqlite' ? sqliteFile : postgres).fresh(schema);
+}
+
+const OWNER = 'mandate_owner';
+const SERVING = 'mandate_app';
+const TEMPLATE = 'mandate_template';
+
+let template: Promise<void> | undefined;
+let created = 0;
+
+/** Copying a database with the schema is several times faster than applying it anew. */
+async function prepareTemplate(): Promise<void> {
+  const server = await postgresServer();
+  await asSuperuser(`create role ${OWNER} login`);
+  await asSuperuser(`create role ${SERVING} login`);
+  await asSuperuser(`create database ${TEMPLATE} owner ${OWNER}`);
+  await migrateOnce((surroundings) =>
+    openPostgres(
+      {
+        connectionString: server.url(SERVING, TEMPLATE),
+        migrationConnectionString: server.url(OWNER, TEMPLATE),
+      },
+      surroundingsOr(surroundings),
+    ),
+  );
+}
+
+async function migrateOnce(open: FreshDatabase['open']): Promise<void> {
+  const storage = await open();
+  await storage.migrate();
+  // Fixtures happen at NOON, whenever the suite runs.
+  await storage.createPartitions(NOON, 2);
+  await storage.close();
+}
+
+function surroundingsOr(given: Partial<StorageSurroundings> = {}): StorageSurroundings {
+  return { clock: movedClock(), log: capturedLog(), ...given };
+}
+
+async function asSuperuser(statement: string): Promise<void> {
+  const server = await postgresServer();
+  const connection = await outsidePostgres(server.url(SUPERUSER, 'postgres'));
+  await connection.sql(statement);
+  await connection.close();
+}
+
+async function outsidePostgres(connectionString: string): Promise<Outside> {
+  const client = new pg.Client({ connectionString });
+  // A test may drop its database, or stop the server, with this open.
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    sql: async (text) => (await client.query(text)).rows ?? [],
+    close: () => client.end(),
+  };
+}
+
+function outsideSqlite(path: string): Outside {
+  const connection = new Database(path);
+  return {
+    async sql(text) {
+      const statement = connection.prepare<unknown[], Record<string, unknown>>(text);
+      if (statement.reader) return statement.all();
+      statement.run();
+      return [];
+    },
+    close: async () => {
+      connection.close();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** Values of the domain with something in every field, so that a field that is lost on the way is missed. */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import { type AgentId, makeTaskId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
+import { type Instant, instantFromMicros, instantFromSeconds } from '../../domain/instant.ts';
+import type { Grant, Task } from '../../domain/tasks/task.ts';
+
+export const NOON: Instant = instantFromMicros(1_789_653_821_882_457);
+
+export function agentIdOf(text: string): AgentId {
+  const id = parseAgentId(text);
+  if (id === undefined) throw new Error(`not an agent_id: ${text}`);
+  return id;
+}
+
+export function anAgent(changes: Partial<Agent> = {}): Agent {
+  return {
+    agentId: agentIdOf('jira-triage'),
+    displayName: 'Jira triage',
+    sponsorRequired: true,
+    allowedScopes: ['jira:read', 'jira:comment'],
+    allowedAudiences: ['https://jira.example', 'https://wiki.example'],
+    maxTaskTtl: 1800,
+    maxTokenTtl: 300,
+    maxDelegationDepth: 3,
+    highRiskAudiences: ['https://wiki.example'],
+    keys: { kind: 'remote', uri: 'https://keys.example/jwks.json' },
+    enabled: true,
+    revision: 4,
+    createdAt: NOON,
+    updatedAt: instantFromMicros(NOON + 1),
+    ...changes,
+  };
+}
+
+export function aTask(changes: Partial<Task> = {}): Task {
+  return {
+    taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'),
+    agentId: agentIdOf('jira-triage'),
+    sponsorKey: 'object-7' as SponsorKey,
+    sponsor: 'ada',
+    sessionId: 'session-3',
+    parentTaskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'),
+    audience: 'https://jira.example',
+    scope: ['jira:read', 'jira:comment'],
+    delegationDepth: 1,
+    createdAt: NOON,
+    expiresAt: instantFromSeconds(1_789_653_821 + 1800),
+    ...changes,
+  };
+}
+
+export function aGrant(changes: Partial<Grant> = {}): Grant {
+  return {
+    task: aTask(),
+    taskState: { kind: 'live' },
+    revokedAt: undefined,
+    scope: ['jira:read'],
+    renewals: 3,
+    ...changes,
+  };
+}

@@ -1,0 +1,92 @@
+/** As much of a browser as a sign-in needs: cookies by path, redirects, and forms that are filled in and sent. */
+
+export interface Page {
+  readonly url: string;
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface Browser {
+  /** Opens a page and follows redirects, but not to an address beginning with `stopAt`: that one is answered unread. */
+  open(url: string, stopAt?: string): Promise<Page>;
+  /** Sends the page's only form, its hidden fields included, and goes on as `open` does. */
+  submit(page: Page, fields: Readonly<Record<string, string>>, stopAt?: string): Promise<Page>;
+}
+
+/** More redirects in a row than any sign-in takes. */
+const MAX_REDIRECTS = 20;
+
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+}
+
+export function makeBrowser(): Browser {
+  const cookies = new Map<string, Cookie>();
+
+  function remember(response: Response): void {
+    for (const line of response.headers.getSetCookie()) {
+      const cookie = readCookie(line);
+      const key = `${cookie.path} ${cookie.name}`;
+      if (cookie.value === '') {
+        cookies.delete(key);
+      } else {
+        cookies.set(key, cookie);
+      }
+    }
+  }
+
+  function cookieHeader(url: URL): string {
+    return [...cookies.values()]
+      .filter(({ path }) => url.pathname === path || url.pathname.startsWith(path.endsWith('/') ? path : `${path}/`))
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; ');
+  }
+
+  async function load(first: string, init: RequestInit, stopAt: string | undefined): Promise<Page> {
+    let url = new URL(first);
+    let request = init;
+    for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+      const headers = new Headers(request.headers);
+      headers.set('cookie', cookieHeader(url));
+      const response = await fetch(url, { ...request, headers, redirect: 'manual' });
+      remember(response);
+      const location = response.headers.get('location');
+      const text = await response.text();
+      if (response.status < 300 || response.status > 399 || location === null) {
+        return { url: url.href, status: response.status, text };
+      }
+      url = new URL(location, url);
+      if (stopAt !== undefined && url.href.startsWith(stopAt)) {
+        return { url: url.href, status: response.status, text: '' };
+      }
+      request = {};
+    }
+    throw new Error(`more than ${MAX_REDIRECTS} redirects in a row`);
+  }
+
+  return {
+    open: (url, stopAt) => load(url, {}, stopAt),
+    submit(page, fields, stopAt) {
+      const form = /<form\b[^>]*\baction="([^"]+)"/.exec(page.text)?.[1];
+      if (form === undefined) {
+        throw new Error(`there is no form on the page (status ${page.status}): ${page.text}`);
+      }
+      const body = new URLSearchParams({ ...hiddenFields(page.text), ...fields });
+      return load(new URL(form, page.url).href, { method: 'POST', body }, stopAt);
+    },
+  };
+}
+
+function readCookie(line: string): Cookie {
+  const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
+  const equals = pair.indexOf('=');
+  const path = attributes.find((attribute) => attribute.toLowerCase().startsWith('path='))?.slice('path='.length);
+  return { name: pair.slice(0, equals), value: pair.slice(equals + 1), path: path ?? '/' };
+}
+
+function hiddenFields(html: string): Record<string, string> {
+  const inputs = html.matchAll(/<input\b[^>]*type="hidden"[^>]*name="([^"]+)"[^>]*value="([^"]*)"/g);
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
+}

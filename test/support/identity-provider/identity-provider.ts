@@ -1,0 +1,191 @@
+/**
+ * A real OpenID provider on loopback for tests, the quickstart and the benchmark: people sign in there through the
+ * real flow, and the service fetches its discovery document and keys. Tests can also have it sign any token at once,
+ * change its keys, and fall silent.
+ */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Provider } from 'oidc-provider';
+import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
+import { handleInteraction } from './interactions.ts';
+import { memoryStorage } from './memory-storage.ts';
+import { ada, edsger, everyScope, grace, type Person } from './people.ts';
+import { type ProviderSetup, providerConfiguration } from './provider-configuration.ts';
+import { providerLibrary } from './provider-library.ts';
+import { type SignedIn, signIn } from './sign-in.ts';
+
+export interface IdentityProviderOptions {
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  /** `aud` of its access tokens, an absolute URI. */
+  readonly audience?: string;
+  /** What signs access and ID tokens; RS256 unless said. A key of either kind is always published. */
+  readonly algorithm?: 'RS256' | 'ES256';
+  readonly people?: readonly Person[];
+  readonly scopes?: readonly string[];
+  /** Seconds. */
+  readonly accessTokenLifetime?: number;
+  /** Where the application wants to hear of sessions that end. */
+  readonly backchannelLogoutUri?: string;
+}
+
+export interface LogoutDelivery {
+  readonly sid: string;
+  /** Answered 200 or 204. */
+  readonly delivered: boolean;
+}
+
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly port: number;
+  readonly audience: string;
+  /** The human-facing application: `client_id` of access tokens, `aud` of ID and logout tokens. */
+  readonly clientId: string;
+  /** The key that signs at present. */
+  signingKey(): SigningKey;
+  /** `username` signs in and agrees to `scope` (all that the provider knows, unless said). */
+  signIn(username: string, options?: { readonly scope?: string; readonly password?: string }): Promise<SignedIn>;
+  /**
+   * An access token like the ones of `signIn`, for Ada, without the flow. The claims and header members given replace
+   * the usual ones, and `undefined` leaves one out; `alg` chooses the key.
+   */
+  mintAccessToken(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
+  /** New keys from now on; the former ones stay published only with `keepFormer`. Sessions go on. */
+  rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
+  /** Stops listening and cuts every connection. */
+  goDown(): Promise<void>;
+  /** Listens again, on the same port. */
+  comeBack(): Promise<void>;
+  /** How often its key set has been fetched. */
+  jwksRequests(): number;
+  logoutDeliveries(): readonly LogoutDelivery[];
+  stop(): Promise<void>;
+}
+
+const CLIENT_ID = 'people-desk';
+
+export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+  const { Provider } = await providerLibrary();
+  const algorithm = options.algorithm ?? 'RS256';
+  const people = options.people ?? [ada, grace, edsger];
+  let handler: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => {
+    response.writeHead(503).end();
+  };
+  const server = createServer((request, response) => handler(request, response));
+  const port = await listen(server, options.port ?? 0);
+  const issuer = `http://127.0.0.1:${port}`;
+  const setup: ProviderSetup = {
+    issuer,
+    audience: options.audience ?? 'https://mandate.example',
+    scopes: options.scopes ?? everyScope,
+    people,
+    clientId: CLIENT_ID,
+    redirectUri: `${issuer}/app/signed-in`,
+    accessTokenLifetime: options.accessTokenLifetime ?? 3600,
+    backchannelLogoutUri: options.backchannelLogoutUri,
+    storage: memoryStorage(),
+    cookieKey: randomBytes(32).toString('base64url'),
+  };
+  const deliveries: LogoutDelivery[] = [];
+  let jwksRequests = 0;
+  let keys = await makeKeys();
+
+  function install(published: readonly SigningKey[]): void {
+    const provider = new Provider(issuer, providerConfiguration(setup, published, keys[algorithm]));
+    recordDeliveries(provider, deliveries);
+    const callback = provider.callback();
+    handler = (request, response) => {
+      if (request.url?.startsWith('/interaction/')) {
+        handleInteraction(provider, people, request, response).catch((fault: unknown) => {
+          response.writeHead(400, { 'content-type': 'text/plain' }).end(String(fault));
+        });
+        return;
+      }
+      if (request.url === '/jwks') {
+        jwksRequests += 1;
+      }
+      callback(request, response);
+    };
+  }
+  install(Object.values(keys));
+
+  return {
+    issuer,
+    port,
+    audience: setup.audience,
+    clientId: CLIENT_ID,
+    signingKey: () => keys[algorithm],
+    async signIn(username, { scope = setup.scopes.join(' '), password } = {}) {
+      const person = people.find((candidate) => candidate.username === username);
+      return signIn(setup, { username, password: password ?? person?.password ?? '' }, scope);
+    },
+    mintAccessToken(claims = {}, header = {}) {
+      const key = header.alg === 'RS256' || header.alg === 'ES256' ? keys[header.alg] : keys[algorithm];
+      return key.sign({ alg: key.alg, typ: 'at+jwt', kid: key.kid, ...header }, { ...usualClaims(setup), ...claims });
+    },
+    async rotateKeys({ keepFormer = false } = {}) {
+      const former = Object.values(keys);
+      keys = await makeKeys();
+      install([...Object.values(keys), ...(keepFormer ? former : [])]);
+    },
+    goDown: () => close(server),
+    async comeBack() {
+      await listen(server, port);
+    },
+    jwksRequests: () => jwksRequests,
+    logoutDeliveries: () => deliveries,
+    stop: () => close(server),
+  };
+}
+
+async function makeKeys(): Promise<Readonly<Record<'RS256' | 'ES256', SigningKey>>> {
+  const make = (alg: SigningAlgorithm) => makeSigningKey(alg);
+  const [RS256, ES256] = await Promise.all([make('RS256'), make('ES256')]);
+  return { RS256, ES256 };
+}
+
+function usualClaims(setup: ProviderSetup): Record<string, unknown> {
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    iss: setup.issuer,
+    aud: setup.audience,
+    sub: ada.username,
+    client_id: setup.clientId,
+    scope: ada.scopes.join(' '),
+    sid: 'session-of-a-minted-token',
+    jti: randomUUID(),
+    iat: now,
+    exp: now + setup.accessTokenLifetime,
+  };
+}
+
+function recordDeliveries(provider: Provider, deliveries: LogoutDelivery[]): void {
+  provider.on('backchannel.success', (_ctx, _client, _accountId, sid) => {
+    deliveries.push({ sid, delivered: true });
+  });
+  provider.on('backchannel.error', (_ctx, _error, _client, _accountId, sid) => {
+    deliveries.push({ sid, delivered: false });
+  });
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) {
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

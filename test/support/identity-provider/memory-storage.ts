@@ -1,0 +1,50 @@
+/**
+ * Where the identity provider keeps sessions, grants and codes: in memory, outside the `Provider` object, so that
+ * they outlive a change of its keys. Expiry is left to `oidc-provider`, which checks it on every read.
+ */
+
+import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
+
+export function memoryStorage(): AdapterFactory {
+  const models = new Map<string, Map<string, AdapterPayload>>();
+  return (model) => {
+    const entries = models.get(model) ?? new Map<string, AdapterPayload>();
+    models.set(model, entries);
+    return adapterOver(entries);
+  };
+}
+
+function adapterOver(entries: Map<string, AdapterPayload>): Adapter {
+  const findBy = (member: 'uid' | 'userCode', value: string) =>
+    [...entries.values()].find((payload) => payload[member] === value);
+  return {
+    async upsert(id, payload) {
+      entries.set(id, payload);
+    },
+    async find(id) {
+      return entries.get(id);
+    },
+    async findByUid(uid) {
+      return findBy('uid', uid);
+    },
+    async findByUserCode(userCode) {
+      return findBy('userCode', userCode);
+    },
+    async consume(id) {
+      const payload = entries.get(id);
+      if (payload !== undefined) {
+        entries.set(id, { ...payload, consumed: Math.floor(Date.now() / 1000) });
+      }
+    },
+    async destroy(id) {
+      entries.delete(id);
+    },
+    async revokeByGrantId(grantId) {
+      for (const [id, payload] of entries) {
+        if (payload.grantId === grantId) {
+          entries.delete(id);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * How the identity provider is set up: one human-facing application (public, authorization code with PKCE), and one
+ * resource server, the service under test, for which access tokens are signed JWTs.
+ */
+
+import type { AdapterFactory, Configuration, JWK, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
+import type { SigningKey } from '../signing-key.ts';
+import type { Person } from './people.ts';
+
+export interface ProviderSetup {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly scopes: readonly string[];
+  readonly people: readonly Person[];
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** Seconds. */
+  readonly accessTokenLifetime: number;
+  readonly backchannelLogoutUri: string | undefined;
+  readonly storage: AdapterFactory;
+  readonly cookieKey: string;
+}
+
+/** @param keys published in this order; `signingKey` is one of them and signs access tokens and ID tokens */
+export function providerConfiguration(
+  setup: ProviderSetup,
+  keys: readonly SigningKey[],
+  signingKey: SigningKey,
+): Configuration {
+  const resourceServer: ResourceServer = {
+    scope: setup.scopes.join(' '),
+    audience: setup.audience,
+    accessTokenTTL: setup.accessTokenLifetime,
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: signingKey.alg, kid: signingKey.kid } },
+  };
+  return {
+    adapter: setup.storage,
+    jwks: { keys: keys.map((key) => asProviderJwk(key)) },
+    cookies: { keys: [setup.cookieKey] },
+    clients: [
+      {
+        client_id: setup.clientId,
+        redirect_uris: [setup.redirectUri],
+        token_endpoint_auth_method: 'none',
+        id_token_signed_response_alg: signingKey.alg,
+        ...(setup.backchannelLogoutUri === undefined
+          ? {}
+          : { backchannel_logout_uri: setup.backchannelLogoutUri, backchannel_logout_session_required: true }),
+      },
+    ],
+    features: {
+      devInteractions: { enabled: false },
+      backchannelLogout: { enabled: true },
+      rpInitiatedLogout: { enabled: true, logoutSource: logoutPage, postLogoutSuccessSource: signedOutPage },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => setup.audience,
+        getResourceServerInfo: () => resourceServer,
+      },
+    },
+    interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+    pkce: { required: () => true },
+    findAccount: (_, subject) => {
+      const person = setup.people.find(({ username }) => username === subject);
+      return person && { accountId: person.username, claims: () => ({ sub: person.username, name: person.name }) };
+    },
+    extraTokenClaims: async (ctx, token) => {
+      if (token.kind !== 'AccessToken') {
+        return undefined;
+      }
+      const person = setup.people.find(({ username }) => username === token.accountId);
+      const session =
+        token.sessionUid === undefined ? undefined : await ctx.oidc.provider.Session.findByUid(token.sessionUid);
+      return { ...person?.claims, sid: session?.sidFor(setup.clientId) };
+    },
+    ttl: {
+      AccessToken: setup.accessTokenLifetime,
+      IdToken: setup.accessTokenLifetime,
+      Interaction: SIGN_IN_SECONDS,
+      Grant: SESSION_SECONDS,
+      Session: SESSION_SECONDS,
+    },
+    renderError: (ctx, out) => {
+      ctx.type = 'text/plain';
+      ctx.body = Object.entries(out)
+        .map(([key, value]) => `${key}: ${value}`)
+        .join('\n');
+    },
+    // Back-channel logout is sent to loopback here, which the dispatcher that the library passes along refuses.
+    fetch: (url, init) => {
+      const { dispatcher: _, ...rest }: RequestInit & { dispatcher?: unknown } = init ?? {};
+      return fetch(url, rest);
+    },
+  };
+}
+
+/** How long a person may take over the login and consent pages. */
+const SIGN_IN_SECONDS = 10 * 60;
+const SESSION_SECONDS = 24 * 60 * 60;
+
+function asProviderJwk(key: SigningKey): JWK {
+  const { kty, crv, x, y, d, e, n, p, q, dp, dq, qi } = key.privateJwk;
+  return { kty, crv, x, y, d, e, n, p, q, dp, dq, qi, kid: key.kid, alg: key.alg, use: 'sig' };
+}
+
+function logoutPage(ctx: KoaContextWithOIDC, form: string): void {
+  ctx.type = 'html';
+  ctx.body = `<!doctype html><title>Sign out</title>${form}
+<button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`;
+}
+
+function signedOutPage(ctx: KoaContextWithOIDC): void {
+  ctx.type = 'html';
+  ctx.body = '<!doctype html><title>Signed out</title><p>You are signed out.</p>';
+}

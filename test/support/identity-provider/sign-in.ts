@@ -1,0 +1,116 @@
+/**
+ * A person signing in to the human-facing application: the authorization code flow with PKCE over HTTP, the
+ * application's half by `openid-client`, the person's half by a scripted browser that fills in the login and consent
+ * pages.
+ */
+
+import { decodeJwt } from 'jose';
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  calculatePKCECodeChallenge,
+  discovery,
+  None,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import { type Browser, makeBrowser, type Page } from './browser.ts';
+
+export interface Application {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** The resource that access tokens are for. */
+  readonly audience: string;
+}
+
+export interface SignedIn {
+  readonly accessToken: string;
+  readonly idToken: string;
+  /** The session's id, as the access token and a logout token name it. */
+  readonly sid: string;
+  /** The scopes of the access token: of those asked for, the ones the person holds. */
+  readonly scope: string;
+  /** Ends the session at the provider, which tells the applications (back-channel logout) before this resolves. */
+  signOut(): Promise<void>;
+}
+
+export class SignInRefused extends Error {
+  override readonly name = 'SignInRefused';
+}
+
+/** @throws SignInRefused when the provider does not accept the name and password */
+export async function signIn(
+  application: Application,
+  person: { readonly username: string; readonly password: string },
+  scope: string,
+): Promise<SignedIn> {
+  const config = await discovery(new URL(application.issuer), application.clientId, undefined, None(), {
+    execute: [allowInsecureRequests],
+  });
+  const pkceCodeVerifier = randomPKCECodeVerifier();
+  const expectedState = randomState();
+  const expectedNonce = randomNonce();
+  const start = buildAuthorizationUrl(config, {
+    redirect_uri: application.redirectUri,
+    scope: `openid ${scope}`.trim(),
+    resource: application.audience,
+    code_challenge: await calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+    state: expectedState,
+    nonce: expectedNonce,
+  });
+
+  const browser = makeBrowser();
+  const callback = await passThePages(browser, start, person, application.redirectUri);
+  const tokens = await authorizationCodeGrant(
+    config,
+    callback,
+    { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true },
+    { resource: application.audience },
+  );
+  const { sid, scope: granted } = decodeJwt(tokens.access_token);
+  if (tokens.id_token === undefined || typeof sid !== 'string') {
+    throw new Error('the identity provider answered without an ID token or a session');
+  }
+  return {
+    accessToken: tokens.access_token,
+    idToken: tokens.id_token,
+    sid,
+    scope: typeof granted === 'string' ? granted : '',
+    async signOut() {
+      // Named by client_id rather than by the ID token, which no key vouches for once the provider has changed them.
+      const confirmation = await browser.open(buildEndSessionUrl(config, { client_id: application.clientId }).href);
+      expectPage(await browser.submit(confirmation, { logout: 'yes' }));
+    },
+  };
+}
+
+/** Fills in whatever page comes, until the browser is sent back to the application. */
+async function passThePages(
+  browser: Browser,
+  start: URL,
+  person: { readonly username: string; readonly password: string },
+  redirectUri: string,
+): Promise<URL> {
+  let page = await browser.open(start.href, redirectUri);
+  while (!page.url.startsWith(redirectUri)) {
+    expectPage(page);
+    const asksWhoYouAre = page.text.includes('name="password"');
+    const fields = asksWhoYouAre ? { username: person.username, password: person.password } : {};
+    page = await browser.submit(page, fields, redirectUri);
+  }
+  return new URL(page.url);
+}
+
+function expectPage(page: Page): void {
+  if (page.status === 401) {
+    throw new SignInRefused('the identity provider does not know that name and password');
+  }
+  if (page.status !== 200) {
+    throw new Error(`the identity provider answered ${page.status}: ${page.text}`);
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Private keys for tests, and compact JWS made with them from any header and payload text whatever: also those that a
+ * careful library would refuse to produce, which is what the strict readers of the service have to be shown.
+ */
+
+import { constants, createHash, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
+import { promisify } from 'node:util';
+
+export type SigningAlgorithm = 'ES256' | 'RS256' | 'PS256';
+
+export interface SigningKey {
+  readonly alg: SigningAlgorithm;
+  /** RFC 7638 thumbprint. */
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  /** With `alg`, `kid` and `use`; private members included. */
+  readonly privateJwk: JsonWebKey;
+  readonly publicJwk: JsonWebKey;
+  /** A compact JWS. Objects are written as JSON, strings and bytes go in as they are; nothing is checked or added. */
+  sign(header: object | string, payload: object | string | Uint8Array): string;
+}
+
+const generate = promisify(generateKeyPair);
+
+/** A new key pair: P-256 for ES256, RSA of 2048 bits for the others. */
+export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey> {
+  const { privateKey, publicKey } =
+    alg === 'ES256' ? await generate('ec', { namedCurve: 'P-256' }) : await generate('rsa', { modulusLength: 2048 });
+  const publicMembers = publicKey.export({ format: 'jwk' });
+  const kid = thumbprint(publicMembers);
+  const publicJwk = { ...publicMembers, alg, kid, use: 'sig' };
+  const privateJwk = { ...privateKey.export({ format: 'jwk' }), alg, kid, use: 'sig' };
+  return {
+    alg,
+    kid,
+    privateKey,
+    privateJwk,
+    publicJwk,
+    sign: (header, payload) => signCompact(alg, privateKey, header, payload),
+  };
+}
+
+function signCompact(
+  alg: SigningAlgorithm,
+  key: KeyObject,
+  header: object | string,
+  payload: object | string | Uint8Array,
+): string {
+  const input = `${encode(header)}.${encode(payload)}`;
+  const signature = sign('sha256', Buffer.from(input), {
+    key,
+    dsaEncoding: 'ieee-p1363',
+    ...(alg === 'PS256' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } : {}),
+  });
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+function encode(part: object | string | Uint8Array): string {
+  if (part instanceof Uint8Array) {
+    return Buffer.from(part).toString('base64url');
+  }
+  return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
+}
+
+/** RFC 7638 §3.2: the required members only, in lexicographic order. */
+function thumbprint(jwk: JsonWebKey): string {
+  const members =
+    jwk.kty === 'RSA' ? { e: jwk.e, kty: jwk.kty, n: jwk.n } : { crv: jwk.crv, kty: jwk.kty, x: jwk.x, y: jwk.y };
+  return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
+}

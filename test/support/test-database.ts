@@ -1,0 +1,10 @@
+/** A migrated SQLite database in memory, for tests that are about something else than storage. */
+
+import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
+import type { Storage, StorageSurroundings } from '../../adapters/persistence/storage.ts';
+
+export async function openTestDatabase(surroundings: StorageSurroundings): Promise<Storage> {
+  const storage = await openSqlite({ path: ':memory:' }, surroundings);
+  await storage.migrate();
+  return storage;
+}

@@ -1,0 +1,115 @@
+/** Introspection: whether a token is good, as of now. */
+
+import { expect } from 'chai';
+import { decodeJwt } from 'jose';
+import { databases } from '../support/databases.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+
+for (const database of databases) {
+  describe(`introspection on ${database.name}`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    const introspect = (token: unknown): Promise<Answer> =>
+      mandate.post('/oauth2/introspect', { token: String(token) });
+    before(async () => {
+      mandate = await startMandate({ database });
+    });
+    beforeEach(async () => {
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    it("answers an active token's claims and its task_id, to anybody who holds it", async () => {
+      const issued = await agent.exchange();
+      const answer = await introspect(issued.body.access_token);
+      expect(answer.status).to.equal(200);
+      expect(answer.headers.get('cache-control')).to.equal('no-store');
+      expect(answer.body).to.deep.equal({
+        active: true,
+        ...decodeJwt(String(issued.body.access_token)),
+        task_id: issued.body.task_id,
+      });
+    });
+
+    it('ignores the hint', async () => {
+      const issued = await agent.exchange();
+      const token = String(issued.body.access_token);
+      const answer = await mandate.post('/oauth2/introspect', { token, token_type_hint: 'nonsense' });
+      expect(answer.body.active).to.equal(true);
+    });
+
+    it('says only that it is inactive of anything that is not a good token of ours', async () => {
+      const issued = await agent.exchange();
+      const [header, payload, signature] = String(issued.body.access_token).split('.');
+      const flipped = `${signature?.slice(0, 9)}${signature?.[9] === 'A' ? 'B' : 'A'}${signature?.slice(10)}`;
+      const subject = mandate.provider.mintAccessToken();
+      for (const token of ['x', 'a.b.c', `${header}.${payload}.${flipped}`, subject, issued.body.refresh_token]) {
+        expect((await introspect(token)).body).to.deep.equal({ active: false });
+      }
+    });
+
+    it('tells when and why the task was revoked', async () => {
+      const issued = await agent.exchange();
+      await agent.revoke(String(issued.body.refresh_token));
+      const { body } = await introspect(issued.body.access_token);
+      expect(body).to.have.all.keys('active', 'revoked_at', 'revocation_reason');
+      expect(body).to.include({ active: false, revocation_reason: 'client_revoked' });
+      expect(String(body.revoked_at)).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/);
+    });
+
+    it('tells that a single token was revoked, and leaves the others of its task alone', async () => {
+      const issued = await agent.exchange();
+      const renewed = await agent.refresh(String(issued.body.refresh_token));
+      await agent.revoke(String(issued.body.access_token));
+      expect((await introspect(issued.body.access_token)).body).to.include({
+        active: false,
+        revocation_reason: 'client_revoked',
+      });
+      expect((await introspect(renewed.body.access_token)).body.active).to.equal(true);
+    });
+
+    it('shows a block at once, with its reason', async () => {
+      const issued = await agent.exchange({
+        subject_token: mandate.provider.mintAccessToken({ sub: 'to-be-blocked' }),
+      });
+      await mandate.block('to-be-blocked', 'disabled');
+      expect((await introspect(issued.body.access_token)).body).to.include({
+        active: false,
+        revocation_reason: 'sponsor_blocked',
+      });
+    });
+
+    it('is inactive while the agent is disabled, says so, and is active again afterwards', async () => {
+      const issued = await agent.exchange();
+      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
+      expect((await introspect(issued.body.access_token)).body).to.deep.equal({
+        active: false,
+        revocation_reason: 'agent_disabled',
+      });
+      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: true });
+      expect((await introspect(issued.body.access_token)).body.active).to.equal(true);
+    });
+
+    it('is plainly inactive once the token has expired, revoked or not', async () => {
+      const other = await mandate.another({});
+      const issued = await agent.exchange();
+      const revoked = await agent.exchange();
+      await agent.revoke(String(revoked.body.refresh_token));
+      other.clock.advance(241);
+      for (const one of [issued, revoked]) {
+        const answer = await other.post('/oauth2/introspect', { token: String(one.body.access_token) });
+        expect(answer.body).to.deep.equal({ active: false });
+      }
+      await other.stop();
+    });
+
+    it('writes nothing to the ledger', async () => {
+      const issued = await agent.exchange();
+      const lines = await mandate.recorded(async () => {
+        await introspect(issued.body.access_token);
+        await introspect('x');
+      });
+      expect(lines).to.deep.equal([]);
+    });
+  });
+}

@@ -1,0 +1,107 @@
+/** Revocation: an agent gives back what it holds; nobody learns anything about what it does not. */
+
+import { expect } from 'chai';
+import { decodeJwt } from 'jose';
+import { databases } from '../support/databases.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+
+for (const database of databases) {
+  describe(`revocation on ${database.name}`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    before(async () => {
+      mandate = await startMandate({ database });
+    });
+    beforeEach(async () => {
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    function expectEmpty(answer: Answer): void {
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.text).to.equal('');
+      expect(answer.headers.get('cache-control')).to.equal('no-store');
+    }
+
+    it('ends the task of a grant', async () => {
+      const issued = await agent.exchange();
+      const lines = await mandate.recorded(async () => {
+        expectEmpty(await agent.revoke(String(issued.body.refresh_token), { token_type_hint: 'refresh_token' }));
+      });
+      expect(lines).to.have.lengthOf(1);
+      expect(lines[0]).to.include({
+        event: 'task.revoked',
+        reason: 'client_revoked',
+        task_id: issued.body.task_id,
+        agent_id: agent.id,
+        sponsor: 'ada',
+        scope: 'jira:read jira:comment',
+        delegation_depth: 1,
+        jti: null,
+      });
+    });
+
+    it('revokes a single token by its jti, whatever the hint', async () => {
+      const issued = await agent.exchange();
+      const lines = await mandate.recorded(async () => {
+        expectEmpty(await agent.revoke(String(issued.body.access_token), { token_type_hint: 'refresh_token' }));
+      });
+      expect(lines).to.have.lengthOf(1);
+      expect(lines[0]).to.include({
+        event: 'token.revoked',
+        decision: 'allow',
+        task_id: issued.body.task_id,
+        agent_id: agent.id,
+        sponsor: 'ada',
+        jti: decodeJwt(String(issued.body.access_token)).jti,
+        delegation_depth: 1,
+      });
+      expect((await agent.refresh(String(issued.body.refresh_token))).status).to.equal(200);
+    });
+
+    it('is one revocation however often it is asked for', async () => {
+      const issued = await agent.exchange();
+      for (const token of [issued.body.access_token, issued.body.refresh_token]) {
+        expectEmpty(await agent.revoke(String(token)));
+        const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(String(token))));
+        expect(lines).to.deep.equal([]);
+      }
+    });
+
+    it("answers the same for another's token and for none at all, changes nothing, and records the attempt", async () => {
+      const other = await mandate.agent();
+      const issued = await other.exchange();
+      const foreign = [issued.body.access_token, issued.body.refresh_token, 'nonsense', 'task_grant_nonsense', 'a.b.c'];
+      for (const token of foreign) {
+        const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(String(token))));
+        expect(lines).to.have.lengthOf(1);
+        expect(lines[0]).to.include({
+          event: 'token.denied',
+          decision: 'deny',
+          reason: 'revocation_not_owner',
+          agent_id: agent.id,
+          task_id: null,
+          jti: null,
+        });
+      }
+      expect((await other.refresh(String(issued.body.refresh_token))).status).to.equal(200);
+    });
+
+    it('lets a disabled agent take its own access away', async () => {
+      const issued = await agent.exchange();
+      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
+      expectEmpty(await agent.revoke(String(issued.body.refresh_token)));
+      const { body } = await mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) });
+      expect(body).to.include({ revocation_reason: 'client_revoked' });
+    });
+
+    it('uses up its assertion, also when there was nothing to revoke', async () => {
+      for (const token of ['nonsense', 'task_grant_nonsense', String((await agent.exchange()).body.access_token)]) {
+        const form = agent.revokeForm(token);
+        expectEmpty(await mandate.post('/oauth2/revoke', form));
+        const replay = await mandate.post('/oauth2/revoke', form);
+        expect(replay.status, token).to.equal(401);
+      }
+    });
+  });
+}

@@ -1,0 +1,170 @@
+/** The main job: an agent acts for a person, and strangers can tell. */
+
+import { expect } from 'chai';
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { databases } from '../support/databases.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../support/mandate.ts';
+
+for (const database of databases) {
+  describe(`token exchange on ${database.name}`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    before(async () => {
+      mandate = await startMandate({ database });
+    });
+    beforeEach(async () => {
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    it('issues a task token for a person who really signed in', async () => {
+      const person = await mandate.provider.signIn('ada', { scope: 'jira:read calendar:read' });
+      const answer = await agent.exchange({
+        subject_token: person.accessToken,
+        actor_token: agent.assertion({ instance: 'pod-7' }),
+        scope: 'jira:read jira:comment',
+      });
+
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.headers.get('content-type')).to.match(/^application\/json/);
+      expect(answer.body).to.have.all.keys(
+        'access_token',
+        'issued_token_type',
+        'token_type',
+        'expires_in',
+        'scope',
+        'refresh_token',
+        'task_id',
+        'task_expires_at',
+      );
+      expect(answer.body).to.include({
+        issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        token_type: 'Bearer',
+        expires_in: 240,
+        // Ada holds jira:comment, but did not give it away when she signed in.
+        scope: 'jira:read',
+      });
+      expect(answer.body.task_id).to.match(/^task_[0-9A-HJKMNP-TV-Z]{26}$/);
+      expect(answer.body.refresh_token).to.match(/^task_grant_[A-Za-z0-9_-]{43}$/);
+      expect(answer.body.task_expires_at).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+
+      const token = String(answer.body.access_token);
+      expect(decodeProtectedHeader(token)).to.include({ alg: 'ES256', typ: 'at+jwt' });
+      const claims = decodeJwt(token);
+      const { iat = 0 } = claims;
+      expect(claims).to.deep.equal({
+        iss: mandate.issuer,
+        sub: 'ada',
+        aud: JIRA,
+        iat,
+        exp: iat + 240,
+        jti: claims.jti,
+        scope: 'jira:read',
+        client_id: `agent:${agent.id}`,
+        act: { sub: `agent:${agent.id}`, instance: 'pod-7', depth: 1 },
+        task: { id: answer.body.task_id, exp: iat + 1200, sponsor: 'ada' },
+      });
+      expect(claims.jti).to.match(/^tok_[0-9A-HJKMNP-TV-Z]{26}$/);
+      expect(answer.body.task_expires_at).to.equal(new Date((iat + 1200) * 1000).toISOString().replace('.000', ''));
+    });
+
+    it('lets a stranger verify it with nothing but the key set', async () => {
+      const issued = await agent.exchange();
+      const metadata = await mandate.get('/.well-known/openid-configuration');
+      const path = new URL(String(metadata.body.jwks_uri)).pathname;
+      const keys = createRemoteJWKSet(new URL(path, mandate.url));
+      const verified = await jwtVerify(String(issued.body.access_token), keys, {
+        issuer: mandate.issuer,
+        audience: JIRA,
+        algorithms: ['ES256'],
+        typ: 'at+jwt',
+      });
+      expect(verified.payload.sub).to.equal('ada');
+    });
+
+    it('records it as the creation of its task, in the same words', async () => {
+      let issued: Awaited<ReturnType<RegisteredAgent['exchange']>> | undefined;
+      const lines = await mandate.recorded(async () => {
+        issued = await agent.exchange();
+      });
+      expect(lines).to.have.lengthOf(1);
+      expect(lines[0]).to.deep.include({
+        event: 'token.issued',
+        task_id: issued?.body.task_id,
+        agent_id: agent.id,
+        sponsor: 'ada',
+        audience: JIRA,
+        scope: 'jira:read jira:comment',
+        jti: decodeJwt(String(issued?.body.access_token)).jti,
+        delegation_depth: 1,
+        decision: 'allow',
+        reason: null,
+        checkpoint: null,
+      });
+      expect(lines[0]?.ts).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(lines[0]).not.to.have.any.keys('count', 'detail');
+    });
+
+    it('asks for introspection, in the token, at a high-risk audience', async () => {
+      const issued = await agent.exchange({ resource: WIKI });
+      expect(decodeJwt(String(issued.body.access_token)).introspect_required).to.equal(true);
+    });
+
+    it('turns one assertion presented a hundred times at once into exactly one task', async () => {
+      const form = agent.exchangeForm();
+      const lines = await mandate.recorded(async () => {
+        const answers = await Promise.all(Array.from({ length: 100 }, () => mandate.post('/oauth2/token', form)));
+        expect(answers.filter((answer) => answer.status === 200)).to.have.lengthOf(1);
+        expect(answers.filter((answer) => answer.body.error === 'invalid_client')).to.have.lengthOf(99);
+      });
+      expect(lines.filter((line) => line.event === 'token.issued')).to.have.lengthOf(1);
+      expect(lines.filter((line) => line.reason === 'actor_replayed')).to.have.lengthOf(99);
+    });
+
+    it('ignores parameters it does not know and the client assertion that a library adds', async () => {
+      const answer = await agent.exchange({
+        client_id: agent.id,
+        client_assertion: 'x',
+        audience: 'https://y.example',
+      });
+      expect(answer.status, answer.text).to.equal(200);
+    });
+
+    it('takes assertions signed with RS256 and PS256, with and without a kid', async () => {
+      for (const alg of ['RS256', 'PS256'] as const) {
+        const { makeAgentKey } = await import('../support/agents/agent-key.ts');
+        const key = await makeAgentKey(alg);
+        const signer = await mandate.agent({ jwks: key.jwks });
+        for (const kid of [key.kid, undefined]) {
+          const assertion = key.signAssertion(signer.id, { aud: `${mandate.issuer}/oauth2/token` }, { kid });
+          expect((await signer.exchange({ actor_token: assertion })).status).to.equal(200);
+        }
+      }
+    });
+
+    it('keeps the keys of an agent at their jwks_uri, and fetches once for all who wait', async () => {
+      const { makeAgentKey } = await import('../support/agents/agent-key.ts');
+      const key = await makeAgentKey();
+      const uri = await mandate.keyServer.serve(key.jwks);
+      const remote = await mandate.agent({ jwks: undefined, jwks_uri: uri });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () =>
+          remote.exchange({ actor_token: key.signAssertion(remote.id, { aud: mandate.issuer }) }),
+        ),
+      );
+      expect(answers.map((answer) => answer.status)).to.deep.equal(answers.map(() => 200));
+      expect(mandate.keyServer.requests(uri)).to.equal(1);
+      expect((await mandate.get(`/agents/${remote.id}/jwks.json`)).status).to.equal(404);
+    });
+
+    it('refuses a replay also after a restart, from another process on the same database', async () => {
+      const form = agent.exchangeForm();
+      expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
+      const other = await mandate.another({});
+      const replay = await other.post('/oauth2/token', form);
+      expect(replay.status).to.equal(401);
+      expect((await other.ledger()).at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
+      await other.stop();
+    });
+  });
+}
