@@ -1,10 +1,10 @@
 /** The service's own keys together: every one is published, the active one signs (specification "Configuration rules"). */
 
-import { createHash } from 'node:crypto';
-import { CompactSign } from 'jose';
+import { createHash, KeyObject } from 'node:crypto';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { boundedCache } from './bounded-cache.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
+import { makeSignature } from './signature.ts';
 import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
 
 export type ChosenSigningKeys =
@@ -36,12 +36,22 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
   // The keys are the same for the life of the process, so what verified once stays verified.
   const verified = boundedCache<true>(MAX_VERIFIED);
-  const encoder = new TextEncoder();
+  const privateKey = KeyObject.from(active.privateKey);
+  const headers = new Map<string, string>();
+  const header = (type: string): string => {
+    const known = headers.get(type);
+    if (known !== undefined) return known;
+    const made = encode({ alg: SIGNING_ALGORITHM, typ: type, kid: active.keyId });
+    headers.set(type, made);
+    return made;
+  };
   return {
-    sign: (type, claims) =>
-      new CompactSign(encoder.encode(JSON.stringify(claims)))
-        .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: type, kid: active.keyId })
-        .sign(active.privateKey),
+    async sign(type, claims) {
+      // RFC 7515 §7.1.
+      const input = `${header(type)}.${encode(claims)}`;
+      const signature = await makeSignature(SIGNING_ALGORITHM, privateKey, Buffer.from(input));
+      return `${input}.${signature.toString('base64url')}`;
+    },
     async verify(jws) {
       const hash = createHash('sha256').update(jws.text).digest('base64url');
       if (verified.get(hash)) return true;
@@ -51,4 +61,8 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
     },
     published: () => published,
   };
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
 }

@@ -25,7 +25,7 @@ async function main(options: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-bench-'));
   const undo: (() => Promise<void> | void)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const provider = await startIdentityProvider({ algorithm: 'ES256' });
+    const provider = await startIdentityProvider({ algorithm: 'RS256' });
     undo.push(() => provider.stop());
     const peer = await startPeer();
     undo.push(peer.stop);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { instantFromMicros, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
@@ -199,6 +199,21 @@ onEveryDatabase(
       });
     }
 
+    it('says from when on it is still online once months have been archived', async () => {
+      const connection = await reach('superuser');
+      const months = [
+        ['2026-07', '2026-08-01'],
+        ['2026-08', '2026-09-01'],
+      ] as const;
+      for (const [month, end] of months) {
+        const at = kind.engine === 'sqlite' ? String(Date.parse(end) * 1_000) : `'${end}T00:00:00Z'`;
+        await connection.sql(`insert into ledger_archives values ('${month}', ${at}, ${at})`);
+      }
+      const page = await storage().ledger.page({ limit: 1, now: NOON });
+      expect(page.archivedBefore).to.equal(instantFromMillis(Date.parse('2026-09-01')));
+      await connection.close();
+    });
+
     it('refuses to be changed or cut, whoever asks', async () => {
       await storage().ledger.append(everything);
       const before = await ledgerOf(storage());
@@ -209,7 +224,12 @@ onEveryDatabase(
           for (const statement of [
             `update ${table} set reason = 'nothing' where seq > 0`,
             `delete from ${table}`,
-            ...(kind.engine === 'postgres' ? [`truncate ${table}`] : []),
+            ...(kind.engine === 'postgres'
+              ? [
+                  `truncate ${table}`,
+                  `insert into ${table} select * from ledger on conflict (ts, seq) do update set reason = 'nothing'`,
+                ]
+              : ["insert or replace into ledger (seq, ts, event) select seq, ts, 'replaced' from ledger"]),
           ]) {
             const thrown = await connection.sql(statement).catch((error: unknown) => error);
             expect(String(thrown), statement).to.match(/append-only|permission denied/);

@@ -265,6 +265,24 @@ onEveryDatabase(
       await connection.close();
     });
 
+    it('keeps its agent from being removed, which waits for it', async () => {
+      const connection = await outside();
+      const agent = await registeredAgent(storage());
+      const hold = await holdAppends(kind, connection);
+      const opened = storage().tasks.open(anOpening(agent));
+      await hold.waiting(1);
+      const removed = storage().agents.remove(
+        agent.agentId,
+        anEntry('agent.deleted'),
+        aRefusal('agent_has_tasks', { event: 'agent.deleted' }),
+      );
+      await hold.waiting(2);
+      await hold.release();
+      expect(await opened).to.deep.equal({ kind: 'opened' });
+      expect(await removed).to.equal('has_tasks');
+      await connection.close();
+    });
+
     it('refuses a replay after everything was closed and opened again', async () => {
       const opening = anOpening(await registeredAgent(storage()));
       const first = await database().open();

@@ -51,7 +51,8 @@ describe('.ci/run', function () {
       '2 passed, 1 failed',
     ],
     ['fails when only some are asked for', { tests: `${passing} it.only('c', () => {});` }, 1, '2 passed, 1 failed'],
-    ['fails when one is skipped', { tests: `${passing} it.skip('c', () => {});` }, 1, '4 passed, 1 failed'],
+    ['fails when all are skipped', { tests: "it.skip('a', () => {});" }, 1, '2 passed, 1 failed'],
+    ['does not count what is skipped', { tests: `${passing} it.skip('c', () => {});` }, 0, '4 passed, 0 failed'],
   ];
   for (const [title, project, status, last] of runs) {
     it(title, () => expect(ciRun(project)).to.deep.equal([status, last]));

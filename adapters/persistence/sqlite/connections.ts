@@ -1,9 +1,9 @@
 /**
  * The one connection to SQLite, Knex's, and the two ways in which it is used: reads, and decisions that write.
  *
- * A decision is a synchronous function. Those that wait together share one BEGIN IMMEDIATE … COMMIT, each in a
- * savepoint of its own, and are answered only after the commit: the disk is waited for once, and one that fails takes
- * nothing of the others' with it. Nothing else ever opens a transaction while serving, so that no two can interleave.
+ * A decision is a synchronous function. Those that wait together share one BEGIN IMMEDIATE … COMMIT, and are answered
+ * only after the commit: the disk is waited for once. When one fails, all are done again, each in a savepoint of its
+ * own, so that it takes nothing of the others' with it. Nothing else ever opens a transaction while serving, so that no two can interleave.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -165,12 +165,24 @@ function readTogether(_connection: Database.Database, run: Run, batch: readonly 
 function decideTogether(connection: Database.Database, run: Run, batch: readonly Waiting<Run>[]): void {
   run('begin immediate');
   try {
-    const answers = batch.map((waiting) => decideOne(connection, run, waiting));
+    const answers = workThrough(connection, run, batch);
     run('commit');
     for (const answer of answers) answer();
   } catch (error) {
     if (connection.inTransaction) run('rollback');
     throw error;
+  }
+}
+
+/** Savepoints cost as much as a small decision, so they are set only once one of the batch has failed. */
+function workThrough(connection: Database.Database, run: Run, batch: readonly Waiting<Run>[]): readonly (() => void)[] {
+  try {
+    return batch.map(({ work }) => work(run));
+  } catch (error) {
+    if (isBusy(error) || !connection.inTransaction) throw error;
+    run('rollback');
+    run('begin immediate');
+    return batch.map((waiting) => decideOne(connection, run, waiting));
   }
 }
 

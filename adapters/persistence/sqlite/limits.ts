@@ -15,5 +15,6 @@ export const LOCK_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 50, 50, 100, 100, 10
 /** From asking the pool to having the connection; it is only ever held for one batch. */
 export const ACQUIRE_LIMIT_MS = 2_000;
 
-/** A migration has nothing else to do than to wait for another one. */
-export const MIGRATION_LOCK_LIMIT_MS = 60_000;
+/** A migration has nothing else to do than to wait for another one: a minute. */
+export const MIGRATION_ATTEMPTS = 1_200;
+export const MIGRATION_PAUSE_MS = 50;

@@ -31,7 +31,7 @@ export async function openSqlite({ path }: SqliteOptions, { log }: Pick<StorageS
     ledger: sqliteLedger(connections),
     readiness: sqliteReadiness(connections),
     schemaStatus: () => readSchemaStatus(connections),
-    migrate: () => migrateSqlite(connections),
+    migrate: () => migrateSqlite(connections.knex),
     // The ledger is one table here.
     createPartitions: async () => undefined,
     close: () => connections.close(),

@@ -2,6 +2,7 @@
 
 import type { GrantHash, Obstacle, SpentAssertion, Tasks } from '../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey } from '../../../domain/identifiers.ts';
+import type { BlockKind } from '../../../domain/sponsors/block.ts';
 import { scopeColumn } from '../sql/column.ts';
 import {
   GRANT_COLUMNS,
@@ -18,7 +19,6 @@ import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
-import { findBlock } from './sponsors.ts';
 
 const insertTask = `insert into tasks (${insertedTaskColumns.join(', ')})
   values (${insertedTaskColumns.map(() => '?').join(', ')})`;
@@ -44,7 +44,7 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
       decide((run) => {
         const obstacle = findObstacle(run, task.agentId, agentRevision, task.sponsorKey, assertion);
         if (obstacle !== undefined) return obstacle;
-        spend(run, assertion);
+        if (!spend(run, assertion)) return { kind: 'replayed' };
         run(insertTask, taskValues(task, bindInstant));
         run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
         append(run, entry);
@@ -61,6 +61,8 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
       decide((run) => {
         const obstacle = findObstacle(run, agentId, agentRevision, sponsorKey, assertion);
         if (obstacle !== undefined) return obstacle;
+        // Looked up, and spent only below: where the grant has changed nothing may be written.
+        if (isSpent(run, assertion)) return { kind: 'replayed' };
         const values = [scopeColumn(scope), grantHash, taskId, scopeColumn(grantScope)];
         const { rows } = run<{ renewals: number }>(countRenewal, values);
         if (rows[0] === undefined) return { kind: 'grant_changed' };
@@ -96,8 +98,11 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
   };
 }
 
-const selectRevision = 'select revision from agents where agent_id = ?';
+/** One statement, since every exchange and refresh asks it. */
+const selectStanding = `select (select revision from agents where agent_id = ?) as revision,
+  (select kind from sponsor_blocks where sponsor_key = ?) as block`;
 
+/** What stands in a decision's way, but for an assertion that was used before; that outranks a block. */
 function findObstacle(
   run: Run,
   agentId: AgentId,
@@ -105,11 +110,11 @@ function findObstacle(
   sponsorKey: SponsorKey,
   assertion: SpentAssertion,
 ): Obstacle | undefined {
-  const { rows } = run<{ revision: number }>(selectRevision, [agentId]);
-  if (rows[0]?.revision !== agentRevision) return { kind: 'agent_changed' };
-  if (isSpent(run, assertion)) return { kind: 'replayed' };
-  const block = findBlock(run, sponsorKey);
-  return block && { kind: 'sponsor_blocked', block: block.kind };
+  const { rows } = run<{ revision: number | null; block: BlockKind | null }>(selectStanding, [agentId, sponsorKey]);
+  const [standing] = rows;
+  if (standing === undefined || standing.revision !== agentRevision) return { kind: 'agent_changed' };
+  if (standing.block === null) return undefined;
+  return isSpent(run, assertion) ? { kind: 'replayed' } : { kind: 'sponsor_blocked', block: standing.block };
 }
 
 function findGrantRow(run: Run, agentId: AgentId, grantHash: GrantHash): GrantRow | undefined {

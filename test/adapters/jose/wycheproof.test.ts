@@ -6,6 +6,7 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
 import { importKeys, verifyWithRing } from '../../../adapters/jose/key-ring.ts';
+import { isSignature } from '../../../adapters/jose/signature.ts';
 import { AGENT_KEY_RULES, checkJwkSet, PROVIDER_KEY_RULES, usableKeys } from '../../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../../domain/agents/public-key.ts';
 import { readJwsEnvelope } from '../../../domain/tokens/compact-jws.ts';
@@ -136,16 +137,9 @@ describeVectors<EcdsaVectors>(
       const wrong: string[] = [];
       for (const { publicKeyPem, tests } of vectors.testGroups) {
         const [key] = await importKeys(usableKeys({ keys: [jwkOf(publicKeyPem)] }, AGENT_KEY_RULES) ?? []);
-        const cryptoKey = key?.inAlgorithm.get('ES256');
-        if (cryptoKey === undefined) throw new Error(`no key: ${publicKeyPem}`);
+        if (key === undefined) throw new Error(`no key: ${publicKeyPem}`);
         for (const { tcId, msg, sig, result } of tests) {
-          const [signature, message] = [Buffer.from(sig, 'hex'), Buffer.from(msg, 'hex')];
-          const verified = await crypto.subtle.verify(
-            { name: 'ECDSA', hash: 'SHA-256' },
-            cryptoKey,
-            signature,
-            message,
-          );
+          const verified = await isSignature('ES256', key.key, Buffer.from(msg, 'hex'), Buffer.from(sig, 'hex'));
           if (verified !== (result === 'valid')) wrong.push(`${tcId}`);
         }
       }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { settingsTable } from '../../../composition/settings/settings-table.ts';
@@ -30,5 +31,10 @@ describe('The table of settings', () => {
       'Service:Signing:Keys:N:Pem',
       'Service:Admin:ApiKey',
     ]);
+  });
+
+  it('stands in docs/configuration.md as it is', () => {
+    const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(page).to.include(settingsTable());
   });
 });

@@ -1,0 +1,28 @@
+/** Opens tasks without end and says of each that was opened; its parent kills it. */
+
+import { openPostgres } from '../../adapters/persistence/postgres/open.ts';
+import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { anOpening, registeredAgent } from './scene.ts';
+
+const settings: Readonly<Record<string, string>> = JSON.parse(process.env.SETTINGS ?? '{}');
+const surroundings = { clock: { now: () => NOON }, log: capturedLog() };
+const path = settings['Service:Database:Path'];
+const storage =
+  path === undefined
+    ? await openPostgres({ connectionString: settings['Service:Database:ConnectionString'] ?? '' }, surroundings)
+    : await openSqlite({ path }, surroundings);
+
+const agent = await registeredAgent(storage);
+
+async function decide(): Promise<never> {
+  for (;;) {
+    const opening = anOpening(agent);
+    const { kind } = await storage.tasks.open(opening);
+    if (kind !== 'opened') throw new Error(`the task was not opened: ${kind}`);
+    process.stdout.write(`${opening.task.taskId}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 20 }, decide));

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { expect } from 'chai';
+import type { TaskId } from '../../domain/identifiers.ts';
+import { databases, type FreshDatabase } from '../support/databases.ts';
+import { ledgerOf } from './scene.ts';
+
+const CHILD = new URL('./crash-child.ts', import.meta.url).pathname;
+const ROUNDS = 3;
+
+for (const kind of databases) {
+  describe(`a process that is killed while it decides, on ${kind.name}`, () => {
+    let database: FreshDatabase;
+    before(async function () {
+      this.timeout(60_000);
+      database = await kind.fresh();
+    });
+    after(() => database.drop());
+
+    it('has kept every task it answered for, and each task whole', async function () {
+      this.timeout(60_000);
+      const answered: string[] = [];
+      for (let round = 1; round <= ROUNDS; round++) {
+        const child = spawn(process.execPath, ['--import', 'tsx', CHILD], {
+          env: { ...process.env, SETTINGS: JSON.stringify(database.settings) },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        const lines = createInterface({ input: child.stdout });
+        const enough = answered.length + 100 * round;
+        lines.on('line', (line) => {
+          answered.push(line);
+          if (answered.length === enough) child.kill('SIGKILL');
+        });
+        await Promise.all([once(child, 'exit'), once(lines, 'close')]);
+        expect(answered.length).to.be.at.least(enough);
+      }
+      const storage = await database.open();
+      const issued = (await ledgerOf(storage)).filter((record) => record.event === 'token.issued');
+      const recorded = new Set(issued.map((record) => record.taskId));
+      for (const taskId of answered) expect(recorded.has(taskId), taskId).to.equal(true);
+
+      const outside = await database.outside?.();
+      const stored =
+        (await outside?.sql('select t.task_id, grant_hash from tasks t left join task_grants using (task_id)')) ?? [];
+      const spent = (await outside?.sql('select jti from spent_assertions')) ?? [];
+      expect(stored.every((row) => row.grant_hash !== null)).to.equal(true);
+      expect(new Set(stored.map((row) => row.task_id as TaskId))).to.deep.equal(recorded);
+      expect(spent).to.have.length(recorded.size);
+      await outside?.close();
+      await storage.close();
+    });
+  });
+}

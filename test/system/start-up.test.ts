@@ -1,0 +1,121 @@
+/** The process as an operator starts it: from the command line, with settings right and wrong. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { variableOf } from '../../composition/settings/setting-error.ts';
+import { databases, type FreshDatabase } from '../support/databases.ts';
+
+const MAIN = fileURLToPath(new URL('../../composition/main.ts', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SECRET = 'a-value-that-nobody-may-read-0123456789';
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function start(args: readonly string[], settings: Readonly<Record<string, string>>) {
+  const environment = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [out, err] = ['', ''];
+  child.stdout?.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+  const said = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      child.stdout?.on('data', () => out.includes(text) && resolve(out));
+      child.once('close', () => reject(new Error(`it ended: ${out}${err}`)));
+    });
+  return { child, ended, said };
+}
+
+const good = {
+  'Service:Issuer': 'https://mandate.test',
+  'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9',
+  'Service:UpstreamIdp:Audience': 'https://mandate.test',
+  'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+  'Service:Admin:ApiKey': SECRET,
+  NODE_ENV: 'development',
+  PORT: '0',
+};
+
+for (const kind of databases) {
+  describe(`starting up on ${kind.name}`, () => {
+    let database: FreshDatabase;
+    before(async () => {
+      database = await kind.fresh('absent');
+    });
+    after(() => database.drop());
+
+    it('names every wrong setting at once, by key and variable, and repeats no value', async () => {
+      const wrong = {
+        ...good,
+        ...database.settings,
+        'Service:Issuer': `ftp://${SECRET}`,
+        'Service:Tokens:DefaultTaskTtl': `P1Y-${SECRET}`,
+        'Service:Admin:ApiKey': SECRET.slice(0, 31),
+        'Service:UpstreamIdp:SponsorCheck:ClientId': SECRET,
+      };
+      const { code, err, out } = await start(['serve'], wrong).ended;
+      expect(code).to.equal(1);
+      for (const key of ['Service:Issuer', 'Service:Tokens:DefaultTaskTtl', 'Service:Admin:ApiKey']) {
+        expect(err).to.include(`${key} (${variableOf(key)})`);
+      }
+      expect(err).to.include('Service:UpstreamIdp:SponsorCheck:ClientId');
+      expect(`${out}${err}`).not.to.include(SECRET.slice(0, 16));
+    });
+
+    it('refuses a signing key that is none, without showing it', async () => {
+      const settings = { ...good, ...database.settings, 'Service:Signing:Keys:0:Pem': `-----BEGIN ${SECRET}` };
+      const { code, err, out } = await start(['serve'], settings).ended;
+      expect(code).to.equal(1);
+      expect(err).to.include('Service:Signing:Keys:0:Pem (Service__Signing__Keys__0__Pem)');
+      expect(`${out}${err}`).not.to.include(SECRET.slice(0, 16));
+    });
+
+    it('refuses to make a signing key up on any but a development host', async () => {
+      const { code, err } = await start(['serve'], { ...good, ...database.settings, NODE_ENV: 'production' }).ended;
+      expect(code).to.equal(1);
+      expect(err).to.include('Service:Signing:Keys');
+    });
+
+    it('refuses a schema that is not there and says what to run; migrate makes it; then it serves, and stops on SIGTERM', async () => {
+      const settings = { ...good, ...database.settings };
+      const early = await start([], settings).ended;
+      expect(early.code).to.equal(1);
+      expect(early.err).to.include('run mandate migrate');
+      expect((await start(['migrate'], settings).ended).code).to.equal(0);
+      expect((await start(['migrate'], settings).ended).code).to.equal(0);
+
+      const serving = start(['serve', '--Service:Issuer=https://other.test'], settings);
+      const line = (await serving.said('"listening"')).split('\n').find((one) => one.includes('"listening"')) ?? '';
+      const { port, issuer } = JSON.parse(line) as { port: number; issuer: string };
+      expect(issuer).to.equal('https://other.test');
+      expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).to.equal(200);
+      serving.child.kill('SIGTERM');
+      const { code, out, err } = await serving.ended;
+      expect(code).to.equal(0);
+      expect(err).to.equal('');
+      for (const one of out.trim().split('\n'))
+        expect(JSON.parse(one)).to.include.keys('level', 'message', 'timestamp');
+    });
+
+    it('refuses commands and options it does not have with exit code 2', async () => {
+      for (const args of [['no-such-command'], ['serve', '--no-such-option']]) {
+        const { code, err } = await start(args, good).ended;
+        expect(code).to.equal(2);
+        expect(err).to.match(/^mandate: /);
+      }
+    });
+  });
+}
