@@ -50,6 +50,9 @@ export interface Mandate {
   ledger(): Promise<readonly LedgerLine[]>;
   /** Puts somebody on the list of blocks, which ends their tasks. */
   block(sponsorKey: string, kind: 'disabled' | 'deleted'): Promise<void>;
+  readonly engine: 'sqlite' | 'postgres';
+  /** Changes the database behind the service's back, as its owner. */
+  sql(text: string): Promise<void>;
   /** Another process's worth of the service on the same database, with settings of its own and a clock of its own. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
   /** The records that `act` adds. */
@@ -91,6 +94,13 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
     settings: { 'Service:Issuer': issuer, PORT: String(port), ...database.settings, ...options.settings },
     provider,
     keyServer,
+    engine: options.database.engine,
+    sql: async (text) => {
+      const outside = await database.outside?.();
+      if (outside === undefined) throw new Error('this database can only be reached through the service');
+      await outside.sql(text);
+      await outside.close();
+    },
   });
   return {
     ...mandate,
@@ -107,9 +117,11 @@ interface Surroundings {
   readonly settings: Readonly<Record<string, string>>;
   readonly provider: IdentityProvider;
   readonly keyServer: KeyServer;
+  readonly sql: Mandate['sql'];
+  readonly engine: Mandate['engine'];
 }
 
-async function startOn({ settings: given, provider, keyServer }: Surroundings): Promise<Mandate> {
+async function startOn({ settings: given, provider, keyServer, sql, engine }: Surroundings): Promise<Mandate> {
   const clock = movedClock();
   const log = capturedLog();
   const everything: Readonly<Record<string, string>> = {
@@ -164,6 +176,8 @@ async function startOn({ settings: given, provider, keyServer }: Surroundings): 
     clock,
     log,
     keyServer,
+    sql,
+    engine,
     post,
     get,
     admin,
@@ -182,7 +196,7 @@ async function startOn({ settings: given, provider, keyServer }: Surroundings): 
       await service.storage.sponsors.block(block, 'sponsor_blocked');
     },
     another: (settings, otherProvider = provider) =>
-      startOn({ settings: { ...given, PORT: '0', ...settings }, provider: otherProvider, keyServer }),
+      startOn({ settings: { ...given, PORT: '0', ...settings }, provider: otherProvider, keyServer, sql, engine }),
     stop: () => service.stop(),
   };
   return mandate;

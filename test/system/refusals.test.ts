@@ -59,6 +59,9 @@ async function grantOf(agent: RegisteredAgent): Promise<string> {
   return String(answer.body.refresh_token);
 }
 
+/** An instant, as each engine stores one. */
+const LONG_AGO = { sqlite: '1', postgres: "timestamptz '2020-01-01'" } as const;
+
 const named = { names: { agent: true } } as const;
 
 const cases: readonly Case[] = [
@@ -494,6 +497,30 @@ const cases: readonly Case[] = [
     },
   ]),
   {
+    reason: 'delegation_depth_exceeded',
+    when: 'a registration of old allows no delegation at all',
+    act: async ({ mandate, agent }) => {
+      await mandate.sql(`update agents set max_delegation_depth = 0 where agent_id = '${agent.id}'`);
+      return agent.exchange();
+    },
+    status: 400,
+    error: 'access_denied',
+    names: { agent: true, sponsor: 'ada' },
+  },
+  {
+    reason: 'grant_revoked',
+    when: 'the grant was revoked without its task',
+    act: async ({ mandate, agent }) => {
+      const issued = await agent.exchange();
+      const tasks = `(select task_id from tasks where agent_id = '${agent.id}')`;
+      await mandate.sql(`update task_grants set revoked_at = ${LONG_AGO[mandate.engine]} where task_id in ${tasks}`);
+      return agent.refresh(String(issued.body.refresh_token));
+    },
+    status: 400,
+    error: 'invalid_grant',
+    names: { agent: true, sponsor: 'ada' },
+  },
+  {
     reason: 'task_revoked',
     when: 'the person was blocked meanwhile, which ended the task',
     act: async (s) => {
@@ -507,12 +534,10 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reasons whose own suites produce them: the person's in poll mode, and what no request can bring about yet. */
+/** Reasons that suites of their own produce. */
 const ELSEWHERE = [
   'sponsor_status_unavailable', // test/system/sponsor-check.test.ts
   'revocation_not_owner', // test/system/revocation.test.ts
-  'delegation_depth_exceeded', // a registration allows at least the depth that is issued; test/domain/tasks/policy.test.ts
-  'grant_revoked', // nothing revokes a grant without its task; test/domain/tasks/grant.test.ts
 ];
 
 describe('the cases of this suite', () => {
