@@ -18,10 +18,8 @@ const BESIDE = ['scripts', 'test', '.ci'];
 /** The one folder that may import each package. A package that is not here has not been given a place yet. */
 export const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   ajv: 'adapters/http',
-  'ajv-formats': 'adapters/http',
   'better-sqlite3': 'adapters/persistence',
   express: 'adapters/http',
-  'ipaddr.js': 'adapters/http',
   jose: 'adapters/jose',
   knex: 'adapters/persistence',
   pg: 'adapters/persistence',

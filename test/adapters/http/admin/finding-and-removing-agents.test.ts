@@ -43,11 +43,12 @@ describe('GET and DELETE of an agent', () => {
 
   it('refuses to remove an agent of which a task is stored with 409, and records that', async () => {
     const task = aTask({ parentTaskId: undefined });
+    const stored = await api.storage.agents.find(agentIdOf('jira-triage'));
     const opened = await api.storage.tasks.open({
       task,
       grantHash: 'a'.repeat(64),
       assertion: { agentId: agentIdOf('jira-triage'), jti: 'j', forgetAt: task.expiresAt },
-      agentRevision: 1,
+      agentRevision: stored?.revision ?? 0,
       entry: {
         at: api.clock.now(),
         event: 'token.issued',
