@@ -7,12 +7,12 @@ import type { Log } from '../../application/ports/log.ts';
 import type { Randomness } from '../../application/ports/randomness.ts';
 import type { ReadinessCheck } from '../../application/ports/readiness.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
-import { type AgentKeysSurface, agentKeysRouter } from './admin/agent-keys-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
-import { answerFaults, unknownPath } from './admin/problem-faults.ts';
+import { type AgentKeysSurface, agentKeysRouter } from './agent-keys-router.ts';
 import { discoveryRouter } from './discovery.ts';
 import { healthRouter } from './health.ts';
 import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
+import { answerFaults, unknownPath } from './problem-faults.ts';
 import { requestLog } from './request-log.ts';
 
 export interface HttpSurfaces {

@@ -9,7 +9,7 @@ import type { AdminDenialReason } from '../../../application/admin/refuse-admin.
 import type { Secret } from '../../../domain/secret.ts';
 import { discardRest } from '../body.ts';
 import { bearerCredential } from '../headers.ts';
-import { answerProblem } from './problem-details.ts';
+import { answerProblem } from '../problem-details.ts';
 
 export interface AdminAccess {
   /** `undefined` disables the admin API. */

@@ -11,11 +11,11 @@ import type { RegistrationDraft } from '../../../domain/agents/registration-draf
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../body.ts';
+import { answerInvalid, answerProblem } from '../problem-details.ts';
+import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
 import { presentAgent } from './agent-representation.ts';
 import { readJsonBody } from './json-body.ts';
-import { answerInvalid, answerProblem } from './problem-details.ts';
-import { answerFaults, methodNotAllowed, unknownPath } from './problem-faults.ts';
 import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from './query-parameters.ts';
 import { parsePatch, parseRegistration } from './registration-body.ts';
 

@@ -6,10 +6,10 @@ import type { Log } from '../../../application/ports/log.ts';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
+import { answerInvalid } from '../problem-details.ts';
+import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
 import { CURSOR, parseAuditQuestion } from './audit-question.ts';
-import { answerInvalid } from './problem-details.ts';
-import { answerFaults, methodNotAllowed, unknownPath } from './problem-faults.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { isJsonObject, type JsonObject, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
 import { discardRest, readBody } from '../body.ts';
 import { hasMediaType } from '../headers.ts';
-import { answerProblem } from './problem-details.ts';
+import { answerProblem } from '../problem-details.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

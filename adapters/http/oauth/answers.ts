@@ -7,6 +7,7 @@ import type { IssuedToken } from '../../../application/token/mint.ts';
 import { describeDenial, type OAuthError } from '../../../domain/denial.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
+import { DATABASE_RETRY_AFTER } from '../retry-after.ts';
 import { ACCESS_TOKEN_TYPE } from './requests.ts';
 
 const STATUS: Partial<Record<OAuthError, number>> = {
@@ -16,8 +17,6 @@ const STATUS: Partial<Record<OAuthError, number>> = {
 };
 /** The one code whose refusals a client must tell apart: what is over, and what is not now (decisions). */
 const TELLS_REASON: OAuthError = 'access_denied';
-/** Seconds until a database that did not answer is worth asking again (specification "OAuth error bodies"). */
-export const DATABASE_RETRY_AFTER = 5;
 
 export function answerDenial(response: Response, denial: Denial): void {
   const { error, sentence } = describeDenial(denial.reason);

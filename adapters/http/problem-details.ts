@@ -5,7 +5,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Response } from 'express';
-import type { FieldError } from '../../../domain/field-error.ts';
+import type { FieldError } from '../../domain/field-error.ts';
 
 export interface Problem {
   readonly status: number;

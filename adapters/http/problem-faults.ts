@@ -1,13 +1,11 @@
 /** What nobody can answer for, in problem details: the database gone (503), a path that is no text (400), a bug (500). */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
-import { discardRest } from '../body.ts';
+import type { Log } from '../../application/ports/log.ts';
+import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
+import { discardRest } from './body.ts';
 import { answerProblem } from './problem-details.ts';
-
-/** Seconds until a database that did not answer is worth asking again (specification "OAuth error bodies"). */
-const DATABASE_RETRY_AFTER = 5;
+import { DATABASE_RETRY_AFTER } from './retry-after.ts';
 
 export function answerFaults(log: Log): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {

@@ -4,10 +4,10 @@
  */
 
 import express, { type Response, type Router } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
-import type { Agent } from '../../../domain/agents/agent.ts';
-import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
-import { KEY_SET_CACHE } from '../discovery.ts';
+import type { Log } from '../../application/ports/log.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { type AgentId, parseAgentId } from '../../domain/identifiers.ts';
+import { KEY_SET_CACHE } from './discovery.ts';
 import { answerProblem } from './problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from './problem-faults.ts';
 

@@ -1,0 +1,2 @@
+/** Seconds until a database that did not answer is worth asking again (specification "OAuth error bodies"). */
+export const DATABASE_RETRY_AFTER = 5;
