@@ -26,8 +26,9 @@ export async function serve(overrides: readonly SettingArgument[]): Promise<numb
 /** Creates the schema or brings it up to date. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
   return running(async (log) => {
-    const settings = valid(readSettingsSection(sources(overrides), 'Service:Database'), undefined);
-    const storage = await openStorage(settings, { clock: systemClock(), log });
+    const database = valid(readSettingsSection(sources(overrides), 'Service:Database'), undefined);
+    const audit = valid(readSettingsSection(sources(overrides), 'Service:Audit'), undefined);
+    const storage = await openStorage({ ...database, ...audit }, { clock: systemClock(), log });
     try {
       const applied = await storage.migrate();
       log.info(applied.length === 0 ? 'the schema is current' : 'the schema was brought up to date', {
@@ -69,10 +70,5 @@ function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
   log.error('the command failed', error);
   if (error instanceof StorageUnavailable)
     return ['The database did not answer, or refused: the log has its error code.'];
-  if (isAddressInUse(error)) return ['HOST and PORT name an address that is in use already.'];
   return ['The command failed: the log says where.'];
-}
-
-function isAddressInUse(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }

@@ -9,7 +9,7 @@ import { StartupError } from './startup-error.ts';
 
 /** @throws StartupError when a SQLite file cannot be opened; a Postgres server may come up later than we do */
 export async function openStorage(
-  settings: SettingsSection<'Service:Database'>,
+  settings: SettingsSection<'Service:Database'> & SettingsSection<'Service:Audit'>,
   surroundings: StorageSurroundings,
 ): Promise<Storage> {
   const chosen = chosenDatabase(settings);
@@ -18,6 +18,7 @@ export async function openStorage(
       {
         connectionString: chosen.connectionString.reveal(),
         migrationConnectionString: chosen.migrationConnectionString.reveal(),
+        monthsAhead: settings['Service:Audit:Partitions:MonthsAhead'],
       },
       surroundings,
     );

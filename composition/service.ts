@@ -1,5 +1,6 @@
 /** The running service: everything opened in order, and closed in the opposite one (decisions "How it runs"). */
 
+import { existsSync } from 'node:fs';
 import { httpApp } from '../adapters/http/app.ts';
 import { type Listener, listen } from '../adapters/http/server.ts';
 import { httpNetwork } from '../adapters/network/http-network.ts';
@@ -12,6 +13,7 @@ import type { Network } from '../application/ports/network.ts';
 import { StorageUnavailable } from '../application/ports/storage-unavailable.ts';
 import { buildContainer } from './container.ts';
 import { openStorage } from './open-storage.ts';
+import { startPartitionUpkeep } from './partition-upkeep.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
@@ -36,6 +38,7 @@ export interface Service {
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
   const { log, clock = systemClock(), network = httpNetwork() } = surroundings;
   const signingKeys = await loadSigningKeys(settings, log);
+  refuseMissingFile(settings);
   const storage = await openStorage(settings, { clock, log });
   try {
     await refuseOldSchema(storage, log);
@@ -43,15 +46,16 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const container = buildContainer(given);
     const providerKeys = container.resolve(tokens.providerKeys);
     const app = httpApp(container.resolve(tokens.httpSurfaces));
+    const listener = await listenAt(app, settings);
     // A provider that is slow or down holds up readiness, not the start.
     void providerKeys.start();
-    const listener = await listen(app, { host: settings.HOST, port: settings.PORT });
+    const upkeep = startPartitionUpkeep(storage, clock, log, settings['Service:Audit:Partitions:MonthsAhead']);
     log.info('listening', { host: listener.host, port: listener.port, issuer: settings['Service:Issuer'] });
     return {
       host: listener.host,
       port: listener.port,
       storage,
-      stop: () => stop(listener, providerKeys, storage, log),
+      stop: () => stop(listener, [providerKeys, upkeep], storage, log),
     };
   } catch (error) {
     await storage.close();
@@ -59,12 +63,44 @@ export async function startService(settings: Settings, surroundings: Surrounding
   }
 }
 
-async function stop(listener: Listener, providerKeys: { stop(): void }, storage: Storage, log: Log): Promise<void> {
+/** What the system says of an address that can't be listened on, and the setting that named it. */
+const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'PORT is in use on HOST already.',
+  EACCES: 'PORT may not be listened on by this user.',
+  EADDRNOTAVAIL: 'HOST is no address of this machine.',
+  ENOTFOUND: 'HOST is a name that does not resolve.',
+  EAI_AGAIN: 'HOST is a name that does not resolve now.',
+};
+
+async function listenAt(app: Parameters<typeof listen>[0], settings: Settings): Promise<Listener> {
+  try {
+    return await listen(app, { host: settings.HOST, port: settings.PORT });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const reason = ADDRESS_FAULTS[code];
+    throw reason === undefined ? error : new StartupError([reason]);
+  }
+}
+
+async function stop(
+  listener: Listener,
+  timers: readonly { stop(): void }[],
+  storage: Storage,
+  log: Log,
+): Promise<void> {
   log.info('stopping: no new requests, finishing those under way');
   await listener.stop();
-  providerKeys.stop();
+  for (const timer of timers) timer.stop();
   await storage.close();
   log.info('stopped');
+}
+
+/** Opening a SQLite file creates it: an empty one, left behind by a path that was mistyped, helps nobody. */
+function refuseMissingFile(settings: Settings): void {
+  const path = settings['Service:Database:Path'];
+  if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
+    throw new StartupError(['Service:Database:Path (Service__Database__Path) names no file: run mandate migrate.']);
+  }
 }
 
 /** A schema this release does not know is not written to. A database that is away may come back: not ready, but up. */

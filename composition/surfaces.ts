@@ -2,6 +2,7 @@
 
 import type { DependencyContainer } from 'tsyringe';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
+import { TOKEN_PATH } from '../adapters/http/discovery.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys-readiness.ts';
 import { sha256 } from '../adapters/system/sha256.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
@@ -37,7 +38,7 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
     ...{ agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
     directory: c.resolve(tokens.sponsorSources).directory,
     digest: sha256,
-    audiences: [issuer, `${issuer}/oauth2/token`],
+    audiences: [issuer, `${issuer}${TOKEN_PATH}`],
     audience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],

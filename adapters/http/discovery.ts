@@ -13,7 +13,7 @@ export const TOKEN_PATH = '/oauth2/token';
 export const KEY_SET_CACHE = 'public, max-age=300';
 
 export function discoveryRouter(surface: { readonly issuer: string; readonly signingKeys: SigningKeys }): Router {
-  const router = express.Router();
+  const router = express.Router({ caseSensitive: true, strict: true });
   const metadata = authorizationServerMetadata(surface.issuer);
   const sendMetadata: RequestHandler = (_request, response) => {
     response.json(metadata);

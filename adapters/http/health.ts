@@ -7,7 +7,7 @@ type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
 type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;
 
 export function healthRouter(checks: readonly ReadinessCheck[]): Router {
-  const router = express.Router();
+  const router = express.Router({ caseSensitive: true, strict: true });
   // The process is up: nothing is asked that could be down.
   router.get('/healthz', (request, response) => answer(request, response, {}));
   router.get('/readyz', async (request, response) => {

@@ -19,7 +19,10 @@ export function requestLog(log: Log, randomness: Randomness): RequestHandler {
       log.info('request', {
         request_id: requestId,
         method: METHODS.has(request.method) ? request.method : 'other',
-        route: request.route === undefined ? 'none' : `${request.baseUrl}${String(request.route.path)}`,
+        route:
+          request.route === undefined
+            ? 'none'
+            : `${request.baseUrl}${String(request.route.path)}`.replace(/(?<=.)\/$/, ''),
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - started) * 100) / 100,
         reason: typeof response.locals.reason === 'string' ? response.locals.reason : undefined,

@@ -62,8 +62,7 @@ export function providerKeys(
       verified.set(hash, verdict.key.fingerprint);
       return { kind: 'verified', issuer: verdict.keys.issuer };
     },
-    // A set without one usable key is taken at its word, and nothing verifies; but those are no keys fetched.
-    lastFetchedAt: () => (published.held()?.ring.length ? published.lastFetchedAt() : undefined),
+    lastFetchedAt: published.lastFetchedAt,
     refreshIfDue: () => published.refreshIfDue(),
     start() {
       timer ??= setInterval(() => void published.refreshIfDue(), tickMs).unref();
@@ -84,7 +83,8 @@ async function fetchWithIssuer(
   const provider = await metadata.refresh();
   if (provider === undefined) return undefined;
   const ring = await fetch(provider.jwksUri);
-  return ring === undefined ? undefined : { issuer: provider.issuer, ring };
+  // No provider means to publish a set without one usable key: the last good one is kept, as after any failed fetch.
+  return ring === undefined || ring.length === 0 ? undefined : { issuer: provider.issuer, ring };
 }
 
 function isPublished(ring: KeyRing, fingerprint: string): boolean {

@@ -49,9 +49,11 @@ export function winstonLog({ clock, tty, level = 'info', stream = process.stdout
     transports: [new winston.transports.Stream({ stream: lines, eol: '\n' })],
   });
 
+  let closed = false;
   const write = (at: LogLevel, message: string, fields: LogFields = {}, cause?: { readonly thrown: unknown }): void => {
     // Winston would leave it out too, but only once it has been put into words.
-    if (LEVELS[at] > LEVELS[level]) return;
+    // What was under way when the log closed, such as a fetch, may still have something to say: nobody listens.
+    if (closed || LEVELS[at] > LEVELS[level]) return;
     const report = cause === undefined ? undefined : reportError(cause.thrown);
     logger.log({ level: at, message: format({ level: at, message, timestamp: timestamp(), fields, cause: report }) });
   };
@@ -61,6 +63,7 @@ export function winstonLog({ clock, tty, level = 'info', stream = process.stdout
     warn: (message, fields) => write('warn', message, fields),
     error: (message, cause, fields) => write('error', message, fields, { thrown: cause }),
     async close() {
+      closed = true;
       logger.end();
       await once(logger, 'finish');
       lines.end();

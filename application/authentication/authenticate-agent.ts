@@ -1,9 +1,10 @@
 /**
  * Who is asking: an agent, by its client assertion (RFC 7523 §2.2; specification "Client assertion rules").
  *
- * The order of the checks is a security property. Until the signature has verified, nothing that is answered or
- * recorded depends on what the service knows of the agent named, so ids can't be tried out; only after it may a
- * disabled agent learn that it is disabled.
+ * The order of the checks is a security property. Until the signature has verified, no record names the agent, and
+ * every refusal sounds the same whatever the service knows of it; only after it may a disabled agent learn that it is
+ * disabled. One exception: while an agent's own key set can't be fetched, its caller is told to come back (decisions
+ * "Reasons"), or a fault at the agent's host would look like a wrong key.
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
@@ -75,16 +76,15 @@ export async function authenticateAgent(
   const signature = await agentKeys.verify(agent, jws);
   if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
 
-  // 3. From here on refusals name the agent.
+  // 3. Made for us, for now. From here on refusals name the agent.
   const about = { ...options.about, agentId: agent.agentId };
-  if (!agent.enabled && options.disabledToo !== true) return denied('agent_disabled', { about });
   const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now() });
   if (verdict.kind === 'refused') return denied(verdict.reason, { about });
-  return allowed({
-    agent,
-    assertion: { agentId: agent.agentId, jti: verdict.jti, forgetAt: verdict.forgetAt },
-    instance: verdict.instance,
-  });
+  const spent = { agentId: agent.agentId, jti: verdict.jti, forgetAt: verdict.forgetAt };
+
+  // 4. Not before here: an assertion that was overheard, or made for another, tells nobody that the agent is disabled.
+  if (!agent.enabled && options.disabledToo !== true) return denied('agent_disabled', { about, assertion: spent });
+  return allowed({ agent, assertion: spent, instance: verdict.instance });
 }
 
 function isOneOf(list: readonly string[], value: string): boolean {

@@ -1,7 +1,7 @@
 /** For whom: the human whose access token was presented (specification "Exchange" rules 3 and 5). */
 
 import type { DenialReason } from '../../domain/denial.ts';
-import { judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
+import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -32,7 +32,7 @@ export async function validateSubjectToken(
   subjectToken: string,
 ): Promise<Outcome<Person>> {
   const jws = readCompactJws(subjectToken);
-  if (jws === undefined) return denied('subject_malformed');
+  if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws);
   if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
   const { issuer } = signature;

@@ -75,8 +75,8 @@ export interface Tasks {
   /**
    * Ends the task of a grant that was issued to this agent, and everything delegated from it (`parent_revoked`):
    * states and grants, and per task, when it was renewed more than once, a `token.refreshed` summary counting the
-   * renewals beyond the first, then `task.revoked`. A task that has ended already stays as it is (`already_ended`)
-   * and nothing is appended. The assertion is spent, except where it was `replayed` or the grant was `not_found`:
+   * renewals beyond the first, then `task.revoked`. A task that has ended already, or whose time is up, stays as
+   * it is (`already_ended`) and nothing is appended. The assertion is spent, except where it was `replayed` or the grant was `not_found`:
    * then nothing is written, and the refusal that follows spends it.
    */
   revokeByGrant(

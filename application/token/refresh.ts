@@ -57,25 +57,30 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
       denied(reason, { ...more, about, assertion });
 
     // (2) The task is not revoked, (3) has not expired, (4) has enough left.
-    const now = service.clock.now();
-    const ended = judgeGrant(grant, now);
+    const asked = service.clock.now();
+    const ended = judgeGrant(grant, asked);
     if (ended !== undefined) return refuse(ended);
 
     // (5) The sponsor may still be acted for. No answer from before the task existed, nor older than a token's life.
     const { sponsorKey } = task;
-    const maxAge = Math.min(service.sponsorCacheTtl, agent.maxTokenTtl, secondsBetween(task.createdAt, now));
+    const lifetime = Math.min(agent.maxTokenTtl, secondsBetween(asked, task.expiresAt));
+    const maxAge = Math.min(service.sponsorCacheTtl, lifetime, secondsBetween(task.createdAt, asked));
     const unfit = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
     if (unfit !== undefined) return refuse(unfit);
+    // Asking may have taken a while, in which the task may have come to its end.
+    const now = service.clock.now();
+    const endedSince = judgeGrant(grant, now);
+    if (endedSince !== undefined) return refuse(endedSince);
 
     // (6) Nothing beyond the task: neither another audience nor a wider scope.
     if (request.resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
-    const asked = request.scope ?? grant.scope;
-    if (!isWithin(asked, grant.scope)) return refuse('scope_widened', { sponsorKey });
+    const requestedScope = request.scope ?? grant.scope;
+    if (!isWithin(requestedScope, grant.scope)) return refuse('scope_widened', { sponsorKey });
 
     // (7) The policy holds against the agent's registration as it is now.
     const policy = judgePolicy(agent, {
       audience: task.audience,
-      requested: asked,
+      requested: requestedScope,
       held: grant.scope,
       depth: task.delegationDepth,
     });

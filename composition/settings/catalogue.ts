@@ -14,6 +14,8 @@ const MAX_CLAIM_NAME = 64;
 const MIN_CREDENTIAL = 32;
 /** A thumbprint has 43 characters; a `kid` travels in the header of every token. */
 const MAX_KID = 128;
+/** Specification "Other limits". */
+const MAX_MONTHS_AHEAD = 12;
 const MAX_PORT = 65_535;
 
 const kid = () =>
@@ -111,6 +113,12 @@ export const catalogue = {
     'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
   ),
   'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+
+  'Service:Audit:Partitions:MonthsAhead': defaulted(
+    '2',
+    integer({ min: 1, max: MAX_MONTHS_AHEAD }),
+    "How many months beyond this one the ledger's partitions are created ahead, by `mandate migrate` and every hour. Refused on `sqlite`.",
+  ),
 
   HOST: computed(
     '`127.0.0.1` on a development host, else `0.0.0.0`',

@@ -56,6 +56,7 @@ const databaseFitsItsProvider = rule(['Service:Database:Provider'], (settings, f
     findings.expect('Service:Database:Path', 'while Service:Database:Provider is sqlite');
     findings.refuse('Service:Database:ConnectionString', 'while Service:Database:Provider is sqlite');
     findings.refuse('Service:Database:MigrationConnectionString', 'while Service:Database:Provider is sqlite');
+    findings.refuse('Service:Audit:Partitions:MonthsAhead', 'while Service:Database:Provider is sqlite');
   }
 });
 

@@ -8,13 +8,21 @@ import type { DenialReason } from '../denial.ts';
 import { namesAgent, type SponsorKey } from '../identifiers.ts';
 import { type Instant, toSeconds } from '../instant.ts';
 import { isScopeToken, type Scope } from '../scope.ts';
-import { audienceClaim, dateClaim, isTextList, textClaim } from '../tokens/compact-jws.ts';
+import { audienceClaim, type CompactJws, dateClaim, hasType, isTextList, textClaim } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 import { parseSponsorKey } from './sponsor-key.ts';
 
 const MAX_SUB_LENGTH = 256;
 const MAX_SID_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
+
+/** A provider signs other tokens with the same keys; these say of themselves that they are access tokens, or nothing. */
+export function isSubjectTokenType(jws: CompactJws): boolean {
+  // RFC 9068 §2.1, and vendors' own kinds of at+jwt.
+  const accepted = jws.type === undefined || hasType(jws, ['jwt']) || /(^|[/-])at\+jwt$/i.test(jws.type);
+  // RFC 8417 §2.2: what makes a JWT a security event token, such as a logout token.
+  return accepted && member(jws.claims, 'events') === undefined;
+}
 
 /** The human, as the identity provider's token shows them. */
 export interface Person {
@@ -74,9 +82,10 @@ function isUsableSession(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= MAX_SID_LENGTH && !CONTROL.test(value);
 }
 
-/** `scope`; when it is absent `scp`. A token without either grants nothing. */
+/** `scope`, a text; only when it is absent `scp`, a text or a list. A token without either grants nothing. */
 function personScope(claims: JsonObject): Scope {
-  const claim = member(claims, 'scope') ?? member(claims, 'scp');
+  const scope = member(claims, 'scope');
+  const claim = scope === undefined ? member(claims, 'scp') : typeof scope === 'string' ? scope : undefined;
   const names = typeof claim === 'string' ? claim.split(' ') : isTextList(claim) ? claim : [];
   return [...new Set(names.filter(isScopeToken))];
 }

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
+import { databases } from '../support/databases.ts';
 import { agentIdOf, anAgent, NOON } from '../support/domain-fixtures.ts';
+import { contentsOf, whileFailing } from './faults.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, anOpening, aRefusal, ledgerOf, newAgentId, recordedBy, registeredAgent } from './scene.ts';
 
@@ -255,3 +257,30 @@ onEveryDatabase('agents', ({ storage }) => {
     });
   });
 });
+
+onEveryDatabase(
+  'agents, seen from outside,',
+  ({ storage, database, kind }) => {
+    it('are left as they were when what happens to them cannot be recorded', async () => {
+      const connection = await database().outside?.();
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      const agent = await registeredAgent(storage());
+      const other = anAgent({ agentId: newAgentId(), revision: 1 });
+      for (const act of [
+        () => storage().agents.register(other, registered, exists),
+        () => storage().agents.register(agent, registered, exists),
+        () => storage().agents.replace({ ...agent, enabled: false, revision: 2 }, updated),
+        () => storage().agents.remove(agent.agentId, deleted, hasTasks),
+      ]) {
+        const before = await contentsOf(connection);
+        const outcome = await whileFailing(kind, connection, { table: 'ledger' }, () =>
+          act().catch((error: unknown) => error),
+        );
+        expect(outcome).to.be.instanceOf(Error);
+        expect(await contentsOf(connection)).to.deep.equal(before);
+      }
+      await connection.close();
+    });
+  },
+  databases,
+);

@@ -240,6 +240,35 @@ onEveryDatabase(
       expect(await ledgerOf(storage())).to.deep.equal(before);
     });
 
+    if (kind.engine === 'postgres') {
+      it('takes a record from the role that serves only by the functions that number and date it', async () => {
+        const before = await ledgerOf(storage());
+        const connection = await reach('serving');
+        for (const statement of [
+          "insert into ledger (seq, ts, event, decision) values (9223372036854775807, now(), 'made.up', 'allow')",
+          "insert into ledger (ts, event, decision) values (now(), 'token.issued', 'allow')",
+          "select nextval('ledger_seq')",
+          "select setval('ledger_seq', 1)",
+        ]) {
+          const thrown = await connection.sql(statement).catch((error: unknown) => error);
+          expect(String(thrown), statement).to.match(/permission denied/);
+        }
+        await connection.close();
+        expect(await ledgerOf(storage())).to.deep.equal(before);
+      });
+
+      it('gets partitions around the present only, and is not misled by a table of the same name', async () => {
+        const connection = await reach('serving');
+        for (const far of ['9000-01-01', '0001-01-01 BC']) {
+          const thrown = await connection
+            .sql(`select create_ledger_partitions('${far}', 12)`)
+            .catch((error: unknown) => error);
+          expect(String(thrown)).to.match(/around the present only/);
+        }
+        await connection.close();
+      });
+    }
+
     async function partitions(): Promise<string[]> {
       const connection = await reach();
       const rows = await connection.sql(

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { ulid } from 'ulid';
 import type { Storage } from '../../adapters/persistence/storage.ts';
+import { makeTokenId } from '../../domain/identifiers.ts';
 import { databases, everyDatabase, type FreshDatabase, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { anEntry, ledgerOf, registeredAgent } from './scene.ts';
+import { anEntry, aRenewal, ledgerOf, openedTask, registeredAgent } from './scene.ts';
 
 for (const kind of everyDatabase) {
   describe(`migrating on ${kind.name}`, () => {
@@ -100,6 +102,39 @@ for (const kind of databases) {
       const thrown = await storage.migrate().catch((error: unknown) => error);
       expect(String(thrown)).to.include('newer release');
       expect(await storage.agents.list({})).to.deep.equal([]);
+    });
+
+    it('keeps replicas of this release serving when a newer one adds a column to every table', async () => {
+      await storage.migrate();
+      await storage.createPartitions(NOON, 0);
+      const use = async () => {
+        const opening = await openedTask(storage);
+        const { agentId, sponsorKey, taskId } = opening.task;
+        expect(await storage.agents.find(agentId)).to.deep.include({ agentId });
+        expect(await storage.agents.list({})).to.have.length.greaterThan(0);
+        expect(await storage.tasks.renew(aRenewal(opening))).to.deep.equal({ kind: 'renewed' });
+        expect(await storage.tasks.findGrant(agentId, opening.grantHash)).to.deep.include({ task: opening.task });
+        expect(await storage.tasks.tokenFacts(makeTokenId(ulid()), taskId)).to.deep.include({ agentEnabled: true });
+        const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
+        const outcome = await storage.sponsors.block(block, 'sponsor_blocked');
+        expect(outcome).to.deep.equal({ standing: block, revokedTasks: 1 });
+        expect(await storage.sponsors.findBlock(sponsorKey)).to.deep.equal(block);
+        expect(await ledgerOf(storage)).to.have.length.greaterThan(3);
+      };
+      // Often enough for every connection to have prepared its statements, and for Postgres to keep their plans.
+      for (let round = 0; round < 7; round++) await use();
+      for (const table of [
+        'agents',
+        'tasks',
+        'task_grants',
+        'sponsor_blocks',
+        'spent_assertions',
+        'revoked_tokens',
+        'ledger',
+      ]) {
+        await outside.sql(`alter table ${table} add column later text`);
+      }
+      for (let round = 0; round < 7; round++) await use();
     });
 
     it('is never done by a process that serves', async () => {

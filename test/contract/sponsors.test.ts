@@ -27,6 +27,17 @@ onEveryDatabase('blocking a person', ({ storage }) => {
     }
   });
 
+  it('ends no task whose time is up, swept or not: an expiry is never recorded as a revocation', async () => {
+    const sponsorKey = newSponsorKey();
+    const { task, grantHash } = await openedTask(storage(), { sponsorKey, expiresAt: LATER });
+    const records = await recordedBy(storage(), async () => {
+      expect((await sponsors().block(aBlock(sponsorKey), 'sponsor_blocked')).revokedTasks).to.equal(0);
+    });
+    expect(records.map((record) => record.event)).to.deep.equal(['sponsor.blocked']);
+    const grant = await storage().tasks.findGrant(task.agentId, grantHash);
+    expect(grant).to.deep.include({ taskState: { kind: 'live' }, revokedAt: undefined });
+  });
+
   it('tells people apart whose keys differ in case, accent or form', async () => {
     const key = newSponsorKey();
     await sponsors().block(aBlock(key), 'sponsor_blocked');

@@ -45,6 +45,18 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
   const revoke = ({ task, grantHash }: TaskOpening, assertion = anAssertion(task.agentId)) =>
     tasks().revokeByGrant(revocation, task.agentId, grantHash, assertion);
 
+  it('leaves a task whose time is up to the sweeper: an expiry is never recorded as a revocation', async () => {
+    const opening = await openedTask(storage(), { expiresAt: LATER });
+    const assertion = anAssertion(opening.task.agentId);
+    const records = await recordedBy(storage(), async () => {
+      expect(await revoke(opening, assertion)).to.deep.equal({ kind: 'already_ended' });
+      expect(await revoke(opening, assertion)).to.deep.equal({ kind: 'replayed' });
+    });
+    expect(records).to.deep.equal([]);
+    const grant = await tasks().findGrant(opening.task.agentId, opening.grantHash);
+    expect(grant).to.deep.include({ taskState: { kind: 'live' }, revokedAt: undefined });
+  });
+
   it('ends the task and its grant, and records it with everything the task had', async () => {
     const opening = await openedTask(storage(), { delegationDepth: 3 });
     const records = await recordedBy(storage(), async () => {

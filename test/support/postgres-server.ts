@@ -13,7 +13,6 @@ export interface PostgresServer {
   /** A libpq URI for a role and a database of this server; no password is asked for. */
   url(role: string, database: string): string;
   readonly port: number;
-  readonly pid: number;
 }
 
 /** The server's superuser. */
@@ -71,36 +70,33 @@ export async function startPostgresServer({ durable = false } = {}): Promise<Run
   );
   const port = await freePort();
   const flags = [...OPTIONS, ...(durable ? [] : FORGETFUL)].flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(programs.postgres, ['-D', data, '-p', String(port), ...flags], {
+  const child = spawn('sh', ['-c', UNTIL_WE_ARE_GONE, programs.postgres, '-D', data, '-p', String(port), ...flags], {
     ...owner,
     cwd: home,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['pipe', 'ignore', 'pipe'],
   });
-  // SIGQUIT is Postgres's "stop at once": even a run that ends in a crash leaves no server behind.
-  const abandon = () => {
-    child.kill('SIGQUIT');
-    rmSync(home, { recursive: true, force: true });
-  };
-  process.once('exit', abandon);
   await untilReady(child);
-  if (child.pid === undefined) throw new Error('Postgres has no process id');
   return {
     server: {
       url: (role, database) => `postgresql://${role}@127.0.0.1:${port}/${database}`,
       port,
-      pid: child.pid,
     },
     stop: async () => {
-      process.removeListener('exit', abandon);
-      if (child.exitCode === null && child.signalCode === null) {
+      if (child.exitCode === null) {
         const ended = new Promise((done) => child.once('exit', done));
-        child.kill('SIGQUIT');
+        child.stdin?.end();
         await ended;
       }
       rmSync(home, { recursive: true, force: true });
     },
   };
 }
+
+/**
+ * Runs the server for as long as somebody holds our end of its standard input: however this process ends, killed
+ * included, no server stays behind, nor its data. SIGQUIT is Postgres's "stop at once".
+ */
+const UNTIL_WE_ARE_GONE = '"$0" "$@" & server=$!; cat; kill -QUIT $server; wait $server; cd / && rm -rf "$OLDPWD"';
 
 type Account = { readonly uid: number; readonly gid: number };
 

@@ -23,7 +23,7 @@ function expectNoRun(where: string, haystack: string, form: Form): void {
   }
 }
 
-for (const database of databases.slice(0, 1)) {
+for (const database of databases) {
   describe(`refusals keep secrets on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
@@ -87,6 +87,38 @@ for (const database of databases.slice(0, 1)) {
         }),
         { numRuns: 40 },
       );
+    });
+
+    it('of a token that is not good to revoke or to introspect', async () => {
+      const token = String((await agent.exchange()).body.access_token);
+      await fc.assert(
+        fc.asyncProperty(spoil, fc.constantFrom('/oauth2/revoke', '/oauth2/introspect'), async (change, path) => {
+          const form: Form = { ...agent.revokeForm(change(token)), token_type_hint: 'neither' };
+          const answer = await mandate.post(path, path === '/oauth2/revoke' ? form : { token: change(token) });
+          expectNoRun('the body', answer.text, form);
+          expectNoRun('a header', [...answer.headers].flat().join('\n'), form);
+          expectNoRun('the log', mandate.log.lines.splice(0).join('\n'), form);
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it('in the wrong place: a path, a query, a header', async () => {
+      const token = String((await agent.exchange()).body.access_token);
+      mandate.log.lines.splice(0);
+      for (const [path, headers] of [
+        [`/oauth2/introspect?token=${token}`, {}],
+        [`/oauth2/${token}`, {}],
+        [`/admin/agents/${token}`, { authorization: `Bearer ${token}` }],
+        [`/audit?cursor=${token}`, { authorization: `Bearer ${token}` }],
+        [`/agents/${token}/jwks.json`, { authorization: token, cookie: token }],
+      ] as const) {
+        const answer = await mandate.get(path, headers);
+        expect(answer.status).to.be.within(400, 405);
+        expectNoRun('the body', answer.text, { token });
+        expectNoRun('a header', [...answer.headers].flat().join('\n'), { token });
+      }
+      expectNoRun('the log', mandate.log.lines.join('\n'), { token });
     });
 
     it('in the log of requests that went well', async () => {

@@ -294,6 +294,7 @@ const cases: readonly Case[] = [
   subjectCase('subject_malformed', 'a member stands twice', ({ mandate }) =>
     mandate.provider.signingKey().sign({ alg: 'RS256' }, '{"sub":"ada","sub":"grace"}'),
   ),
+  subjectCase('subject_malformed', 'it is a logout token', (s) => subject(s, {}, { typ: 'logout+jwt' })),
   subjectCase('subject_malformed', 'its session could not be named', (s) => subject(s, { sid: 7 }), 'ada'),
   subjectCase('subject_unsupported_algorithm', 'it is signed with HS256', ({ mandate }) => {
     const [, payload, signature] = mandate.provider.mintAccessToken().split('.');
@@ -599,6 +600,28 @@ for (const database of databases) {
         delegation_depth: null,
         checkpoint: null,
       });
+    });
+
+    it('tells that an agent is disabled only by an assertion that is good here and now, and uses that up', async () => {
+      const agent = await mandate.agent();
+      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
+      for (const [reason, claims] of [
+        ['actor_expired', { iat: seconds() - 900, exp: seconds() - 600 }],
+        ['actor_wrong_audience', { aud: 'https://other.example' }],
+      ] as const) {
+        const lines = await mandate.recorded(async () => {
+          const answer = await agent.exchange({ actor_token: agent.assertion(claims) });
+          expect(answer.body.error).to.equal('invalid_client');
+        });
+        expect(lines.at(-1)).to.include({ reason, agent_id: agent.id });
+      }
+      const form = agent.exchangeForm();
+      expect((await mandate.post('/oauth2/token', form)).body.reason).to.equal('agent_disabled');
+      await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: true });
+      const lines = await mandate.recorded(async () => {
+        expect((await mandate.post('/oauth2/token', form)).status).to.equal(401);
+      });
+      expect(lines.at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
     });
 
     it('leaves the assertion unused when the answer was only "not now"', async () => {

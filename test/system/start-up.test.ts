@@ -1,6 +1,7 @@
 /** The process as an operator starts it: from the command line, with settings right and wrong. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { variableOf } from '../../composition/settings/setting-error.ts';
@@ -108,6 +109,42 @@ for (const kind of databases) {
       expect(err).to.equal('');
       for (const one of out.trim().split('\n'))
         expect(JSON.parse(one)).to.include.keys('level', 'message', 'timestamp');
+    });
+
+    it('names HOST or PORT when it can not listen there, and leaves no stack', async () => {
+      const settings = { ...good, ...database.settings };
+      await start(['migrate'], settings).ended;
+      const taken = createServer();
+      await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+      const address = taken.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      for (const [wrong, named] of [
+        [{ PORT: String(port) }, 'PORT is in use'],
+        [{ HOST: 'no-such-host.invalid' }, 'HOST is a name that does not resolve'],
+        [{ HOST: '192.0.2.1' }, 'HOST is no address of this machine'],
+      ] as const) {
+        const { code, err, out } = await start(['serve'], { ...settings, ...wrong }).ended;
+        expect(code).to.equal(1);
+        expect(err).to.match(new RegExp(`^mandate: ${named}`));
+        expect(`${out}${err}`).not.to.match(/\n +at |node:internal/);
+      }
+      await new Promise((resolve) => taken.close(resolve));
+    });
+
+    it('stops in order while the identity provider leaves its first question unanswered', async () => {
+      const silent = createServer();
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+      const address = silent.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      const settings = { ...good, ...database.settings, 'Service:UpstreamIdp:Issuer': `http://127.0.0.1:${port}` };
+      await start(['migrate'], settings).ended;
+      const serving = start(['serve'], settings);
+      await serving.said('"listening"');
+      serving.child.kill('SIGTERM');
+      const { code, err } = await serving.ended;
+      expect(err).to.equal('');
+      expect(code).to.equal(0);
+      silent.close();
     });
 
     it('refuses commands and options it does not have with exit code 2', async () => {

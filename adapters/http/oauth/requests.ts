@@ -14,8 +14,8 @@ import type { Form } from './form.ts';
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const REFRESH_TOKEN = 'refresh_token';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
-export const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
-export const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Decisions "Subject tokens". */
 const MAX_SUBJECT_TOKEN = 16 * 1024;

@@ -32,7 +32,7 @@ export interface OAuthSurface {
 }
 
 export function oauthRouter(surface: OAuthSurface): Router {
-  const router = express.Router();
+  const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
 
   endpoint(surface, router, '/token', async (form, response) => {

@@ -11,13 +11,13 @@ import {
   listAgents,
   replaceAgent,
 } from '../sql/agent-queries.ts';
-import { type AgentRow, toAgent } from '../sql/agent-row.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../sql/agent-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { append } from './ledger.ts';
 import { LOCK } from './locks.ts';
 
-const find = { name: 'find_agent', text: 'select * from agents where agent_id = $1' };
+const find = { name: 'find_agent', text: `select ${agentColumnNames.join(', ')} from agents where agent_id = $1` };
 
 export function postgresAgents({ knex, run, transact }: Connections): Agents {
   return {

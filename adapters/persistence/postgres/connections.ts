@@ -13,6 +13,7 @@ import type pg from 'pg';
 import type { Log } from '../../../application/ports/log.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { Bound } from '../sql/column.ts';
+import { knexLog } from '../sql/knex-log.ts';
 import type { Built, Rows } from '../sql/query.ts';
 import { columnTypes } from './column-types.ts';
 import { asUnavailable, isRolledBack, losesConnection } from './errors.ts';
@@ -100,12 +101,7 @@ function createPool({ connectionString, poolSize, limits }: ConnectionOptions, l
           done(error);
         }),
     },
-    log: {
-      // A failed acquisition is thrown to whoever asked, who logs it.
-      warn: (message) => {
-        if (!message.startsWith('Acquire connection error')) log.warn('database connection', { detail: message });
-      },
-    },
+    log: knexLog(log),
   });
 }
 

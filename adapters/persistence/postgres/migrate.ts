@@ -2,6 +2,7 @@
 
 import createKnex, { type Knex } from 'knex';
 import type { Instant } from '../../../domain/instant.ts';
+import { silentKnex } from '../sql/knex-log.ts';
 import { applyMigrations } from '../sql/migrations.ts';
 import { bindInstant } from './column-types.ts';
 import { asUnavailable } from './errors.ts';
@@ -32,8 +33,7 @@ export async function migratePostgres(options: MigrationOptions): Promise<readon
     },
     acquireConnectionTimeout: SERVING_LIMITS.acquire,
     pool: { min: 0, max: 1 },
-    // Whatever goes wrong is thrown.
-    log: { warn: () => undefined },
+    log: silentKnex,
   });
   try {
     return await knex.transaction((transaction) => migrateIn(transaction, options));

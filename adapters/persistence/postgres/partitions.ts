@@ -1,4 +1,4 @@
-/** The ledger's partitions: one a month, created ahead by `migrate` and by whoever keeps the service up. */
+/** The ledger's partitions: one a month, created ahead by `migrate`, and every hour while the service runs. */
 
 import { type Instant, toMillisecondText } from '../../../domain/instant.ts';
 import { bindInstant } from './column-types.ts';

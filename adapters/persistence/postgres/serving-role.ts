@@ -1,7 +1,7 @@
 /**
  * What the role that serves may do, when it is another than the one that migrates and so owns everything: what its
- * decisions need and no more. The ledger it can read and append to; whether a partition lets itself be written is
- * asked of the ledger, so the partitions are closed to it altogether.
+ * decisions need and no more. The ledger it can read, and append to only through the functions that number and date a
+ * record; the partitions are closed to it altogether.
  */
 
 import type { Knex } from 'knex';
@@ -16,7 +16,7 @@ const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   task_grants: 'select, insert, update, delete',
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',
-  ledger: 'select, insert',
+  ledger: 'select',
   ledger_archives: 'select',
 };
 
@@ -32,7 +32,6 @@ export async function grantToServingRole(transaction: Knex.Transaction, servingR
     await transaction.raw(`revoke all on ${table} from ${role}`);
     await transaction.raw(`grant ${privileges} on ${table} to ${role}`);
   }
-  await transaction.raw(`grant usage on sequence ledger_seq to ${role}`);
   await transaction.raw(`grant usage on type ledger_entry to ${role}`);
   await transaction.raw(`grant execute on all functions in schema ${inSchema} to ${role}`);
 }

@@ -1,14 +1,17 @@
 /** Blocks on Postgres; placing one is the function `block_sponsor` of `migrations/0005-decisions.ts`. */
 
 import type { Sponsors } from '../../../application/ports/sponsors.ts';
-import { type BlockRow, toBlock } from '../sql/block-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, toBlock } from '../sql/block-row.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 
-const find = { name: 'find_block', text: 'select * from sponsor_blocks where sponsor_key = $1' };
+const find = { name: 'find_block', text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1` };
 
-const block = { name: 'block_sponsor', text: 'select $1 as sponsor_key, * from block_sponsor($1, $2, $3, $4, $5)' };
+const block = {
+  name: 'block_sponsor',
+  text: `select ${BLOCK_COLUMNS}, revoked_tasks from (select $1::text as sponsor_key) who, block_sponsor($1, $2, $3, $4, $5)`,
+};
 
 export function postgresSponsors({ run }: Connections): Sponsors {
   return {

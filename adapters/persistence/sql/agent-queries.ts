@@ -3,11 +3,14 @@
 import type { Knex } from 'knex';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
-import { agentColumns } from './agent-row.ts';
+import { agentColumnNames, agentColumns } from './agent-row.ts';
 import type { BindInstant } from './column.ts';
 
 export function listAgents(knex: Knex, page: { after?: AgentId | undefined; limit?: number | undefined }) {
-  const query = knex.select('*').from('agents').orderBy('agent_id');
+  const query = knex
+    .select(...agentColumnNames)
+    .from('agents')
+    .orderBy('agent_id');
   if (page.after !== undefined) query.where('agent_id', '>', page.after);
   if (page.limit !== undefined) query.limit(page.limit);
   return query;

@@ -29,6 +29,27 @@ export interface AgentRow {
   readonly updated_at: Instant;
 }
 
+/**
+ * Named one by one: a prepared `select *` fails on every connection that is open when a later release adds a column,
+ * and replicas of this one are still serving then.
+ */
+export const agentColumnNames = [
+  'agent_id',
+  'display_name',
+  'allowed_scopes',
+  'allowed_audiences',
+  'high_risk_audiences',
+  'max_task_ttl',
+  'max_token_ttl',
+  'max_delegation_depth',
+  'jwks_uri',
+  'jwks',
+  'enabled',
+  'revision',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof AgentRow)[];
+
 export function toAgent(row: AgentRow): Agent {
   return {
     agentId: row.agent_id,

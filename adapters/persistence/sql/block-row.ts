@@ -11,6 +11,8 @@ export interface BlockRow {
   readonly blocked_at: Instant;
 }
 
+export const BLOCK_COLUMNS = 'sponsor_key, source, kind, blocked_at';
+
 export function toBlock(row: BlockRow): SponsorBlock {
   return { sponsorKey: row.sponsor_key, source: row.source, kind: row.kind, blockedAt: row.blocked_at };
 }

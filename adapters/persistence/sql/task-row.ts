@@ -41,8 +41,35 @@ export interface TokenFactsRow extends TaskStateRow {
   readonly token_reason: RevocationReason | null;
 }
 
+/** Those that an exchange writes; the others say how the task ends. */
+export const insertedTaskColumns = [
+  'task_id',
+  'agent_id',
+  'sponsor_key',
+  'sponsor',
+  'session_id',
+  'parent_task_id',
+  'audience',
+  'scope',
+  'delegation_depth',
+  'created_at',
+  'expires_at',
+] as const satisfies readonly (keyof TaskRow)[];
+
+export const taskColumns = [
+  ...insertedTaskColumns,
+  'state',
+  'ended_at',
+  'end_reason',
+] as const satisfies readonly (keyof TaskRow)[];
+
 /** The columns of a grant beside its task, for a `select` that calls them `g` and `t`. */
-export const GRANT_COLUMNS = 't.*, g.scope as grant_scope, g.renewals, g.revoked_at';
+export const GRANT_COLUMNS = [
+  ...taskColumns.map((column) => `t.${column}`),
+  'g.scope as grant_scope',
+  'g.renewals',
+  'g.revoked_at',
+].join(', ');
 
 /** The columns of TokenFactsRow, for a `select` that calls the task, its agent and the token `t`, `a` and `r`. */
 export const TOKEN_FACTS_COLUMNS =
@@ -111,17 +138,3 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
     instant(task.expiresAt),
   ];
 }
-
-export const insertedTaskColumns = [
-  'task_id',
-  'agent_id',
-  'sponsor_key',
-  'sponsor',
-  'session_id',
-  'parent_task_id',
-  'audience',
-  'scope',
-  'delegation_depth',
-  'created_at',
-  'expires_at',
-] as const satisfies readonly (keyof TaskRow)[];

@@ -10,12 +10,12 @@ import {
   listAgents,
   replaceAgent,
 } from '../sql/agent-queries.ts';
-import { type AgentRow, toAgent } from '../sql/agent-row.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../sql/agent-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { append } from './ledger.ts';
 
-const find = 'select * from agents where agent_id = ?';
+const find = `select ${agentColumnNames.join(', ')} from agents where agent_id = ?`;
 
 export function sqliteAgents({ knex, read, decide }: Connections): Agents {
   return {

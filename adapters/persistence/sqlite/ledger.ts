@@ -21,10 +21,18 @@ const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc l
 /** Further ahead than this a clock must have been wrong, and must not date everything that follows. */
 const AHEAD_AT_MOST_SECONDS = 60;
 
-/** In the caller's transaction. Dated no earlier than what is there: see docs/decisions/0001-ledger-paging.md. */
+/** The time that an append is given: no earlier than what is there. See docs/decisions/0001-ledger-paging.md. */
+export function dateOf(run: Run, at: Instant): Instant {
+  return run<{ ts: Instant }>(newest, [at, plusSeconds(at, AHEAD_AT_MOST_SECONDS)]).rows[0]?.ts ?? at;
+}
+
+/** Writes an entry that has been dated so, in the same transaction. */
+export function write(run: Run, entry: LedgerEntry): void {
+  run(insert, entryValues(entry, bindInstant));
+}
+
 export function append(run: Run, entry: LedgerEntry): void {
-  const { rows } = run<{ ts: Instant }>(newest, [entry.at, plusSeconds(entry.at, AHEAD_AT_MOST_SECONDS)]);
-  run(insert, entryValues({ ...entry, at: rows[0]?.ts ?? entry.at }, bindInstant));
+  write(run, { ...entry, at: dateOf(run, entry.at) });
 }
 
 export function sqliteLedger({ knex, read, decide }: Connections): Ledger {

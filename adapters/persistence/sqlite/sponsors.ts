@@ -4,14 +4,14 @@ import type { Sponsors } from '../../../application/ports/sponsors.ts';
 import type { SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
-import { type BlockRow, toBlock } from '../sql/block-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, toBlock } from '../sql/block-row.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
 
-const find = 'select * from sponsor_blocks where sponsor_key = ?';
+const find = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ?`;
 
 const insert =
   'insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (?, ?, ?, ?) on conflict do nothing';

@@ -77,8 +77,7 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
         if (row === undefined) return { kind: 'not_found' };
         if (!spend(run, assertion)) return { kind: 'replayed' };
         if (row.state !== 'live') return { kind: 'already_ended' };
-        endTasks(run, [row.task_id], revocation);
-        return { kind: 'revoked' };
+        return { kind: endTasks(run, [row.task_id], revocation) > 0 ? 'revoked' : 'already_ended' };
       }),
 
     revokeToken: ({ tokenId, taskId, expiresAt }, { at, reason }, assertion, entry) =>

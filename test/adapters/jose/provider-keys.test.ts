@@ -170,17 +170,32 @@ describe("the identity provider's keys", () => {
     expect(server.received).to.have.length(0);
   });
 
-  it('are not there when none of them can be used, and that is no readiness', async () => {
+  it('are not there while none of those published can be used, and that is no readiness', async () => {
     const key = await makeSigningKey('ES256');
     documents['/keys'] = { keys: [{ ...key.publicJwk, use: 'enc' }] };
     const keys = keysOf(server.url);
-    expect(await keys.verify(read(key.sign({ alg: 'ES256', kid: key.kid }, {})))).to.deep.equal({
-      kind: 'no_registered_keys',
-    });
+    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, {}));
+    expect(await keys.verify(token)).to.deep.equal({ kind: 'keys_unavailable' });
     expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Unhealthy');
     documents['/keys'] = { keys: [key.publicJwk] };
-    expect((await keys.verify(read(key.sign({ alg: 'ES256', kid: key.kid }, {})))).kind).to.equal('verified');
+    clock.advance(1);
+    expect((await keys.verify(token)).kind).to.equal('verified');
     expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Healthy');
+  });
+
+  it('stay as they are when a set without one usable key is published: once ready, only staleness is told', async () => {
+    const key = await makeSigningKey('ES256');
+    documents['/keys'] = { keys: [key.publicJwk] };
+    const keys = keysOf(server.url);
+    await keys.refreshIfDue();
+    documents['/keys'] = { keys: [] };
+    clock.advance(300);
+    await keys.refreshIfDue();
+    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, {}));
+    expect((await keys.verify(token)).kind).to.equal('verified');
+    expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Healthy');
+    clock.advance(601);
+    expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Degraded');
   });
 
   it('do not verify from memory what a key under another kid signed before', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { instantFromSeconds } from '../../../domain/instant.ts';
-import { judgeSubjectToken, type SubjectVerdict } from '../../../domain/sponsors/subject-token.ts';
+import { isSubjectTokenType, judgeSubjectToken, type SubjectVerdict } from '../../../domain/sponsors/subject-token.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 const NOW = 1_789_653_821;
@@ -79,6 +79,8 @@ describe('the claims of a subject token', () => {
     ['scp as a list', { scope: undefined, scp: ['b', 'c', 'b'] }, ['b', 'c']],
     ['nothing where neither is there', { scope: undefined }, []],
     ['nothing from a scope that is no text', { scope: { a: true }, scp: 'b' }, []],
+    ['nothing from a scope that is null, whatever scp says', { scope: null, scp: 'b' }, []],
+    ['nothing from a scope that is a list', { scope: ['a'] }, []],
     ['no name that is not a scope-token', { scope: 'a b"c d' }, ['a', 'd']],
   ];
   for (const [what, changes, expected] of scopes) {
@@ -87,4 +89,23 @@ describe('the claims of a subject token', () => {
       expect(verdict.kind === 'accepted' && verdict.person.scope).to.deep.equal(expected);
     });
   }
+
+  it('are read only from a token that may be an access token', () => {
+    const typed = (type: string | undefined, claims: JsonObject = {}) =>
+      isSubjectTokenType({ text: '', algorithm: 'RS256', keyId: undefined, type, claims });
+    for (const type of [
+      undefined,
+      'JWT',
+      'at+jwt',
+      'application/at+jwt',
+      'AT+JWT',
+      'application/okta-internal-at+jwt',
+    ]) {
+      expect(typed(type), type).to.equal(true);
+    }
+    for (const type of ['logout+jwt', 'secevent+jwt', 'dpop+jwt', 'client-authentication+jwt', 'xat+jwt', '']) {
+      expect(typed(type), type).to.equal(false);
+    }
+    expect(typed('JWT', { events: {} })).to.equal(false);
+  });
 });

@@ -94,13 +94,17 @@ export const ledger: Migration = {
       return coalesce(v_newest, p_at);
     end $$`,
 
+    // These two run as their owner, since nobody else may insert: the role that serves can add a record to the ledger,
+    // but neither choose its number nor pass by the fence.
+    //
     // For a decision that writes several: it asks for the time once, which takes the fence, and dates them all by it.
-    `create function write_record(p_at timestamptz, p_entry ledger_entry) returns void language plpgsql as $$
+    `create function write_record(p_at timestamptz, p_entry ledger_entry) returns void
+    language plpgsql security definer as $$
     begin
       ${writeEntry('p_at')}
     end $$`,
 
-    `create function append_record(p_entry ledger_entry) returns void language plpgsql as $$
+    `create function append_record(p_entry ledger_entry) returns void language plpgsql security definer as $$
     declare
       p_at timestamptz := p_entry.at;
       v_newest timestamptz;
@@ -121,16 +125,20 @@ export const ledger: Migration = {
       if p_months_ahead not between 0 and 12 then
         raise exception 'partitions are created at most twelve months ahead';
       end if;
+      -- Whoever may call this must not be able to fill the catalogue with tables that can never be dropped again.
+      if p_now not between now() - interval '10 years' and now() + interval '10 years' then
+        raise exception 'partitions are created around the present only';
+      end if;
       perform pg_advisory_xact_lock(${LOCK.partitions}, 0);
       for v_ahead in 0..p_months_ahead loop
         v_name := 'ledger_' || to_char(v_month, 'YYYY_MM');
-        if to_regclass(v_name) is null then
+        if to_regclass(format('%I.%I', current_schema(), v_name)) is null then
           execute format('create table %I (like ledger including defaults including constraints)', v_name);
           execute format('revoke all on %I from public', v_name);
           execute format('revoke update, delete, truncate on %I from current_user', v_name);
           for v_grantee in
             select distinct acl.grantee from pg_class c, aclexplode(c.relacl) acl
-              where c.oid = to_regclass(v_name) and acl.grantee not in (0, c.relowner)
+              where c.oid = to_regclass(format('%I.%I', current_schema(), v_name)) and acl.grantee not in (0, c.relowner)
           loop
             execute format('revoke all on %I from %s', v_name, v_grantee::regrole);
           end loop;
@@ -142,10 +150,15 @@ export const ledger: Migration = {
         v_month := v_month + interval '1 month';
       end loop;
     end $$`,
-    `revoke execute on function create_ledger_partitions from public`,
-    // It must find our tables and nobody else's, whatever the caller's search path is.
-    `do $$ begin
-      execute format('alter function create_ledger_partitions set search_path = %I, pg_temp', current_schema());
+    `revoke execute on function create_ledger_partitions, append_record, write_record from public`,
+    // They must find our tables and nobody else's, whatever the caller's search path is.
+    `do $$
+    declare
+      v_function text;
+    begin
+      foreach v_function in array array['create_ledger_partitions', 'append_record', 'write_record'] loop
+        execute format('alter function %I set search_path = %I, pg_temp', v_function, current_schema());
+      end loop;
     end $$`,
   ],
 };

@@ -127,58 +127,54 @@ export const decisions: Migration = {
       return p_entry.reason;
     end $$`,
 
-    // Ends live tasks and everything delegated from them, and answers how many. The roots end with the given reason,
-    // also where one was delegated from another; the rest with 'parent_revoked'. Rows are locked in the order of
-    // their keys, then the fence is taken; the first record, when there is one, comes before those of the tasks.
+    // Ends live tasks and everything delegated from them, and answers how many. One whose time is up is not live, swept
+    // or not: an expiry is never recorded as a revocation. The roots end with the given reason,
+    // also where one was delegated from another; the rest with 'parent_revoked'. The first record, when there is one,
+    // comes before those of the tasks. Rows are locked in the order of their keys; what is counted is read afterwards.
+    // Joined by indexed lookups throughout, since no planner can guess how many there are.
     `create function end_tasks(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry)
     returns integer language plpgsql as $$
     declare
-      v_task record;
+      v_ids text[];
+      v_reasons text[];
       v_at timestamptz;
-      v_ended integer := 0;
+      v_task record;
     begin
+      with recursive tree as (
+        select root collate "C" as task_id, true as named from unnest(p_roots) as root
+        union
+        select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
+      )
+      select array_agg(task_id), array_agg(case when named then p_reason else 'parent_revoked' end)
+        into v_ids, v_reasons
+        from (
+          select task_id, named from (select task_id, bool_or(named) as named from tree group by task_id) tree
+            join tasks using (task_id) where tasks.state = 'live' and tasks.expires_at > p_at
+            order by task_id for update of tasks
+        ) doomed;
+      update task_grants g set revoked_at = p_at
+        from unnest(v_ids) as ended (task_id) where g.task_id = ended.task_id and g.revoked_at is null;
+      update tasks t set state = 'revoked', ended_at = p_at, end_reason = ended.reason
+        from unnest(v_ids, v_reasons) as ended (task_id, reason) where t.task_id = ended.task_id;
+      v_at := ledger_time(p_at);
+      if p_first.at is not null then
+        perform write_record(v_at, p_first);
+      end if;
       for v_task in
-        with recursive tree as (
-          select root collate "C" as task_id, true as named from unnest(p_roots) as root
-          union
-          select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
-        ), doomed as (
-          select t.task_id, t.named from (select task_id, bool_or(named) as named from tree group by task_id) t
-            join tasks using (task_id) where tasks.state = 'live' order by task_id for update of tasks
-        ), ended as (
-          update tasks t set state = 'revoked', ended_at = p_at,
-              end_reason = case when d.named then p_reason else 'parent_revoked' end
-            from doomed d where t.task_id = d.task_id and t.state = 'live'
-            returning t.*
-        ), revoked as (
-          update task_grants g set revoked_at = p_at from ended where g.task_id = ended.task_id and g.revoked_at is null
-            returning g.task_id, g.renewals
-        )
-        select ended.*, counted.renewals from ended
-          left join (select task_id, sum(renewals)::integer as renewals from revoked group by task_id) counted
-            using (task_id)
-          order by created_at, task_id
+        select t.*, (select sum(renewals) from task_grants g where g.task_id = t.task_id)::integer as renewals
+          from unnest(v_ids) as ended (task_id) join tasks t on t.task_id = ended.task_id
+          order by t.created_at, t.task_id
       loop
-        if v_at is null then
-          v_at := ledger_time(p_at);
-          if p_first.at is not null then
-            perform write_record(v_at, p_first);
-          end if;
-        end if;
         if v_task.renewals > 1 then
-          perform write_record(v_at, row(v_at, 'token.refreshed', v_task.task_id, v_task.agent_id, v_task.sponsor,
+          perform write_record(v_at, row(null, 'token.refreshed', v_task.task_id, v_task.agent_id, v_task.sponsor,
             v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', null, v_task.renewals - 1, null
           )::ledger_entry);
         end if;
-        perform write_record(v_at, row(v_at, 'task.revoked', v_task.task_id, v_task.agent_id, v_task.sponsor,
+        perform write_record(v_at, row(null, 'task.revoked', v_task.task_id, v_task.agent_id, v_task.sponsor,
           v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', v_task.end_reason, null, null
         )::ledger_entry);
-        v_ended := v_ended + 1;
       end loop;
-      if v_at is null and p_first.at is not null then
-        perform append_record(p_first);
-      end if;
-      return v_ended;
+      return coalesce(cardinality(v_ids), 0);
     end $$`,
 
     // A grant's task never changes hands, so who the person is can be read before their lock is taken.

@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { startPartitionUpkeep } from '../../composition/partition-upkeep.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { freshDatabase } from '../support/databases.ts';
+import { movedClock } from '../support/moved-clock.ts';
+
+const HALF_A_YEAR = 182 * 24 * 3600;
+
+describe('the upkeep of partitions', () => {
+  it('creates them ahead at once, by the role that serves, so that a month never comes without one', async function () {
+    this.timeout(60_000);
+    const database = await freshDatabase('postgres');
+    const clock = movedClock();
+    const storage = await database.open({ clock });
+    clock.advance(HALF_A_YEAR);
+    const entry = { at: clock.now(), event: 'token.denied', decision: 'deny', reason: 'invalid_request' } as const;
+    expect((await storage.readiness.check()).status).to.equal('Unhealthy');
+    let refused: unknown;
+    await storage.ledger.append(entry).catch((error: unknown) => {
+      refused = error;
+    });
+    expect(refused).to.have.property('name', 'StorageUnavailable');
+
+    const created = new Promise<void>((resolve) => {
+      const watched = {
+        createPartitions: (...given: Parameters<typeof storage.createPartitions>) =>
+          storage.createPartitions(...given).then(resolve),
+      };
+      startPartitionUpkeep(watched, clock, capturedLog(), 2).stop();
+    });
+    await created;
+    await storage.ledger.append(entry);
+    expect((await storage.readiness.check()).status).to.equal('Healthy');
+    await storage.close();
+    await database.drop();
+  });
+});

@@ -1,0 +1,25 @@
+/** The README says what is there: its commands, its paths and the pages it points to. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+
+const at = (path: string) => new URL(`../${path}`, import.meta.url);
+const readme = readFileSync(at('README.md'), 'utf8');
+const { scripts } = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { scripts: Record<string, string> };
+
+describe('the README', () => {
+  it('names only commands that package.json has', () => {
+    const commands = [...readme.matchAll(/npm (?:run )?(quickstart|test|start|[a-z]+)(?= |`|\n|$)/g)].map(
+      (match) => match[1],
+    );
+    expect(commands).to.include.members(['quickstart', 'test', 'start', 'bench']);
+    for (const command of commands) if (command !== 'ci') expect(scripts).to.have.property(String(command));
+  });
+
+  it('names only paths that exist', () => {
+    const linked = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map((match) => String(match[1]));
+    const quoted = [...readme.matchAll(/`((?:domain|application|adapters|composition|test|docs)\/[\w./-]+)`/g)];
+    for (const path of [...linked, ...quoted.map((match) => String(match[1]))])
+      expect(existsSync(at(path)), path).to.equal(true);
+  });
+});
