@@ -10,6 +10,7 @@ import { type AdminDenialReason, refuseAdmin } from '../application/admin/refuse
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
+import { rememberedAgents } from '../application/authentication/remembered-agents.ts';
 import { queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
@@ -36,6 +37,7 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
 
   const tokenService = {
     ...{ agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
+    agentsAtHand: rememberedAgents(agents),
     directory: c.resolve(tokens.sponsorSources).directory,
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],

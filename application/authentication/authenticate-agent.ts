@@ -22,7 +22,7 @@ import type { SpentAssertion } from '../ports/tasks.ts';
 export const ASSERTION_ALGORITHMS = ['ES256', 'PS256', 'RS256'] as const;
 
 export interface AgentAuthentication {
-  readonly agents: Agents;
+  readonly agents: Pick<Agents, 'find'>;
   readonly agentKeys: AgentKeys;
   readonly clock: Clock;
   /** The issuer and its token endpoint: either may be the assertion's `aud`. */

@@ -19,6 +19,7 @@ import {
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
+import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
@@ -34,7 +35,9 @@ export interface ExchangeRequest {
   readonly scope: Scope;
 }
 
-export interface Exchange extends AgentAuthentication, SubjectValidation, SponsorCheck, Minting {
+export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
+  /** A view of the registrations for one request. */
+  readonly agentsAtHand: () => AgentsAtHand;
   readonly tasks: Tasks;
   readonly digest: Digest;
   /** The subject token's `aud`; the assertion's are in `audiences`. */
@@ -47,10 +50,10 @@ const FRESH = 0;
 export async function exchangeToken(service: Exchange, request: ExchangeRequest): Promise<Outcome<IssuedToken>> {
   const requested = { audience: request.resource, scope: formatScope(request.scope) };
 
-  return inRounds(async () => {
+  return inRounds(service.agentsAtHand(), async (agents) => {
     // 1. Who is asking.
     const credentials = { assertion: request.actorToken, clientId: request.clientId };
-    const asking = await authenticateAgent(service, credentials, { about: requested });
+    const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>

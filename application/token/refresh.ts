@@ -11,6 +11,7 @@ import { judgeGrant } from '../../domain/tasks/grant.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
+import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
 import type { Tasks } from '../ports/tasks.ts';
@@ -26,7 +27,9 @@ export interface RefreshRequest {
   readonly clientId: string | undefined;
 }
 
-export interface Refresh extends AgentAuthentication, SponsorCheck, Minting {
+export interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
+  /** A view of the registrations for one request. */
+  readonly agentsAtHand: () => AgentsAtHand;
   readonly tasks: Tasks;
   readonly digest: Digest;
   /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
@@ -39,9 +42,9 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     scope: request.scope === undefined ? undefined : formatScope(request.scope),
   };
 
-  return inRounds(async () => {
+  return inRounds(service.agentsAtHand(), async (agents) => {
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-    const asking = await authenticateAgent(service, credentials, { about: requested });
+    const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 
