@@ -27,15 +27,23 @@ export function answerDenial(response: Response, denial: Denial): void {
     const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
     response.set('WWW-Authenticate', `${scheme} realm="mandate"`);
   }
-  response.status(STATUS[error] ?? 400).json({
+  sendJson(response.status(STATUS[error] ?? 400), {
     error,
     error_description: denial.detail ?? sentence,
     ...(error === TELLS_REASON ? { reason: denial.reason } : {}),
   });
 }
 
+/** Express's own `json` looks for a replacer, a charset and a fresh copy at the client: none of which is ever there. */
+function sendJson(response: Response, body: Record<string, unknown>): void {
+  const text = JSON.stringify(body);
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
+}
+
 export function answerIssued(response: Response, token: IssuedToken): void {
-  response.json({
+  sendJson(response, {
     access_token: token.accessToken,
     issued_token_type: ACCESS_TOKEN_TYPE,
     token_type: 'Bearer',
@@ -49,7 +57,7 @@ export function answerIssued(response: Response, token: IssuedToken): void {
 
 /** Specification "Introspection response". An inactive token's answer says nothing of it but what ended it. */
 export function answerIntrospection(response: Response, outcome: IntrospectedToken): void {
-  response.json(introspectionBody(outcome));
+  sendJson(response, introspectionBody(outcome));
 }
 
 function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> {
@@ -72,7 +80,7 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
 /** The database did not answer: not a no, and never read as a yes. */
 export function answerUnavailable(response: Response): void {
   response.locals.reason = 'storage_unavailable';
-  response.set('Retry-After', String(DATABASE_RETRY_AFTER)).status(503).json({
+  sendJson(response.set('Retry-After', String(DATABASE_RETRY_AFTER)).status(503), {
     error: 'temporarily_unavailable',
     error_description: 'The service could not reach its database. Retry the request.',
   });
@@ -80,5 +88,8 @@ export function answerUnavailable(response: Response): void {
 
 export function answerFault(response: Response): void {
   response.locals.reason = 'fault';
-  response.status(500).json({ error: 'server_error', error_description: 'The service met an unexpected condition.' });
+  sendJson(response.status(500), {
+    error: 'server_error',
+    error_description: 'The service met an unexpected condition.',
+  });
 }

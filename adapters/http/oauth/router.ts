@@ -98,7 +98,8 @@ function endpoint(
 
 /** Decisions "Token endpoint": on every answer of /oauth2/*. */
 const neverStored: RequestHandler = (_request, response, next) => {
-  response.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('Pragma', 'no-cache');
   next();
 };
 

@@ -3,7 +3,7 @@
  * batches other events have their turn.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
 export interface Waiting<Context> {
   /** Does the work; what it returns is called to answer, once the work is sure to stay. */
@@ -17,18 +17,32 @@ export interface Lane<Context> {
   drained(): Promise<void>;
 }
 
-/** @param perform does a batch and settles each of its members; never throws */
+/**
+ * How many have to have come together the last time for the next batch to be worth waiting for: a lone request is
+ * never kept waiting.
+ */
+const COMPANY = 4;
+
+/**
+ * @param gather milliseconds to wait for a fuller batch while there is company; 0 for work that gains nothing by it
+ * @param perform does a batch and settles each of its members; never throws
+ */
 export function lane<Context>(
   size: number,
+  gather: number,
   perform: (batch: readonly Waiting<Context>[]) => Promise<void>,
 ): Lane<Context> {
   const waiting: Waiting<Context>[] = [];
   let working: Promise<void> | undefined;
+  let lastSize = 0;
 
   async function workOff(): Promise<void> {
     while (waiting.length > 0) {
       await nextTurn();
-      await perform(waiting.splice(0, size));
+      if (gather > 0 && lastSize >= COMPANY && waiting.length < size) await pause(gather);
+      const batch = waiting.splice(0, size);
+      lastSize = batch.length;
+      await perform(batch);
     }
     working = undefined;
   }

@@ -25,7 +25,7 @@ export const tasks: Migration = {
         or state = 'revoked' and ended_at is not null and end_reason is not null
         or state = 'expired' and ended_at is not null and end_reason is null
       )
-    ) strict`,
+    ) strict, without rowid`,
     `create index tasks_by_agent on tasks (agent_id)`,
     `create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live'`,
     `create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null`,
@@ -40,7 +40,7 @@ export const tasks: Migration = {
       scope text not null,
       renewals integer not null default 0,
       revoked_at integer
-    ) strict`,
+    ) strict, without rowid`,
     `create index task_grants_by_task on task_grants (task_id)`,
 
     `create table revoked_tokens (
@@ -50,7 +50,7 @@ export const tasks: Migration = {
       reason text not null,
       -- When the token would have expired anyway, and this may be forgotten.
       expires_at integer not null
-    ) strict`,
+    ) strict, without rowid`,
     `create index revoked_tokens_by_expiry on revoked_tokens (expires_at)`,
 
     `create table spent_assertions (
