@@ -1,7 +1,7 @@
 /**
  * The load generator: whole requests prepared as bytes, over keep-alive connections, each answer checked. It speaks
- * just enough HTTP/1.1 over plain sockets, because it shares the machine's cores with what it measures: a general
- * HTTP client takes several times the CPU for each request.
+ * just enough HTTP/1.1 over plain sockets, because it shares the machine's cores with what it measures, and
+ * whatever a general HTTP client does for each request would be taken from that.
  */
 
 import { once } from 'node:events';

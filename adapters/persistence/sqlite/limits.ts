@@ -8,7 +8,7 @@ export const BATCH_SIZE = 32;
 
 /**
  * While decisions come several at a time, the next batch waits this long for more: about what a commit takes, so that
- * it costs a request little, and halves the commits of a busy service (`npm run bench`).
+ * it costs a request little, and leaves a busy service fewer and fuller commits.
  */
 export const GATHER_MS = 1;
 
