@@ -1,49 +1,56 @@
-/** A way to a server that can fall silent: what is sent stays unanswered, and nobody is told, as when a host freezes. */
+/**
+ * A way to a server that can fall silent, as when a host freezes or a network parts: what is sent is lost, and neither
+ * side is told, not even that the other has hung up.
+ */
 
 import { connect, createServer, type Socket } from 'node:net';
 
+/** What is lost: everything, or only what the server answers. */
+export type Silence = 'both_ways' | 'answers';
+
 export interface TcpProxy {
   readonly port: number;
-  /** From now on nothing is passed on, in either direction, on connections old and new. */
-  silence(): void;
+  /** From now on, on connections old and new. */
+  silence(lost?: Silence): void;
+  /** Connections that have lost something are broken off; new ones work again. */
   resume(): void;
   close(): Promise<void>;
 }
 
 export async function tcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  let silent = false;
-  const keep = (socket: Socket) => {
-    sockets.add(socket);
-    // Either side may break off; the other is then told.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => sockets.delete(socket));
-    if (silent) socket.pause();
-  };
+  const broken = new Set<Socket>();
+  let lost: Silence | undefined;
   const server = createServer((near) => {
     const far = connect(target, '127.0.0.1');
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      keep(from);
-      from.on('data', (chunk) => to.write(chunk));
-      from.on('close', () => to.destroy());
-      if (silent) from.pause();
-    }
+    pass(near, far, () => lost === 'both_ways');
+    pass(far, near, () => lost !== undefined);
   });
+  function pass(from: Socket, to: Socket, isLost: () => boolean): void {
+    sockets.add(from);
+    from.on('data', (chunk) => {
+      if (isLost()) broken.add(from).add(to);
+      else to.write(chunk);
+    });
+    from.on('error', () => from.destroy());
+    from.on('close', () => {
+      sockets.delete(from);
+      if (lost === undefined) to.destroy();
+      else broken.add(to);
+    });
+  }
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const address = server.address();
   if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
   return {
     port: address.port,
-    silence() {
-      silent = true;
-      for (const socket of sockets) socket.pause();
+    silence(what = 'both_ways') {
+      lost = what;
     },
     resume() {
-      silent = false;
-      for (const socket of sockets) socket.resume();
+      lost = undefined;
+      for (const socket of broken) socket.destroy();
+      broken.clear();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -71,6 +71,22 @@ describe('a Postgres that falls silent', () => {
     expect((await agent.exchange()).status).to.equal(200);
     expect((await mandate.get('/readyz')).status).to.equal(200);
   });
+
+  it('gives no token for a decision that it took but whose answer was lost, and takes it once', async function () {
+    this.timeout(60_000);
+    const form = agent.exchangeForm();
+    const lines = await mandate.recorded(async () => {
+      proxy.silence('answers');
+      expectUnavailable(await mandate.post('/oauth2/token', form));
+      proxy.resume();
+      const again = await mandate.post('/oauth2/token', form);
+      expect(again.status, again.text).to.equal(401);
+    });
+    expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([
+      ['token.issued', null],
+      ['token.denied', 'actor_replayed'],
+    ]);
+  });
 });
 
 describe('a SQLite file that another process keeps locked', () => {

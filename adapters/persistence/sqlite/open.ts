@@ -1,14 +1,10 @@
 /** Opens a SQLite database; the file is created when there is none, the schema is not. */
 
 import type { Storage, StorageSurroundings } from '../storage.ts';
-import { sqliteAgents } from './agents.ts';
 import { openConnections } from './connections.ts';
-import { sqliteLedger } from './ledger.ts';
 import { migrateSqlite } from './migrate.ts';
-import { sqliteReadiness } from './readiness.ts';
+import { sqlitePorts } from './ports.ts';
 import { readSchemaStatus } from './schema-status.ts';
-import { sqliteSponsors } from './sponsors.ts';
-import { sqliteTasks } from './tasks.ts';
 
 export interface SqliteOptions {
   /** Of the database file, or `:memory:`. */
@@ -25,11 +21,7 @@ export async function openSqlite({ path }: SqliteOptions, { log }: Pick<StorageS
     throw error;
   }
   return {
-    agents: sqliteAgents(connections),
-    tasks: sqliteTasks(connections),
-    sponsors: sqliteSponsors(connections),
-    ledger: sqliteLedger(connections),
-    readiness: sqliteReadiness(connections),
+    ...sqlitePorts(connections),
     schemaStatus: () => readSchemaStatus(connections),
     migrate: () => migrateSqlite(connections.knex),
     // The ledger is one table here.
