@@ -1,7 +1,5 @@
-/** The database that the settings choose. */
+/** The database that the settings choose; the adapter of the other one is not even loaded. */
 
-import { openPostgres } from '../adapters/persistence/postgres/open.ts';
-import { openSqlite } from '../adapters/persistence/sqlite/open.ts';
 import type { Storage, StorageSurroundings } from '../adapters/persistence/storage.ts';
 import { chosenDatabase } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
@@ -9,11 +7,12 @@ import { StartupError } from './startup-error.ts';
 
 /** @throws StartupError when a SQLite file cannot be opened; a Postgres server may come up later than we do */
 export async function openStorage(
-  settings: SettingsSection<'Service:Database'> & SettingsSection<'Service:Audit'>,
+  settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,
 ): Promise<Storage> {
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'postgres') {
+    const { openPostgres } = await import('../adapters/persistence/postgres/open.ts');
     return openPostgres(
       {
         connectionString: chosen.connectionString.reveal(),
@@ -23,6 +22,7 @@ export async function openStorage(
       surroundings,
     );
   }
+  const { openSqlite } = await import('../adapters/persistence/sqlite/open.ts');
   try {
     return await openSqlite({ path: chosen.path }, surroundings);
   } catch (error) {

@@ -6,6 +6,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
+import { fromSource } from './from-source.ts';
 
 export interface MandateProcess {
   readonly issuer: string;
@@ -28,7 +29,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** What Node is given to run: the built program, as it is installed. */
 export const builtProgram: readonly string[] = [join(root, 'dist', 'composition', 'main.js')];
 /** The same from its sources, where nothing has been built. */
-export const sourceProgram: readonly string[] = ['--import', 'tsx', join(root, 'composition', 'main.ts')];
+export const sourceProgram: readonly string[] = [...fromSource, join(root, 'composition', 'main.ts')];
 
 /** A start that takes longer has failed: the goal is one second. */
 const START_TIMEOUT_MS = 20_000;

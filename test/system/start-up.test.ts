@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { variableOf } from '../../composition/settings/setting-error.ts';
+import { fromSource } from '../../scripts/from-source.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 
 const MAIN = fileURLToPath(new URL('../../composition/main.ts', import.meta.url));
@@ -19,7 +20,7 @@ interface Ended {
 
 function start(args: readonly string[], settings: Readonly<Record<string, string>>) {
   const environment = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [...fromSource, MAIN, ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -17,7 +17,7 @@ import type { Built, Rows } from '../sql/query.ts';
 import { bindable } from './column-types.ts';
 import { asUnavailable, isBusy } from './errors.ts';
 import { lane, type Waiting } from './lane.ts';
-import { ACQUIRE_LIMIT_MS, BATCH_SIZE, GATHER_MS, LOCK_PAUSES_MS } from './limits.ts';
+import { ACQUIRE_LIMIT_MS, BATCH_SIZE, LOCK_PAUSES_MS } from './limits.ts';
 
 export type Run = <Row>(query: Built | string, values?: readonly Bound[]) => Rows<Row>;
 
@@ -64,8 +64,8 @@ export function openConnections(path: string, log: Log): Connections {
     }
   }
 
-  const reads = lane<Run>(BATCH_SIZE, 0, (batch) => perform(batch, readTogether));
-  const decisions = lane<Run>(BATCH_SIZE, GATHER_MS, (batch) => perform(batch, decideTogether));
+  const reads = lane<Run>(BATCH_SIZE, (batch) => perform(batch, readTogether));
+  const decisions = lane<Run>(BATCH_SIZE, (batch) => perform(batch, decideTogether));
   return {
     knex,
     read: reads.submit,

@@ -1,9 +1,9 @@
 /**
- * Work that waits for the connection. What has gathered in one turn of the event loop is done in one batch; between
- * batches other events have their turn.
+ * Work that waits for the connection. What has come by the end of a turn of the event loop, and so all that came while
+ * the batch before was being done, is done in one batch; between batches other events have their turn.
  */
 
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface Waiting<Context> {
   /** Does the work; what it returns is called to answer, once the work is sure to stay. */
@@ -17,32 +17,18 @@ export interface Lane<Context> {
   drained(): Promise<void>;
 }
 
-/**
- * How many have to have come together the last time for the next batch to be worth waiting for: a lone request is
- * never kept waiting.
- */
-const COMPANY = 4;
-
-/**
- * @param gather milliseconds to wait for a fuller batch while there is company; 0 for work that gains nothing by it
- * @param perform does a batch and settles each of its members; never throws
- */
+/** @param perform does a batch and settles each of its members; never throws */
 export function lane<Context>(
   size: number,
-  gather: number,
   perform: (batch: readonly Waiting<Context>[]) => Promise<void>,
 ): Lane<Context> {
   const waiting: Waiting<Context>[] = [];
   let working: Promise<void> | undefined;
-  let lastSize = 0;
 
   async function workOff(): Promise<void> {
     while (waiting.length > 0) {
       await nextTurn();
-      if (gather > 0 && lastSize >= COMPANY && waiting.length < size) await pause(gather);
-      const batch = waiting.splice(0, size);
-      lastSize = batch.length;
-      await perform(batch);
+      await perform(waiting.splice(0, size));
     }
     working = undefined;
   }

@@ -1,31 +1,52 @@
-/** Opens a SQLite database; the file is created when there is none, the schema is not. */
+/**
+ * Opens a SQLite database; the file is created when there is none, the schema is not. The database lives in a thread of
+ * its own (docs/decisions/0006-sqlite-in-a-thread.md); nothing of SQLite is loaded here.
+ */
 
+import { Worker } from 'node:worker_threads';
 import type { Storage, StorageSurroundings } from '../storage.ts';
-import { openConnections } from './connections.ts';
-import { migrateSqlite } from './migrate.ts';
-import { sqlitePorts } from './ports.ts';
-import { readSchemaStatus } from './schema-status.ts';
+import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS } from './limits.ts';
+import { sqliteOutbox } from './outbox.ts';
+import { NO_ANSWER } from './readiness.ts';
+import type { Served } from './served.ts';
+import { startThread } from './thread/database-thread.ts';
+import { lastingThread } from './thread/lasting-thread.ts';
+import { type Remote, remote } from './thread/remote.ts';
 
 export interface SqliteOptions {
   /** Of the database file, or `:memory:`. */
   readonly path: string;
 }
 
-/** @throws when the file cannot be opened, or lies where write-ahead logging does not work */
-export async function openSqlite({ path }: SqliteOptions, { log }: Pick<StorageSurroundings, 'log'>): Promise<Storage> {
-  const connections = openConnections(path, log);
-  try {
-    await connections.read((run) => run('select 1'));
-  } catch (error) {
-    await connections.close();
-    throw error;
-  }
+/** Beside this file: `.ts` among the sources, `.js` where they are built. */
+const BEGINNING = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+/**
+ * @param start makes the thread; tests look after it
+ * @throws when the file cannot be opened, or lies where write-ahead logging does not work
+ */
+export async function openSqlite(
+  options: SqliteOptions,
+  { clock, log }: StorageSurroundings,
+  start: () => Worker = () => new Worker(BEGINNING, { workerData: options }),
+): Promise<Storage> {
+  const thread = await lastingThread(() => startThread(start(), log), {
+    log,
+    restartAfter: options.path === ':memory:' ? undefined : RESTART_PAUSE_MS,
+  });
+  const within = (limit: number): Remote<Served> =>
+    remote(thread.shape, (name, given) => thread.call(name, given, limit));
+  const { ports, schema } = within(ANSWER_LIMIT_MS);
+  const { outboxEntries, ...whole } = ports;
   return {
-    ...sqlitePorts(connections),
-    schemaStatus: () => readSchemaStatus(connections),
-    migrate: () => migrateSqlite(connections.knex),
+    ...whole,
+    outbox: sqliteOutbox(outboxEntries, clock),
+    readiness: { ...ports.readiness, check: () => ports.readiness.check().catch(() => NO_ANSWER) },
+    schemaStatus: schema.status,
+    // It waits for one of another process, and has limits of its own.
+    migrate: within(Number.POSITIVE_INFINITY).schema.migrate,
     // The ledger is one table here.
     createPartitions: async () => undefined,
-    close: () => connections.close(),
+    close: thread.close,
   };
 }

@@ -5,6 +5,8 @@ import { describeSchema } from '../sql/readiness.ts';
 import type { Connections } from './connections.ts';
 import { readSchemaStatus } from './schema-status.ts';
 
+export const NO_ANSWER = { status: 'Unhealthy', detail: 'SQLite did not answer.' } as const;
+
 export function sqliteReadiness(connections: Connections): ReadinessCheck {
   return {
     name: 'database',
@@ -12,7 +14,7 @@ export function sqliteReadiness(connections: Connections): ReadinessCheck {
       try {
         return describeSchema(await readSchemaStatus(connections));
       } catch {
-        return { status: 'Unhealthy', detail: 'SQLite did not answer.' };
+        return NO_ANSWER;
       }
     },
   };

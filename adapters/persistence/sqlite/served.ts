@@ -1,0 +1,18 @@
+/** All that the thread of a SQLite database does for the main thread. */
+
+import type { Connections } from './connections.ts';
+import { migrateSqlite } from './migrate.ts';
+import { sqlitePorts } from './ports.ts';
+import { readSchemaStatus } from './schema-status.ts';
+
+export function served(connections: Connections) {
+  return {
+    ports: sqlitePorts(connections),
+    schema: {
+      status: () => readSchemaStatus(connections),
+      migrate: () => migrateSqlite(connections.knex),
+    },
+  };
+}
+
+export type Served = ReturnType<typeof served>;
