@@ -5,22 +5,21 @@
 
 import type { Storage } from '../adapters/persistence/storage.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { Log } from '../application/ports/log.ts';
+import type { RecurringPass } from './recurring.ts';
 
 /** A month ahead there is time for hundreds of failures. */
 const INTERVAL_MS = 60 * 60 * 1000;
 
-export function startPartitionUpkeep(
+/** @param monthsAhead `Service:Audit:Partitions:MonthsAhead` */
+export function partitionUpkeep(
   storage: Pick<Storage, 'createPartitions'>,
   clock: Clock,
-  log: Log,
   monthsAhead: number,
-): { stop(): void } {
-  const create = () =>
-    storage.createPartitions(clock.now(), monthsAhead).catch((error: unknown) => {
-      log.error("the ledger's partitions could not be created ahead", error);
-    });
-  void create();
-  const timer = setInterval(create, INTERVAL_MS).unref();
-  return { stop: () => clearInterval(timer) };
+): RecurringPass {
+  return {
+    name: "creating the ledger's partitions ahead",
+    intervalMs: INTERVAL_MS,
+    firstAfterMs: 0,
+    run: () => storage.createPartitions(clock.now(), monthsAhead),
+  };
 }

@@ -13,7 +13,8 @@ import type { Network } from '../application/ports/network.ts';
 import { StorageUnavailable } from '../application/ports/storage-unavailable.ts';
 import { buildContainer } from './container.ts';
 import { openStorage } from './open-storage.ts';
-import { startPartitionUpkeep } from './partition-upkeep.ts';
+import { type Passes, recurringPasses } from './passes.ts';
+import { startRecurring } from './recurring.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
@@ -30,6 +31,8 @@ export interface Service {
   readonly host: string;
   readonly port: number;
   readonly storage: Storage;
+  /** What otherwise happens every so often, now. */
+  readonly passes: Passes;
   /** Finishes what is under way, then closes everything. */
   stop(): Promise<void>;
 }
@@ -41,21 +44,33 @@ export async function startService(settings: Settings, surroundings: Surrounding
   refuseMissingFile(settings);
   const storage = await openStorage(settings, { clock, log });
   try {
-    await refuseOldSchema(storage, log);
+    const answers = await refuseOldSchema(storage, log);
     const given = { settings, clock, randomness: systemRandomness(), log, network, storage, signingKeys };
     const container = buildContainer(given);
-    const providerKeys = container.resolve(tokens.providerKeys);
+    const passes = container.resolve(tokens.passes);
+    // Before the first request, so that a sink gets every record of this instance. A recurring pass says it again.
+    const queueingIsSet = answers && (await setQueueing(passes, log));
     const app = httpApp(container.resolve(tokens.httpSurfaces));
     const listener = await listenAt(app, settings);
     // A provider that is slow or down holds up readiness, not the start.
-    void providerKeys.start();
-    const upkeep = startPartitionUpkeep(storage, clock, log, settings['Service:Audit:Partitions:MonthsAhead']);
+    const fetchedKeys = [container.resolve(tokens.providerKeys), container.resolve(tokens.transmitter).keys];
+    for (const keys of fetchedKeys) void keys?.start();
+    const recurring = recurringPasses(container, queueingIsSet).map((pass) => startRecurring(pass, log));
     log.info('listening', { host: listener.host, port: listener.port, issuer: settings['Service:Issuer'] });
     return {
       host: listener.host,
       port: listener.port,
       storage,
-      stop: () => stop(listener, [providerKeys, upkeep], storage, log),
+      passes,
+      async stop() {
+        log.info('stopping: no new requests, finishing those under way');
+        await Promise.all([listener.stop(), ...recurring.map((pass) => pass.stop())]);
+        for (const keys of fetchedKeys) keys?.stop();
+        // No request and no pass is left to count, or to write, a denial.
+        await container.resolve(tokens.anonymousDenials).closeAll();
+        await storage.close();
+        log.info('stopped');
+      },
     };
   } catch (error) {
     await storage.close();
@@ -82,19 +97,6 @@ async function listenAt(app: Parameters<typeof listen>[0], settings: Settings): 
   }
 }
 
-async function stop(
-  listener: Listener,
-  timers: readonly { stop(): void }[],
-  storage: Storage,
-  log: Log,
-): Promise<void> {
-  log.info('stopping: no new requests, finishing those under way');
-  await listener.stop();
-  for (const timer of timers) timer.stop();
-  await storage.close();
-  log.info('stopped');
-}
-
 /** Opening a SQLite file creates it: an empty one, left behind by a path that was mistyped, helps nobody. */
 function refuseMissingFile(settings: Settings): void {
   const path = settings['Service:Database:Path'];
@@ -103,8 +105,12 @@ function refuseMissingFile(settings: Settings): void {
   }
 }
 
-/** A schema this release does not know is not written to. A database that is away may come back: not ready, but up. */
-async function refuseOldSchema(storage: Storage, log: Log): Promise<void> {
+/**
+ * A schema this release does not know is not written to. A database that is away may come back: not ready, but up.
+ *
+ * @returns whether the database answered
+ */
+async function refuseOldSchema(storage: Storage, log: Log): Promise<boolean> {
   try {
     const status = await storage.schemaStatus();
     if (status === 'absent' || status === 'behind') {
@@ -112,8 +118,22 @@ async function refuseOldSchema(storage: Storage, log: Log): Promise<void> {
         `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`,
       ]);
     }
+    return true;
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
     log.error('the database does not answer yet', error);
+    return false;
+  }
+}
+
+/** @returns whether it could be */
+async function setQueueing(passes: Passes, log: Log): Promise<boolean> {
+  try {
+    await passes.setQueueing();
+    return true;
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    log.error('the database could not be told yet whether records are queued for a sink', error);
+    return false;
   }
 }

@@ -5,6 +5,7 @@ import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters
 import { signingKeys } from '../adapters/jose/signing-keys.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
+import type { JwkSet } from '../domain/agents/key-set.ts';
 import { chosenSigningKeys, type SigningKeyChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { describeSettingError, type SettingError } from './settings/setting-error.ts';
@@ -20,11 +21,20 @@ export async function loadSigningKeys(settings: Settings, log: Log): Promise<Sig
     log.warn('no signing key is configured: tokens are signed with one that is gone when this process ends');
     return chosen([await generateSigningKey()], undefined);
   }
+  return chosen(await loadKeys(choices), settings['Service:Signing:ActiveKid']);
+}
+
+/** What the configured keys publish: enough to verify with. Empty when none is configured. @throws StartupError */
+export async function publicHalves(settings: Pick<Settings, 'Service:Signing:Keys'>): Promise<JwkSet> {
+  const keys = await loadKeys(chosenSigningKeys(settings));
+  return { keys: keys.map(({ publicJwk }) => publicJwk) };
+}
+
+async function loadKeys(choices: readonly SigningKeyChoice[]): Promise<readonly SigningKey[]> {
   const results = await Promise.all(choices.map(loadKey));
   const errors = results.flatMap((result) => ('problem' in result ? [result] : []));
   if (errors.length > 0) throw new StartupError(errors.map(describeSettingError));
-  const keys = results.flatMap((result) => ('problem' in result ? [] : [result]));
-  return chosen(keys, settings['Service:Signing:ActiveKid']);
+  return results.flatMap((result) => ('problem' in result ? [] : [result]));
 }
 
 async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<SigningKey | SettingError> {

@@ -1,5 +1,5 @@
 /**
- * The identity provider's published keys: fetched at start and every five minutes, and when a token names a key that
+ * The published keys of the identity provider, or of a transmitter of signals: fetched at start and every five minutes, and when a token names a key that
  * is not among them (decisions "Subject tokens"; specification "Public", `/readyz`).
  */
 
@@ -28,7 +28,6 @@ const AGES = { refreshAfter: 5 * 60 };
 const TICK_MS = 3000;
 /** Providers put certificate chains beside their keys; still far from what could hurt. */
 const PUBLISHED = {
-  owner: 'identity provider',
   keys: PROVIDER_KEY_RULES,
   maxBytes: 256 * 1024,
   httpsOnly: false,
@@ -42,8 +41,9 @@ export function providerKeys(
   clock: Clock,
   log: Log,
   tickMs = TICK_MS,
+  owner: 'identity provider' | 'transmitter' = 'identity provider',
 ): RefreshedProviderKeys {
-  const fetch = publishedKeys(network, log, PUBLISHED);
+  const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys(() => fetchWithIssuer(metadata, fetch), clock, AGES);
   // A token's hash, and the key that made its signature: as good as verified again while that key is still published.
   const verified = boundedCache<string>(MAX_VERIFIED);

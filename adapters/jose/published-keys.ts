@@ -12,7 +12,7 @@ import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from '
 
 export interface PublishedKeysRules {
   /** Whose keys they are, for the log. */
-  readonly owner: 'agent' | 'identity provider';
+  readonly owner: 'agent' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
   readonly maxBytes: number;
   readonly httpsOnly: boolean;

@@ -3,6 +3,7 @@
 import { createHash, KeyObject } from 'node:crypto';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { boundedCache } from './bounded-cache.ts';
+import { checkpointSigner } from './checkpoint-signer.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
 import { makeSignature } from './signature.ts';
 import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
@@ -60,6 +61,7 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
       return verdict.kind === 'verified';
     },
     published: () => published,
+    checkpoints: checkpointSigner(active),
   };
 }
 

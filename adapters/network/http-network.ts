@@ -99,24 +99,27 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     sent.once('response', resolve);
     sent.once('close', () => reject(new NetworkFailure('The connection was closed without an answer.')));
   });
+  const status = answer.statusCode ?? 0;
   if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') {
-    throw new NetworkFailure('The answer is compressed.', { answered: true });
+    throw new NetworkFailure('The answer is compressed.', { answered: true, status });
   }
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of answer as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > maxBytes) throw new NetworkFailure(`The answer is longer than ${maxBytes} bytes.`, { answered: true });
+    if (length > maxBytes) {
+      throw new NetworkFailure(`The answer is longer than ${maxBytes} bytes.`, { answered: true, status });
+    }
     chunks.push(chunk);
   }
-  return { status: answer.statusCode ?? 0, body: decoded(Buffer.concat(chunks)) };
+  return { status, body: decoded(Buffer.concat(chunks), status) };
 }
 
-function decoded(bytes: Uint8Array): string {
+function decoded(bytes: Uint8Array, status: number): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new NetworkFailure('The answer is not UTF-8.', { cause, answered: true });
+    throw new NetworkFailure('The answer is not UTF-8.', { cause, answered: true, status });
   }
 }
 

@@ -1,4 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Digest } from '../../application/ports/digest.ts';
+import type { Hash } from '../../application/ports/hash.ts';
 
 export const sha256: Digest = (text) => createHash('sha256').update(text, 'utf8').digest('hex');
+
+/**
+ * In one call and by way of a string, half the price of an object to hash with and a buffer of its own: a ledger has
+ * millions of leaves and nodes.
+ */
+export const sha256Bytes: Hash = (bytes) => Buffer.from(hash('sha256', bytes, 'binary'), 'latin1');

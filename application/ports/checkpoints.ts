@@ -15,10 +15,11 @@ export interface Unsealed extends SeqRange {
 
 /** Where a sequence number stands. */
 export type Sealing =
-  /** No record has this number, or the one that has it is not sealed yet. */
+  /** No checkpoint covers this number. */
   | { readonly kind: 'not_sealed' }
-  /** The export of its month holds it; only its checkpoint is still here. */
+  /** The export of its month holds what it has; only its checkpoint is still here. */
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
+  /** Whether a record has it or not: what is not there may never have been, or may have been deleted. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };
 
 /**
@@ -35,7 +36,8 @@ export interface Checkpoints {
 
   /**
    * Up to `limit` records of a range whose numbers are above `after`, in the order of their numbers. Records of
-   * archived months are no longer there.
+   * archived months are no longer there. Should one number be there twice, as only tampering brings about, both are on
+   * one page, which then is longer.
    */
   records(range: SeqRange, after: number, limit: number): Promise<readonly LedgerRecord[]>;
 

@@ -3,6 +3,7 @@ import type { Jwk, JwkSet } from '../../domain/agents/key-set.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
+import type { CheckpointSigner } from './checkpoint-keys.ts';
 
 /** Why a signature did not verify, in the order in which it is found out. */
 export type SignatureFault =
@@ -28,6 +29,8 @@ export interface SigningKeys {
   verify(jws: CompactJws): Promise<boolean>;
   /** Public members only. */
   published(): JwkSet;
+  /** Signs with the active key as well, but checkpoints. */
+  readonly checkpoints: CheckpointSigner;
 }
 
 export interface AgentKeys {
@@ -37,7 +40,7 @@ export interface AgentKeys {
   isUsable(key: Jwk): Promise<boolean>;
 }
 
-/** The upstream identity provider, as its discovery document and key set show it. */
+/** The upstream identity provider, or a transmitter of signals, as its metadata and key set show it. */
 export interface ProviderKeys {
   /** Verifies a token with the provider's published keys; says which issuer those keys speak for. */
   verify(

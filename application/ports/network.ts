@@ -22,10 +22,13 @@ export class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
   /** Whether the other side did answer, with something that can't be read: it is up, and this answer is useless. */
   readonly answered: boolean;
+  /** The status that such an answer began with. */
+  readonly status: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & { readonly answered?: boolean } = {}) {
+  constructor(message: string, options: ErrorOptions & { readonly answered?: boolean; readonly status?: number } = {}) {
     super(message, options);
     this.answered = options.answered ?? false;
+    this.status = options.status;
   }
 }
 

@@ -26,9 +26,10 @@ export interface Outbox {
   setQueueing(on: boolean): Promise<void>;
 
   /**
-   * Takes a batch, has it delivered, and settles it: deleted when `deliver` answers true, else due again after a wait
-   * that doubles with each of an entry's failures (domain/ledger/delivery.ts). No entry is in two drains at once. An
-   * instance that dies on the way leaves its batch due: delivery is at least once. `deliver` never throws.
+   * Takes a batch, has it delivered, and settles it: deleted when `deliver` answers true, else due again after a wait,
+   * counted from the failure, that doubles with each of an entry's failures (domain/ledger/delivery.ts). No entry is
+   * in two drains at once. An instance that dies on the way leaves its batch due: delivery is at least once. `deliver`
+   * never throws.
    */
   drain(drain: Drain, deliver: (records: readonly LedgerRecord[]) => Promise<boolean>): Promise<DrainOutcome>;
 }

@@ -76,6 +76,9 @@ function invite(screen: Terminal, stage: Stage): void {
   );
   screen.say('Read the ledger yourself:');
   screen.command(`curl -s -H "Authorization: Bearer $(cat ${stage.adminKeyFile})" ${stage.issuer}/audit`);
+  screen.command(
+    `curl -s -H "Authorization: Bearer $(cat ${stage.adminKeyFile})" ${stage.issuer}/audit/records/2/proof`,
+  );
 }
 
 function explain(screen: Terminal, error: unknown, stage: Stage | undefined): void {

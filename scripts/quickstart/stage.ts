@@ -17,6 +17,12 @@ export interface Stage {
   /** Where the admin key stands, readable by the owner only. */
   readonly adminKeyFile: string;
   readonly logFile: string;
+  /** Mandate's database. */
+  readonly databaseFile: string;
+  /** A copy of it that may be tampered with; not there at first. */
+  readonly tamperedFile: string;
+  /** What Node is given to run `mandate`. */
+  readonly program: readonly string[];
   /** Resolves when Mandate is no longer running. */
   readonly ended: Promise<void>;
   /** Stops everything and removes the folder. */
@@ -35,6 +41,7 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     const adminKey = randomBytes(32).toString('base64url');
     const adminKeyFile = join(folder, 'admin-key');
     writeFileSync(adminKeyFile, adminKey, { mode: 0o600 });
+    const databaseFile = join(folder, 'mandate.db');
     const mandate = await startMandate(
       {
         NODE_ENV: 'development',
@@ -42,7 +49,9 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
         Service__UpstreamIdp__Audience: provider.audience,
         Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
         Service__Database__Provider: 'sqlite',
-        Service__Database__Path: join(folder, 'mandate.db'),
+        Service__Database__Path: databaseFile,
+        // The shortest there is: the story waits for a seal.
+        Service__Audit__Checkpoint__Interval: 'PT1S',
         Service__Admin__ApiKey: adminKey,
       },
       folder,
@@ -54,6 +63,9 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
       adminKey,
       adminKeyFile,
       logFile: mandate.logFile,
+      databaseFile,
+      tamperedFile: join(folder, 'tampered.db'),
+      program,
       ended: mandate.ended,
       async clear() {
         await mandate.stop();

@@ -1,12 +1,13 @@
 /**
  * The whole story, in the order in which it is told: a person signs in, an agent acts for her within bounds, a
- * stranger checks it, authority ends when it is taken back, and the ledger knows all of it. Each chapter asserts what
- * it shows.
+ * stranger checks it, authority ends when it is taken back, the ledger knows all of it, and cannot be changed unseen.
+ * Each chapter asserts what it shows.
  */
 
 import { decodeJwt } from 'jose';
 import { ada } from '../../test/support/identity-provider/people.ts';
 import { type Agent, discover, type Endpoints, exchangeForm, introspect, makeAgent, refresh, revoke } from './agent.ts';
+import { tamperWithCopy, untilSealed, verifyLedger } from './auditor.ts';
 import { claimsTable } from './claims-table.ts';
 import { type Answer, outcome, postForm, text } from './http.ts';
 import { ledgerTable } from './ledger-table.ts';
@@ -35,6 +36,7 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<void>
   await authorityIsTakenBack(terminal, agent, endpoints, renewed);
   await aReplayIsRefused(terminal, endpoints, exchange);
   await theLedgerTellsItAll(stage, terminal, text(task, 'task_id'));
+  await anAuditorChecksTheSeal(stage, terminal);
 }
 
 async function adaSignsIn(stage: Stage, terminal: Terminal): Promise<string> {
@@ -200,6 +202,28 @@ async function theLedgerTellsItAll(stage: Stage, terminal: Terminal, taskId: str
   must(issued?.sponsor === ada.username && issued.agent_id === AGENT_ID, 'token.issued should name Ada and the agent.');
   must(issued.task_id === taskId && issued.scope === GRANTED, 'token.issued should name the task and its scope.');
   terminal.confirm('Every decision above is there: what was allowed, what was refused, and why.');
+}
+
+async function anAuditorChecksTheSeal(stage: Stage, terminal: Terminal): Promise<void> {
+  terminal.chapter('An auditor trusts nobody');
+  terminal.say(
+    'Every second what is new in the ledger is sealed: a Merkle tree, its root signed and linked to the last.',
+  );
+  await untilSealed(stage);
+  const verified = await verifyLedger(stage, stage.databaseFile);
+  const [verdict = '', mark = ''] = verified.lines;
+  must(verified.exitCode === 0, `The seal should be intact, not: ${verified.lines.join(' ')}`);
+  terminal.confirm(`mandate audit-verify: "${verdict}"`);
+  terminal.say('Its last line is a mark to keep elsewhere. It shows should the end of the ledger ever be cut off:');
+  terminal.command(mark);
+
+  terminal.say(
+    'Now somebody who owns the database changes one word of it, in a copy: the agent had been given jira:admin.',
+  );
+  tamperWithCopy(stage.databaseFile, stage.tamperedFile, `${GRANTED} jira:admin`);
+  const tampered = await verifyLedger(stage, stage.tamperedFile);
+  must(tampered.exitCode === 3, `Tampering should end with 3, not ${tampered.exitCode}.`);
+  terminal.refused(`mandate audit-verify: "${tampered.lines[0]}"`);
 }
 
 function scopeTable(granted: string): readonly string[] {

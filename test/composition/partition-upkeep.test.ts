@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { startPartitionUpkeep } from '../../composition/partition-upkeep.ts';
+import { partitionUpkeep } from '../../composition/partition-upkeep.ts';
+import { type Recurring, startRecurring } from '../../composition/recurring.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { movedClock } from '../support/moved-clock.ts';
@@ -21,14 +22,15 @@ describe('the upkeep of partitions', () => {
     });
     expect(refused).to.have.property('name', 'StorageUnavailable');
 
-    const created = new Promise<void>((resolve) => {
+    let upkeep: Recurring | undefined;
+    await new Promise<void>((created) => {
       const watched = {
         createPartitions: (...given: Parameters<typeof storage.createPartitions>) =>
-          storage.createPartitions(...given).then(resolve),
+          storage.createPartitions(...given).then(created),
       };
-      startPartitionUpkeep(watched, clock, capturedLog(), 2).stop();
+      upkeep = startRecurring(partitionUpkeep(watched, clock, 2), capturedLog());
     });
-    await created;
+    await upkeep?.stop();
     await storage.ledger.append(entry);
     expect((await storage.readiness.check()).status).to.equal('Healthy');
     await storage.close();

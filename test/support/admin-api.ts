@@ -9,15 +9,29 @@ import { adminRouter } from '../../adapters/http/admin/admin-router.ts';
 import { auditRouter } from '../../adapters/http/admin/audit-router.ts';
 import { agentKeysRouter } from '../../adapters/http/agent-keys-router.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
+import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
+import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
+import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
-import { sha256 } from '../../adapters/system/sha256.ts';
+import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
+import { sha256, sha256Bytes } from '../../adapters/system/sha256.ts';
+import { blockSponsor } from '../../application/admin/block-sponsor.ts';
 import { listAgents } from '../../application/admin/list-agents.ts';
 import { refuseAdmin } from '../../application/admin/refuse-admin.ts';
 import { registerAgent } from '../../application/admin/register-agent.ts';
 import { removeAgent } from '../../application/admin/remove-agent.ts';
+import { stopTasks } from '../../application/admin/stop-tasks.ts';
+import { unblockSponsor } from '../../application/admin/unblock-sponsor.ts';
 import { updateAgent } from '../../application/admin/update-agent.ts';
+import { anonymousDenials } from '../../application/ledger/anonymous-denials.ts';
+import { listCheckpoints } from '../../application/ledger/list-checkpoints.ts';
+import { proveRecord } from '../../application/ledger/prove.ts';
 import { queryLedger } from '../../application/ledger/query.ts';
+import { sealLedger } from '../../application/ledger/seal.ts';
+import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
 import type { Agents } from '../../application/ports/agents.ts';
+import type { Checkpoints } from '../../application/ports/checkpoints.ts';
+import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
@@ -43,6 +57,8 @@ export interface AdminApi {
   readonly stranger: ReturnType<typeof supertest>;
   /** Sends bytes as they are, and answers everything that comes back. */
   raw(text: string): Promise<string>;
+  /** Seals what is not sealed yet. */
+  seal(): Promise<void>;
   /** Every record so far, as the audit shows them. */
   records(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   stop(): Promise<void>;
@@ -57,6 +73,7 @@ export interface AdminApiOptions {
   /** Faults that a real database can't be made to show, in front of the real one. */
   readonly agents?: (agents: Agents) => Agents;
   readonly ledger?: (ledger: Ledger) => Ledger;
+  readonly checkpoints?: (checkpoints: Checkpoints) => Checkpoints;
 }
 
 export async function startAdminApi(options: AdminApiOptions = {}): Promise<AdminApi> {
@@ -65,12 +82,20 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   const storage = await openTestDatabase({ clock, log });
   const agents = options.agents?.(storage.agents) ?? storage.agents;
   const ledger = options.ledger?.(storage.ledger) ?? storage.ledger;
+  const checkpoints = options.checkpoints?.(storage.checkpoints) ?? storage.checkpoints;
+  const keys = await someSigningKeys();
+  const reading = { checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn };
+  const trees = sealedTrees({ ...reading, verifier: checkpointVerifier(keys.published()) });
   const service = {
     agents,
+    tasks: storage.tasks,
+    sponsors: storage.sponsors,
     ledger,
     clock,
     log,
     digest: sha256,
+    // Each a record of its own: how they are counted is another suite's.
+    anonymous: anonymousDenials({ ledger, clock, log }, undefined),
     rules: options.rules ?? RULES,
     // Nothing here fetches keys.
     agentKeys: agentKeys({ send: () => Promise.reject(new NetworkFailure('no network in these tests')) }, clock, log),
@@ -94,9 +119,21 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       list: (page) => listAgents(service, page),
       update: (agentId, patch) => updateAgent(service, agentId, patch),
       remove: (agentId) => removeAgent(service, agentId),
+      stop: (selection) => stopTasks(service, selection),
+      findBlock: (sponsorKey) => storage.sponsors.findBlock(sponsorKey),
+      block: (sponsorKey) => blockSponsor(service, sponsorKey),
+      unblock: (sponsorKey) => unblockSponsor(service, sponsorKey),
     }),
   );
-  app.use('/audit', auditRouter({ ...access, query: (question) => queryLedger(service, question) }));
+  app.use(
+    '/audit',
+    auditRouter({
+      ...access,
+      query: (question) => queryLedger(service, question),
+      checkpoints: (question) => listCheckpoints({ checkpoints }, question),
+      prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+    }),
+  );
   app.use('/agents', agentKeysRouter({ find, log }));
 
   const server = createServer(app);
@@ -117,11 +154,20 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     },
     raw: (text) => sendRaw(port, text),
     records: () => allRecords(storage.ledger, clock),
+    async seal() {
+      await sealLedger({ ...reading, checkpoints: storage.checkpoints, signer: keys.checkpoints });
+    },
     async stop() {
       await closeServer(server);
       await storage.close();
     },
   };
+}
+
+async function someSigningKeys(): Promise<SigningKeys> {
+  const result = await signingKeys([await generateSigningKey()], undefined);
+  if (result.kind !== 'chosen') throw new Error(`no signing key: ${result.kind}`);
+  return result.signingKeys;
 }
 
 function sendRaw(port: number, text: string): Promise<string> {

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { httpNetwork } from '../../adapters/network/http-network.ts';
+import type { Passes } from '../../composition/passes.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
@@ -55,6 +56,8 @@ export interface Mandate {
   sql(text: string): Promise<void>;
   /** Another process's worth of the service on the same database, with settings of its own and a clock of its own. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
+  /** What otherwise happens every so often, now. */
+  readonly passes: Passes;
   /** The records that `act` adds. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
   stop(): Promise<void>;
@@ -129,6 +132,10 @@ async function startOn({ settings: given, provider, keyServer, sql, engine }: Su
     'Service:UpstreamIdp:Audience': provider.audience,
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:Admin:ApiKey': ADMIN_KEY,
+    // Rarer than any test is long: those about a pass run it when they want it.
+    'Service:Audit:Checkpoint:Interval': 'PT1H',
+    'Service:Audit:DrainInterval': 'PT1H',
+    'Service:Tasks:SweepInterval': 'PT1H',
     NODE_ENV: 'development',
     HOST: '127.0.0.1',
     ...given,
@@ -178,6 +185,7 @@ async function startOn({ settings: given, provider, keyServer, sql, engine }: Su
     keyServer,
     sql,
     engine,
+    passes: service.passes,
     post,
     get,
     admin,
@@ -211,7 +219,7 @@ export function settingsFrom(given: Readonly<Record<string, string>>) {
   return result.settings;
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);

@@ -47,7 +47,7 @@ describe('the network', () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
     expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
-    expect(failure.answered).to.equal(true);
+    expect([failure.answered, failure.status]).to.deep.equal([true, 200]);
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
@@ -100,15 +100,15 @@ describe('the network', () => {
     });
     const failure = await failureOf(get(server.url));
     expect(failure.message).to.contain('longer than 1000 bytes');
-    expect(failure.answered).to.equal(true);
+    expect([failure.answered, failure.status]).to.deep.equal([true, 200]);
     await cut;
   });
 
   it('refuses an answer that is not UTF-8', async () => {
-    server.answer = (_, response) => response.end(Buffer.from([0x7b, 0xff, 0x7d]));
+    server.answer = (_, response) => response.writeHead(418).end(Buffer.from([0x7b, 0xff, 0x7d]));
     const failure = await failureOf(get(server.url));
     expect(failure.message).to.contain('UTF-8');
-    expect(failure.answered).to.equal(true);
+    expect([failure.answered, failure.status]).to.deep.equal([true, 418]);
   });
 
   it('refuses half an answer', async () => {

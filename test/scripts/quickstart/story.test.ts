@@ -36,9 +36,10 @@ describe('the story of the quickstart', function () {
   });
   after(() => stage?.clear());
 
-  it('is told to its end, the ledger', () => {
-    expect(told.chapters).to.have.lengthOf(9);
+  it('is told to its end, the seal of the ledger', () => {
+    expect(told.chapters).to.have.lengthOf(10);
     expect(told.text()).to.contain('actor_replayed').and.to.contain('client_revoked');
+    expect(told.text()).to.contain('The seal is intact').and.to.contain('The seal is not intact. Checkpoint 1');
   });
 
   it('shows no token, grant or key', () => {

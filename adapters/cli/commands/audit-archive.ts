@@ -1,0 +1,53 @@
+import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
+import { once } from '../argument.ts';
+import { type Command, command } from '../command.ts';
+import { exitCode } from '../exit-code.ts';
+import type { SettingArgument } from '../setting-arguments.ts';
+
+export interface ArchiveRequest {
+  /** Service:Audit:Retention says it when it is undefined. */
+  readonly before: Month | undefined;
+  readonly directory: string;
+}
+
+/** @param run archives, reports each month, and answers the exit code */
+export function auditArchiveCommand(
+  run: (request: ArchiveRequest, settings: readonly SettingArgument[]) => Promise<number>,
+): Command {
+  return command({
+    usage: 'audit-archive',
+    summary: 'Export whole months of the ledger and drop them (Postgres)',
+    examples: [
+      {
+        line: 'audit-archive --before 2026-11 --to /var/archive',
+        meaning: 'Everything up to the end of October 2026, oldest month first, a file each',
+      },
+      { line: 'audit-archive --to /var/archive', meaning: 'Every month that is older than Service:Audit:Retention' },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'every such month has left, or there was none',
+      [exitCode.failed]: 'a month could not leave and is still in the ledger: the reason is said',
+      [exitCode.usage]: 'an argument is malformed',
+    },
+    options: (parser) =>
+      parser
+        .option('before', {
+          type: 'string',
+          describe: 'The first month that stays, as in 2026-11; at most the current one',
+          coerce: once('--before', readMonth),
+        })
+        .option('to', {
+          type: 'string',
+          describe: 'The directory for the exports; it must be there',
+          demandOption: true,
+          coerce: once('--to', (path) => path),
+        }),
+    run: ({ before, to }, settings) => run({ before, directory: to ?? '' }, settings),
+  });
+}
+
+function readMonth(text: string): Month {
+  const month = parseMonth(text);
+  if (month === undefined) throw new Error('--before takes a month, as in 2026-11.');
+  return month;
+}

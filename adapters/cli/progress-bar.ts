@@ -1,0 +1,49 @@
+/** A bar on a terminal while something takes its time; nothing at all where nobody looks, as in a pipe. */
+
+export interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+export interface ProgressBar {
+  show(done: number, total: number): void;
+  /** Leaves the line empty, for what comes next. */
+  clear(): void;
+}
+
+/** Often enough to look alive, seldom enough to cost nothing. */
+const REDRAW_MS = 100;
+const WIDEST = 60;
+/** `100 % ` and a margin, so that the line never wraps. */
+const BESIDE_BAR = 9;
+/** To the first column, and empty from there. */
+const CLEAR_LINE = '\r\u001b[K';
+
+/** @param now in milliseconds */
+export function progressBar(terminal: Terminal, now: () => number): ProgressBar {
+  if (terminal.isTTY !== true) return { show: () => undefined, clear: () => undefined };
+  const width = Math.max(1, Math.min(WIDEST, widthOf(terminal) - BESIDE_BAR));
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  let shown = false;
+  return {
+    show(done, total) {
+      if (total <= 0 || now() - drawnAt < REDRAW_MS) return;
+      drawnAt = now();
+      shown = true;
+      const share = Math.min(1, done / total);
+      const filled = Math.floor(share * width);
+      const percent = String(Math.floor(share * 100)).padStart(3);
+      terminal.write(`${CLEAR_LINE}${percent} % ${'█'.repeat(filled)}${'░'.repeat(width - filled)}`);
+    },
+    clear() {
+      if (shown) terminal.write(CLEAR_LINE);
+      shown = false;
+    },
+  };
+}
+
+/** Some terminals do not say, or say 0. */
+function widthOf({ columns = 0 }: Terminal): number {
+  return columns > 0 ? columns : WIDEST;
+}

@@ -1,0 +1,239 @@
+/**
+ * Months leave the ledger (specification "Ledger and seal", `audit-archive`): oldest first, each exported, read back and
+ * recorded before it goes. Nothing is dropped that is not in a verified export, and everything can be run again: what
+ * an interrupted run left is used when it is exactly what this one would write.
+ *
+ * An export takes over where the one before it ended, by checkpoints, and ends with the checkpoint of its month's
+ * highest number. A checkpoint that straddles the boundary so leaves whole with the earlier month; those of its records
+ * that lie in the later one stay until that goes, and are not exported again. So every record is in one export.
+ */
+
+import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
+import { type ArchiveStop, archivedEntry } from '../../domain/ledger/archiving.ts';
+import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
+import type { ExportFault } from '../../domain/ledger/export-fault.ts';
+import { type Month, monthOf } from '../../domain/ledger/month.ts';
+import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
+import type { CheckpointVerifier } from '../ports/checkpoint-keys.ts';
+import type { Checkpoints } from '../ports/checkpoints.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DraftExport, ExportFolder, StoredExport } from '../ports/exports.ts';
+import type { Hash } from '../ports/hash.ts';
+import type { Turn } from '../ports/turn.ts';
+import { checkpointPages, type ExportContent, exportLines } from './export-lines.ts';
+import { sameLines } from './same-lines.ts';
+import { type VerifiableLedger, verifyLedger } from './verify.ts';
+import { verifyExport } from './verify-export.ts';
+
+export interface Archiving {
+  readonly archives: Archives;
+  readonly checkpoints: Checkpoints;
+  readonly folder: ExportFolder;
+  readonly verifier: CheckpointVerifier;
+  readonly hash: Hash;
+  readonly turn: Turn;
+  readonly clock: Clock;
+  /** Told of each month once it has left. */
+  readonly archived: (month: ArchivedMonth) => void;
+  /** Told now and then how far the verification of a month is, in sequence numbers. */
+  readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+export interface ArchivedMonth {
+  readonly month: Month;
+  readonly checkpoints: number;
+  readonly records: number;
+  readonly location: string;
+  readonly sha256: string;
+}
+
+/** How many months left, and why the next one could not; those that left have left. */
+export interface ArchiveOutcome {
+  readonly months: number;
+  readonly stop: ArchiveStop | undefined;
+}
+
+/** @throws StorageUnavailable, ExportUnusable: the month under way is still held, or, rarely, that is unknown */
+export async function archive(before: Month, archiving: Archiving): Promise<ArchiveOutcome> {
+  if (before > monthOf(archiving.clock.now())) return stopped(0, { kind: 'after_current_month', before });
+  const held = await archiving.archives.exclusively(() => archiveMonths(before, archiving));
+  return held === 'busy' ? stopped(0, { kind: 'busy' }) : held.answer;
+}
+
+async function archiveMonths(before: Month, archiving: Archiving): Promise<ArchiveOutcome> {
+  await archiving.folder.prepare();
+  let months = 0;
+  for (const held of await archiving.archives.heldBefore(before)) {
+    const stop = await archiveMonth(held, archiving);
+    if (stop !== undefined) return stopped(months, stop);
+    months += 1;
+  }
+  return { months, stop: undefined };
+}
+
+async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<ArchiveStop | undefined> {
+  const { month, partition } = held;
+  // Nothing dates a record so far back but a clock that is wrong by days, and an export of that name exists.
+  if (held.leftBefore) return { kind: 'archived_before', month, partition };
+  if (held.undelivered) return { kind: 'undelivered', month };
+
+  // 1. Every record of the month is sealed.
+  const exported = await archiving.archives.exported();
+  const last = await lastToExport(held, exported, archiving.checkpoints);
+  if (last === 'not_sealed') return { kind: 'not_sealed', month };
+  const range = last && rangeAfter(exported, last);
+
+  // 2. The chain verifies to there, and so do the records that have not left.
+  const end = {
+    checkpointId: last?.checkpointId ?? exported.lastCheckpoint,
+    lastSeq: last?.lastSeq ?? exported.lastSeq,
+  };
+  const verdict = await verifyLedger({ ...archiving, ledger: ledgerThrough(archiving.checkpoints, end) });
+  if (verdict.kind === 'broken') return { kind: 'not_intact', month, fault: verdict.fault };
+
+  // 3. It is written, or stands written by a run that was interrupted.
+  // 4. It is read back, every root recomputed from the file; only then it has its name.
+  const content = await contentOf(month, exported, end.checkpointId, archiving.checkpoints);
+  const made = await standingOrWritten(content, last, archiving);
+  if ('stop' in made) return made.stop;
+
+  // 5. In one transaction it is recorded and leaves.
+  const { stored } = made;
+  const at = archiving.clock.now();
+  const sha256 = await stored.sha256();
+  const entry = archivedEntry(at, {
+    partition,
+    firstCheckpoint: range?.firstCheckpoint,
+    lastCheckpoint: range?.lastCheckpoint,
+    firstSeq: range?.firstSeq,
+    lastSeq: range?.lastSeq,
+    location: stored.location,
+    sha256,
+  });
+  const outcome = await archiving.archives.remove({ month, at, before: exported, range, entry });
+  switch (outcome) {
+    case 'removed': {
+      const { checkpoints, records } = content.header;
+      archiving.archived({ month, checkpoints, records, location: stored.location, sha256 });
+      return undefined;
+    }
+    case 'gained':
+      // It ends too early, and its name is wanted for one that does not.
+      if (made.kind === 'written') await archiving.folder.withdraw(stored);
+      return { kind: 'gained', month, partition };
+    case 'undelivered':
+    case 'locked':
+    case 'overtaken':
+      return { kind: outcome, month };
+  }
+}
+
+/** The checkpoint of the month's highest number; `undefined` when nothing of the month is left to export. */
+async function lastToExport(
+  { lastSeq }: HeldMonth,
+  exported: Exported,
+  checkpoints: Checkpoints,
+): Promise<Checkpoint | 'not_sealed' | undefined> {
+  if (lastSeq === undefined || lastSeq <= exported.lastSeq) return undefined;
+  const sealing = await checkpoints.sealing(lastSeq);
+  return sealing.kind === 'not_sealed' ? 'not_sealed' : sealing.checkpoint;
+}
+
+function rangeAfter(exported: Exported, last: Checkpoint): ExportedRange {
+  return {
+    firstCheckpoint: exported.lastCheckpoint + 1,
+    lastCheckpoint: last.checkpointId,
+    firstSeq: exported.lastSeq + 1,
+    lastSeq: last.lastSeq,
+  };
+}
+
+/** The ledger as if nothing came after this checkpoint. */
+function ledgerThrough(
+  checkpoints: Checkpoints,
+  { checkpointId, lastSeq }: Pick<Checkpoint, 'checkpointId' | 'lastSeq'>,
+): VerifiableLedger {
+  return {
+    page: async (after, limit) =>
+      (await checkpoints.page(after, limit)).filter((checkpoint) => checkpoint.checkpointId <= checkpointId),
+    records: async (range, after, limit) =>
+      range.firstSeq > lastSeq
+        ? []
+        : checkpoints.records({ ...range, lastSeq: Math.min(range.lastSeq, lastSeq) }, after, limit),
+    archivedThrough: checkpoints.archivedThrough,
+  };
+}
+
+async function contentOf(
+  month: Month,
+  exported: Exported,
+  through: number,
+  checkpoints: Checkpoints,
+): Promise<ExportContent> {
+  const after = exported.lastCheckpoint;
+  let [count, records] = [0, 0];
+  for await (const page of checkpointPages(checkpoints, { after, through })) {
+    count += page.length;
+    records += page.reduce((sum, { treeSize }) => sum + treeSize, 0);
+  }
+  return { header: { month, checkpoints: count, records }, after, through };
+}
+
+type Made = { readonly kind: 'standing' | 'written'; readonly stored: StoredExport } | { readonly stop: ArchiveStop };
+
+async function standingOrWritten(
+  content: ExportContent,
+  last: Checkpoint | undefined,
+  archiving: Archiving,
+): Promise<Made> {
+  const { folder } = archiving;
+  const { month } = content.header;
+  const standing = await folder.find(month);
+  if (standing !== undefined) {
+    const fault = await faultOf(standing, content, last, archiving);
+    const same = fault === undefined && (await sameLines(standing.lines(), exportLines(archiving, content)));
+    if (same) return { kind: 'standing', stored: standing };
+    return { stop: { kind: 'export_differs', month, location: standing.location, fault: known(fault) } };
+  }
+  const draft = await folder.draft(month, exportLines(archiving, content));
+  const fault = await faultOf(draft, content, last, archiving);
+  if (fault !== undefined) {
+    await draft.discard();
+    return { stop: { kind: 'read_back', month, location: draft.location, fault: known(fault) } };
+  }
+  return publish(draft, month);
+}
+
+async function publish(draft: DraftExport, month: Month): Promise<Made> {
+  const published = await draft.publish();
+  if (published.kind === 'published') return { kind: 'written', stored: published.stored };
+  await draft.discard();
+  return { stop: { kind: 'export_differs', month, location: published.location, fault: undefined } };
+}
+
+/** What is wrong with a file as the export of this content. */
+async function faultOf(
+  stored: StoredExport,
+  { header }: ExportContent,
+  last: Checkpoint | undefined,
+  { hash, verifier }: Archiving,
+): Promise<ExportFault | 'another' | undefined> {
+  const verdict = await verifyExport(stored, { hash, verifier });
+  if (verdict.kind === 'broken') return verdict.fault;
+  const found = verdict.header;
+  const same =
+    found.month === header.month &&
+    found.checkpoints === header.checkpoints &&
+    found.records === header.records &&
+    // It links to all before it.
+    (verdict.last && formatCheckpoint(verdict.last)) === (last && formatCheckpoint(last));
+  return same ? undefined : 'another';
+}
+
+function known(fault: ExportFault | 'another' | undefined): ExportFault | undefined {
+  return fault === 'another' ? undefined : fault;
+}
+
+function stopped(months: number, stop: ArchiveStop): ArchiveOutcome {
+  return { months, stop };
+}

@@ -1,0 +1,74 @@
+/**
+ * One sealing pass (specification "Ledger and seal"): everything unsealed becomes one checkpoint. The root is rebuilt
+ * from the committed rows, since the signature says that they are the ledger.
+ */
+
+import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
+import { type Checkpoint, checkpointHash, toHex, type UnsignedCheckpoint } from '../../domain/ledger/checkpoint.ts';
+import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
+import type { CheckpointSigner } from '../ports/checkpoint-keys.ts';
+import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Hash } from '../ports/hash.ts';
+import type { Turn } from '../ports/turn.ts';
+import { recordPages } from './record-pages.ts';
+
+export interface LedgerSealing {
+  readonly checkpoints: Pick<Checkpoints, 'unsealed' | 'records' | 'add'>;
+  readonly signer: CheckpointSigner;
+  readonly hash: Hash;
+  readonly clock: Clock;
+  readonly turn: Turn;
+}
+
+export type SealOutcome =
+  | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint }
+  | { readonly kind: 'nothing_unsealed' }
+  /** Another instance sealed these records meanwhile; what came since is for the next pass. */
+  | { readonly kind: 'overtaken' };
+
+/** Hashed within some three milliseconds: nobody who asks for a token meanwhile notices. */
+const PAGE_SIZE = 500;
+
+export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
+  // 1. What there is to seal. The range is final, so what is read of it is all that it will ever hold.
+  const unsealed = await service.checkpoints.unsealed();
+  if (unsealed === undefined) return { kind: 'nothing_unsealed' };
+  const { previous, firstSeq, lastSeq } = unsealed;
+
+  // 2. Its root.
+  const { treeSize, rootHash } = await rebuild(service, unsealed);
+
+  // 3. The link to what was sealed before, and the signature.
+  const unsigned: UnsignedCheckpoint = {
+    checkpointId: (previous?.checkpointId ?? 0) + 1,
+    firstSeq,
+    lastSeq,
+    treeSize,
+    rootHash,
+    prevCheckpointHash: previous && checkpointHash(service.hash, previous),
+    closedAt: service.clock.now(),
+    kid: service.signer.kid,
+  };
+  const checkpoint = { ...unsigned, signature: await service.signer.sign(canonicalCheckpoint(unsigned)) };
+
+  // 4. Whoever adds the successor first has sealed the range.
+  const outcome = await service.checkpoints.add(checkpoint);
+  return outcome === 'added' ? { kind: 'sealed', checkpoint } : { kind: 'overtaken' };
+}
+
+async function rebuild(
+  { checkpoints, hash, turn }: LedgerSealing,
+  range: SeqRange,
+): Promise<Pick<Checkpoint, 'treeSize' | 'rootHash'>> {
+  const tree = treeBuilder(hash);
+  let lastSeq: number | undefined;
+  for await (const page of recordPages({ ledger: checkpoints, turn, pageSize: PAGE_SIZE }, range)) {
+    for (const record of page) tree.add(leafHash(hash, canonicalRecord(record)));
+    lastSeq = page.at(-1)?.seq;
+  }
+  // The range ends with a record. Without it somebody has deleted from the ledger, and that must not be signed.
+  if (lastSeq !== range.lastSeq)
+    throw new Error('The ledger no longer holds the record that the unsealed range ends with.');
+  return { treeSize: tree.size, rootHash: toHex(tree.root()) };
+}

@@ -1,0 +1,178 @@
+/**
+ * Verifies an export alone (specification "Ledger and seal", `audit-verify --archive`): its text, the signature and
+ * range of each of its checkpoints, the links between them, and every root, rebuilt from its own records. What came
+ * before its first checkpoint is not in it, so that one's link is taken as it is.
+ *
+ * The file is read twice side by side, once at its checkpoints and once at its records: neither is ever held whole.
+ */
+
+import {
+  type ArchivedRecord,
+  type ArchiveHeader,
+  parseCheckpoint,
+  parseRecord,
+} from '../../domain/ledger/archive-format.ts';
+import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
+import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
+import type { ExportFault } from '../../domain/ledger/export-fault.ts';
+import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
+import { type Month, monthOf } from '../../domain/ledger/month.ts';
+import { chainFault, contradictedMark } from '../../domain/ledger/verification.ts';
+import type { CheckpointVerifier } from '../ports/checkpoint-keys.ts';
+import { ExportDamaged, type StoredExport } from '../ports/exports.ts';
+import type { Hash } from '../ports/hash.ts';
+import { type LineReader, lineReader, MalformedLine, readHeader } from './export-lines.ts';
+
+export interface ExportVerification {
+  readonly hash: Hash;
+  readonly verifier: CheckpointVerifier;
+  readonly marks?: readonly Mark[];
+  /** Called after each checkpoint, with counts of records. */
+  readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+export type ExportVerdict =
+  | {
+      readonly kind: 'intact';
+      readonly header: ArchiveHeader;
+      /** Both `undefined` when the month was empty. */
+      readonly first: Checkpoint | undefined;
+      readonly last: Checkpoint | undefined;
+    }
+  | { readonly kind: 'broken'; readonly fault: ExportFault };
+
+/** @throws ExportUnusable when the file cannot be read */
+export async function verifyExport(stored: StoredExport, means: ExportVerification): Promise<ExportVerdict> {
+  try {
+    const header = await readHeader(stored);
+    const checkpoints = lineReader(stored, 1, parseCheckpoint);
+    const records = upcoming(lineReader(stored, 1 + header.checkpoints, parseRecord));
+    try {
+      return await verify({ ...means, header, checkpoints, records });
+    } finally {
+      await Promise.all([checkpoints.close(), records.close()]);
+    }
+  } catch (error) {
+    if (error instanceof ExportDamaged) return broken({ kind: 'damaged', damage: error.damage });
+    if (error instanceof MalformedLine) return broken({ kind: 'malformed_line', line: error.line });
+    throw error;
+  }
+}
+
+interface Reading extends ExportVerification {
+  readonly header: ArchiveHeader;
+  readonly checkpoints: LineReader<Checkpoint>;
+  readonly records: Upcoming;
+}
+
+async function verify(reading: Reading): Promise<ExportVerdict> {
+  const { header, checkpoints, records, hash, verifier, marks = [], progress } = reading;
+  let [first, last]: [Checkpoint | undefined, Checkpoint | undefined] = [undefined, undefined];
+  let endsInMonth = header.checkpoints === 0;
+  for (let held = 0; held < header.checkpoints; held += 1) {
+    const next = await checkpoints.next();
+    if (next === undefined) {
+      return broken({ kind: 'count', of: 'checkpoints', announced: header.checkpoints, held });
+    }
+    const fault =
+      chainFault(hash, last, next, 'any') ?? contradictedMark(marks, next) ?? (await signatureFault(verifier, next));
+    if (fault !== undefined) return broken(fault);
+    const covered = await sealedRecords(reading, next);
+    if ('fault' in covered) return broken(covered.fault);
+    endsInMonth = covered.months.has(header.month);
+    first ??= next;
+    last = next;
+    progress?.(records.taken(), header.records);
+  }
+  // The highest record of a month is what its last checkpoint is chosen for.
+  if (!endsInMonth) return broken({ kind: 'wrong_month', month: header.month });
+  const fault = (await countFault(records, header)) ?? unconfirmedMark(marks, first, last);
+  return fault === undefined ? { kind: 'intact', header, first, last } : broken(fault);
+}
+
+async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoint): Promise<ExportFault | undefined> {
+  const { kid, signature, checkpointId } = checkpoint;
+  const verdict = await verifier.verify(kid, canonicalCheckpoint(checkpoint), signature);
+  return verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
+}
+
+/** Takes the records of a checkpoint's range and rebuilds its root. */
+async function sealedRecords(
+  { records, header, hash }: Reading,
+  { checkpointId, firstSeq, lastSeq, treeSize, rootHash }: Checkpoint,
+): Promise<{ readonly months: ReadonlySet<Month> } | { readonly fault: ExportFault }> {
+  const tree = treeBuilder(hash);
+  const months = new Set<Month>();
+  let previous = firstSeq - 1;
+  for (
+    let record = await records.peek();
+    record !== undefined && record.seq <= lastSeq;
+    record = await records.peek()
+  ) {
+    const { seq } = records.take(record);
+    if (seq <= previous) return { fault: { kind: 'out_of_order', seq } };
+    if (record.checkpoint !== checkpointId) return { fault: { kind: 'wrong_checkpoint', seq } };
+    const month = monthOf(record.at);
+    if (month < header.month) return { fault: { kind: 'wrong_month', month: header.month } };
+    months.add(month);
+    tree.add(leafHash(hash, canonicalRecord(record)));
+    previous = seq;
+  }
+  if (tree.size !== treeSize) {
+    return { fault: { kind: 'tree_size', checkpointId, sealed: treeSize, held: tree.size } };
+  }
+  return toHex(tree.root()) === rootHash ? { months } : { fault: { kind: 'root_mismatch', checkpointId } };
+}
+
+async function countFault(records: Upcoming, header: ArchiveHeader): Promise<ExportFault | undefined> {
+  const unsealed = await records.peek();
+  if (unsealed !== undefined) return { kind: 'record_outside', seq: unsealed.seq };
+  const held = records.taken();
+  return held === header.records ? undefined : { kind: 'count', of: 'records', announced: header.records, held };
+}
+
+/** A mark that the export can say nothing of must not look confirmed. */
+function unconfirmedMark(
+  marks: readonly Mark[],
+  first: Checkpoint | undefined,
+  last: Checkpoint | undefined,
+): ExportFault | undefined {
+  const outside = marks.find(
+    ({ checkpointId }) =>
+      first === undefined ||
+      last === undefined ||
+      checkpointId < first.checkpointId ||
+      checkpointId > last.checkpointId,
+  );
+  return outside && { kind: 'mark_outside', checkpointId: outside.checkpointId };
+}
+
+/** Records of which the next one can be looked at before it is taken. */
+interface Upcoming {
+  peek(): Promise<ArchivedRecord | undefined>;
+  take(peeked: ArchivedRecord): ArchivedRecord;
+  taken(): number;
+  close(): Promise<void>;
+}
+
+function upcoming(reader: LineReader<ArchivedRecord>): Upcoming {
+  let next: ArchivedRecord | undefined;
+  let taken = 0;
+  return {
+    async peek() {
+      next ??= await reader.next();
+      return next;
+    },
+    take(peeked) {
+      next = undefined;
+      taken += 1;
+      return peeked;
+    },
+    taken: () => taken,
+    close: reader.close,
+  };
+}
+
+function broken(fault: ExportFault): ExportVerdict {
+  return { kind: 'broken', fault };
+}

@@ -1,0 +1,106 @@
+import type { ArchiveRequest } from '../../adapters/cli/commands/audit-archive.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
+import { progressBar } from '../../adapters/cli/progress-bar.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { counted } from '../../adapters/cli/verification-report.ts';
+import { exportFolder } from '../../adapters/export-files/export-folder.ts';
+import { openPostgresArchives } from '../../adapters/persistence/postgres/open-archives.ts';
+import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../../adapters/system/sha256.ts';
+import { systemClock } from '../../adapters/system/system-clock.ts';
+import { type ArchivedMonth, type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { Log } from '../../application/ports/log.ts';
+import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
+import type { Month } from '../../domain/ledger/month.ts';
+import { chosenDatabase } from '../settings/alternatives.ts';
+import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
+import { StartupError } from '../startup-error.ts';
+import { configuredKeys } from './auditor-keys.ts';
+import { refuseOtherSchema } from './open-ledger.ts';
+import { complain, running, sources, valid } from './running.ts';
+
+/** Exports whole months and drops them (specification "Ledger and seal"). */
+export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return running(
+    async (log) => {
+      const settings = sources(overrides);
+      const connectionString = ownersConnection(settings);
+      const clock = systemClock();
+      const before = request.before ?? cutoffByRetention(settings, clock);
+      if (before === undefined) {
+        complain('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
+        return exitCode.usage;
+      }
+      const { months, stop } = await archiveAt(connectionString, before, request.directory, { settings, clock, log });
+      if (months === 0 && stop === undefined) {
+        process.stdout.write(`No month before ${before} is left in the ledger.\n`);
+      }
+      if (stop !== undefined) complain(describeStop(stop));
+      return stop === undefined ? exitCode.done : exitCode.failed;
+    },
+    { log: process.stderr },
+  );
+}
+
+/** @throws StartupError on SQLite too */
+function ownersConnection(settings: SettingSources): string {
+  const chosen = chosenDatabase(valid(readSettingsSection(settings, 'Service:Database'), undefined));
+  if (chosen.provider === 'postgres') return chosen.migrationConnectionString.reveal();
+  throw new StartupError([
+    'On sqlite the ledger is one table, from which no month can leave: audit-archive is for postgres only.',
+  ]);
+}
+
+function cutoffByRetention(settings: SettingSources, clock: Clock): Month | undefined {
+  const audit = valid(readSettingsSection(settings, 'Service:Audit'), undefined);
+  const retention = audit['Service:Audit:Retention'];
+  return retention === undefined ? undefined : cutoffMonth(clock.now(), retention);
+}
+
+const NOT_THE_OWNER =
+  'Only the role that owns the ledger can let a month leave: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
+
+interface Surroundings {
+  readonly settings: SettingSources;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+async function archiveAt(
+  connectionString: string,
+  before: Month,
+  directory: string,
+  { settings, clock, log }: Surroundings,
+): Promise<ArchiveOutcome> {
+  const verifier = await configuredKeys(settings, 'give the settings Service:Signing:Keys');
+  const bar = progressBar(process.stderr, () => performance.now());
+  const opened = openPostgresArchives(connectionString, log);
+  try {
+    refuseOtherSchema(await opened.schemaStatus());
+    if (!(await opened.isOwner())) throw new StartupError([NOT_THE_OWNER]);
+    return await archive(before, {
+      archives: opened.archives,
+      checkpoints: opened.checkpoints,
+      folder: exportFolder(directory),
+      verifier,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      clock,
+      archived(month) {
+        bar.clear();
+        process.stdout.write(`${describeArchived(month)}\n`);
+      },
+      progress: process.stderr.isTTY ? bar.show : undefined,
+    });
+  } finally {
+    bar.clear();
+    await opened.close();
+  }
+}
+
+function describeArchived({ month, checkpoints, records, location, sha256 }: ArchivedMonth): string {
+  const content = `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
+  return `${month} has left: ${content} are in ${location} (SHA-256 ${sha256}).`;
+}

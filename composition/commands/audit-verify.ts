@@ -1,0 +1,68 @@
+import type { VerifyRequest } from '../../adapters/cli/commands/audit-verify.ts';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
+import { progressBar } from '../../adapters/cli/progress-bar.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { NOT_INTACT, renderReport, type VerificationReport } from '../../adapters/cli/verification-report.ts';
+import { storedExport } from '../../adapters/export-files/stored-export.ts';
+import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../../adapters/system/sha256.ts';
+import { systemClock } from '../../adapters/system/system-clock.ts';
+import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
+import { verifyExport } from '../../application/ledger/verify-export.ts';
+import type { Log } from '../../application/ports/log.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
+import { auditorKeys } from './auditor-keys.ts';
+import { openLedger } from './open-ledger.ts';
+import { running, sources, valid } from './running.ts';
+
+/** Verifies the ledger or an export, and says what it found (specification "Ledger and seal"). */
+export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return running(
+    async (log) => {
+      const bar = progressBar(process.stderr, () => performance.now());
+      const means = {
+        hash: sha256Bytes,
+        verifier: await auditorKeys(request.jwks, sources(overrides)),
+        turn: eventLoopTurn,
+        marks: request.marks,
+        progress: process.stderr.isTTY ? bar.show : undefined,
+      };
+      try {
+        const report =
+          request.archive === undefined
+            ? await ledgerReport(means, overrides, log)
+            : await exportReport(request.archive, means);
+        bar.clear();
+        process.stdout.write(renderReport(report, request.json));
+        return report.kind === 'broken' ? NOT_INTACT : exitCode.done;
+      } finally {
+        bar.clear();
+      }
+    },
+    { log: process.stderr },
+  );
+}
+
+type Means = Omit<LedgerVerification, 'ledger'>;
+
+async function ledgerReport(
+  means: Means,
+  overrides: readonly SettingArgument[],
+  log: Log,
+): Promise<VerificationReport> {
+  const settings = valid(readSettingsSection(sources(overrides), 'Service:Database'), undefined);
+  const storage = await openLedger(settings, { clock: systemClock(), log });
+  try {
+    const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints });
+    return outcome.kind === 'broken' ? outcome : { ...outcome, kind: 'ledger' };
+  } finally {
+    await storage.close();
+  }
+}
+
+async function exportReport(path: string, means: Means): Promise<VerificationReport> {
+  const verdict = await verifyExport(storedExport(path), means);
+  if (verdict.kind === 'broken') return verdict;
+  const { header, first, last } = verdict;
+  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last };
+}

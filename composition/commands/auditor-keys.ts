@@ -1,0 +1,80 @@
+/**
+ * The keys that checkpoints are verified with: those that are configured, by their public halves, or a published key
+ * set that an auditor names.
+ */
+
+import { createReadStream } from 'node:fs';
+import type { KeySource } from '../../adapters/cli/key-source.ts';
+import { checkpointVerifier, readCheckpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
+import { httpNetwork } from '../../adapters/network/http-network.ts';
+import type { CheckpointVerifier } from '../../application/ports/checkpoint-keys.ts';
+import { NetworkFailure } from '../../application/ports/network.ts';
+import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
+import { publicHalves } from '../signing.ts';
+import { StartupError } from '../startup-error.ts';
+import { valid } from './running.ts';
+
+/** A key set that was ever published is far smaller. */
+const MAX_BYTES = 1_048_576;
+const TIMEOUT_MS = 10_000;
+
+/** @throws StartupError when there are no keys, or they cannot be read */
+export async function auditorKeys(
+  source: KeySource | undefined,
+  settings: SettingSources,
+): Promise<CheckpointVerifier> {
+  if (source !== undefined) return published(await textOf(source));
+  return configuredKeys(settings, 'give the published key set with --jwks, or the settings Service:Signing:Keys');
+}
+
+/**
+ * @param remedy completes the sentence that there are none
+ * @throws StartupError as above
+ */
+export async function configuredKeys(settings: SettingSources, remedy: string): Promise<CheckpointVerifier> {
+  const keys = await publicHalves(valid(readSettingsSection(settings, 'Service:Signing'), undefined));
+  if (keys.keys.length > 0) return checkpointVerifier(keys);
+  throw new StartupError([`There are no keys to verify with: ${remedy}.`]);
+}
+
+function published(text: string): CheckpointVerifier {
+  const verifier = readCheckpointVerifier(parseStrictJson(text));
+  if (verifier !== undefined) return verifier;
+  throw new StartupError(['--jwks names something that is no key set, or one without a named EC key on P-256.']);
+}
+
+async function textOf(source: KeySource): Promise<string> {
+  return source.kind === 'file' ? textOfFile(source.path) : textAt(source.url);
+}
+
+async function textOfFile(path: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  try {
+    // One byte more than there may be shows that there is too much; a device never ends.
+    for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk);
+  } catch {
+    throw new StartupError(['--jwks names a file that cannot be read.']);
+  }
+  const bytes = Buffer.concat(chunks);
+  if (bytes.length > MAX_BYTES) throw new StartupError([`--jwks names a file of more than ${MAX_BYTES} bytes.`]);
+  return bytes.toString('utf8');
+}
+
+async function textAt(url: string): Promise<string> {
+  try {
+    const { status, body } = await httpNetwork().send({
+      method: 'GET',
+      url,
+      headers: { accept: 'application/jwk-set+json, application/json' },
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+    });
+    if (status === 200) return body;
+    throw new StartupError([`The published keys could not be fetched: the answer's status was ${status}.`]);
+  } catch (error) {
+    if (!(error instanceof NetworkFailure)) throw error;
+    throw new StartupError([`The published keys could not be fetched. ${error.message}`]);
+  }
+}

@@ -1,0 +1,84 @@
+/** What every command shares: where its settings come from, and how it reports what it expects to go wrong. */
+
+import type { Writable } from 'node:stream';
+import { exitCode } from '../../adapters/cli/exit-code.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { type ClosableLog, winstonLog } from '../../adapters/logging/winston-log.ts';
+import { systemClock } from '../../adapters/system/system-clock.ts';
+import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
+import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
+import { describeUnknownSetting, type SettingSources } from '../settings/given-settings.ts';
+import type { SettingsResult } from '../settings/read-settings.ts';
+import { describeSettingError } from '../settings/setting-error.ts';
+import { StartupError } from '../startup-error.ts';
+
+export function sources(overrides: readonly SettingArgument[]): SettingSources {
+  return { environment: process.env, overrides };
+}
+
+/** @throws StartupError with every error at once */
+export function valid<Settings>(result: SettingsResult<Settings>, log: ClosableLog | undefined): Settings {
+  for (const unknown of result.unknown) log?.warn(describeUnknownSetting(unknown));
+  if (result.kind === 'invalid') throw new StartupError(result.errors.map(describeSettingError));
+  return result.settings;
+}
+
+export interface RunningOptions {
+  /** Where the log goes: standard output, unless that is for the command's own report. */
+  readonly log?: Writable & { readonly isTTY?: boolean };
+}
+
+/** Reports what a command expects to go wrong, each reason on a line of its own, and never by a driver's message. */
+export async function running(
+  run: (log: ClosableLog) => Promise<number>,
+  { log: stream = process.stdout }: RunningOptions = {},
+): Promise<number> {
+  const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
+  const isReportLost = stream === process.stdout ? async () => false : watchReport();
+  try {
+    const code = await run(log);
+    if (!(await isReportLost())) return code;
+    complain('The report could not be written to standard output.');
+    return exitCode.failed;
+  } catch (error) {
+    for (const reason of reasonsOf(error, log)) complain(reason);
+    return exitCode.failed;
+  } finally {
+    await log.close();
+  }
+}
+
+/** Watches standard output while a command reports there; the answer is whether the report was lost on the way. */
+function watchReport(): () => Promise<boolean> {
+  let isLost = false;
+  process.stdout.on('error', (error) => {
+    // A reader who has seen enough (`| head -1`) changes nothing in what was found.
+    if (!('code' in error && error.code === 'EPIPE')) isLost = true;
+  });
+  return async () => {
+    await new Promise((written) => process.stdout.write('', written));
+    return isLost;
+  };
+}
+
+export function complain(sentence: string): void {
+  process.stderr.write(`mandate: ${sentence}\n`);
+}
+
+const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {
+  missing: 'is not there',
+  not_a_directory: 'is not a directory',
+  not_permitted: 'may not be read or written by this user',
+  disk_full: 'could not be written: the disk is full, or the file would be larger than is allowed',
+  no_hard_links: 'cannot be given its name: the file system knows no hard links, without which it might overwrite',
+  failed: 'could not be read or written',
+};
+
+function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
+  if (error instanceof StartupError) return error.reasons;
+  if (error instanceof ExportUnusable) return [`${error.location} ${EXPORT_PROBLEMS[error.problem]}.`];
+  log.error('the command failed', error);
+  if (error instanceof StorageUnavailable)
+    return ['The database did not answer, or refused: the log has its error code.'];
+  return ['The command failed: the log says where.'];
+}

@@ -1,0 +1,103 @@
+/** The rules by which months leave the ledger (specification "Ledger and seal"), and why one may have to stay. */
+
+import { type Instant, plusSeconds } from '../instant.ts';
+import { describeExportFault, type ExportFault } from './export-fault.ts';
+import { type Month, monthOf } from './month.ts';
+import type { LedgerEntry } from './record.ts';
+import { describeFault, type VerificationFault } from './verification.ts';
+
+/** Months before this one are older than the retention, to their last instant. */
+export function cutoffMonth(now: Instant, retentionSeconds: number): Month {
+  return monthOf(plusSeconds(now, -retentionSeconds));
+}
+
+/** Why a month was not archived; it is in the ledger as before. */
+export type ArchiveStop =
+  | { readonly kind: 'after_current_month'; readonly before: Month }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'archived_before'; readonly month: Month; readonly partition: string }
+  | { readonly kind: 'undelivered'; readonly month: Month }
+  | { readonly kind: 'not_sealed'; readonly month: Month }
+  | { readonly kind: 'not_intact'; readonly month: Month; readonly fault: VerificationFault }
+  /** What was just written is not what was to be written; it has been deleted. */
+  | {
+      readonly kind: 'read_back';
+      readonly month: Month;
+      readonly location: string;
+      readonly fault: ExportFault | undefined;
+    }
+  /** What stands under the export's name is not what would be exported. */
+  | {
+      readonly kind: 'export_differs';
+      readonly month: Month;
+      readonly location: string;
+      readonly fault: ExportFault | undefined;
+    }
+  | { readonly kind: 'gained'; readonly month: Month; readonly partition: string }
+  | { readonly kind: 'locked'; readonly month: Month }
+  | { readonly kind: 'overtaken'; readonly month: Month };
+
+/** One sentence for the operator, or two: what is wrong, and what to do. */
+export function describeStop(stop: ArchiveStop): string {
+  switch (stop.kind) {
+    case 'after_current_month':
+      return `--before ${stop.before} is after the current month: only months that are over can leave.`;
+    case 'busy':
+      return 'Another audit-archive is at work on this database.';
+    case 'archived_before':
+      return `${stop.month} has been archived already, yet the ledger has a partition ${stop.partition} again: look into it before it is archived.`;
+    case 'undelivered':
+      return `Not every record of ${stop.month} has been delivered to the sink yet: run it again once it has.`;
+    case 'not_sealed':
+      return `Not every record of ${stop.month} is sealed yet: run it again after the service's next sealing pass.`;
+    case 'not_intact':
+      return `${stop.month} was not exported, because the seal is not intact. ${describeFault(stop.fault)}`;
+    case 'read_back':
+      return `What was written for ${stop.month} could not be read back as written, and was deleted: ${stop.location}.${explained(stop.fault)}`;
+    case 'export_differs':
+      return `${stop.location} stands already and is not what would be exported of ${stop.month}: move it away and run it again.${explained(stop.fault)}`;
+    case 'gained':
+      return `${stop.partition} gained a record while ${stop.month} was exported, and stays: run it again after the service's next sealing pass.`;
+    case 'locked':
+      return `${stop.month} is exported but still in the ledger, which is in long use by somebody else: run it again.`;
+    case 'overtaken':
+      return `${stop.month} was exported, but something else changed which months have left: run it again.`;
+  }
+}
+
+function explained(fault: ExportFault | undefined): string {
+  return fault === undefined ? '' : ` ${describeExportFault(fault)}`;
+}
+
+/** What `audit.archived` says in its `detail`: one line of JSON, ranges inclusive, nulls where the month was empty. */
+export interface ArchiveDetail {
+  readonly partition: string;
+  readonly firstCheckpoint: number | undefined;
+  readonly lastCheckpoint: number | undefined;
+  readonly firstSeq: number | undefined;
+  readonly lastSeq: number | undefined;
+  /** Where it was written to. */
+  readonly location: string;
+  /** Of the file; lowercase hex. */
+  readonly sha256: string;
+}
+
+export function archivedEntry(at: Instant, detail: ArchiveDetail): LedgerEntry {
+  const { partition, firstCheckpoint, lastCheckpoint, firstSeq, lastSeq, location, sha256 } = detail;
+  return {
+    at,
+    event: 'audit.archived',
+    decision: 'allow',
+    detail: JSON.stringify({
+      partition,
+      checkpoints: range(firstCheckpoint, lastCheckpoint),
+      sequence: range(firstSeq, lastSeq),
+      export: location.toWellFormed(),
+      sha256,
+    }),
+  };
+}
+
+function range(first: number | undefined, last: number | undefined): { first: number; last: number } | null {
+  return first === undefined || last === undefined ? null : { first, last };
+}

@@ -1,0 +1,28 @@
+/** Calendar months, UTC: what the ledger is partitioned by, and leaves in (specification "Ledger and seal"). */
+
+import { type Instant, instantFromMillis, toMillisecondText } from '../instant.ts';
+
+declare const brand: unique symbol;
+/** As in `2026-11`: months compare as their texts do. */
+export type Month = string & { readonly [brand]: 'Month' };
+
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+
+export function parseMonth(text: string): Month | undefined {
+  return MONTH.test(text) ? (text as Month) : undefined;
+}
+
+/** @param instant before the year 10000 */
+export function monthOf(instant: Instant): Month {
+  return toMillisecondText(instant).slice(0, 7) as Month;
+}
+
+export function startOfMonth(month: Month): Instant {
+  return instantFromMillis(Date.parse(`${month}-01T00:00:00.000Z`));
+}
+
+export function nextMonth(month: Month): Month {
+  const [year, number] = [Number(month.slice(0, 4)), Number(month.slice(5))];
+  const [nextYear, next] = number === 12 ? [year + 1, 1] : [year, number + 1];
+  return `${String(nextYear).padStart(4, '0')}-${String(next).padStart(2, '0')}` as Month;
+}

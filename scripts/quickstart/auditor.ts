@@ -1,0 +1,51 @@
+/** The auditor's side: whether the ledger is sealed, verifying it, and tampering with a copy to see what becomes of it. */
+
+import { execFile } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { readLedger } from './operator.ts';
+import type { Stage } from './stage.ts';
+import { must } from './story-broke.ts';
+
+export interface Verification {
+  readonly exitCode: number;
+  /** What the command says. */
+  readonly lines: readonly string[];
+}
+
+/** Many times the interval of the stage. */
+const PATIENCE_MS = 15_000;
+const POLL_MS = 100;
+
+/** Until every record has its checkpoint. */
+export async function untilSealed(stage: Stage): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const records = await readLedger(stage.issuer, stage.adminKey);
+    if (records.every(({ checkpoint }) => checkpoint !== null)) return;
+    must(performance.now() < deadline, 'Every record should have been sealed within seconds.');
+    await pause(POLL_MS);
+  }
+}
+
+/** Runs `mandate audit-verify` on a database file, with nothing but the keys that the issuer publishes. */
+export function verifyLedger(stage: Stage, databaseFile: string): Promise<Verification> {
+  const settings = ['--Service:Database:Provider=sqlite', `--Service:Database:Path=${databaseFile}`];
+  const keys = ['--jwks', `${stage.issuer}/.well-known/jwks.json`];
+  return new Promise((resolve) => {
+    const run = execFile(process.execPath, [...stage.program, 'audit-verify', ...keys, ...settings], (_error, out) =>
+      resolve({ exitCode: run.exitCode ?? -1, lines: out.trim().split('\n') }),
+    );
+  });
+}
+
+/** A copy of the ledger in which somebody, owner of the file, has lifted the guards and widened what was granted. */
+export function tamperWithCopy(databaseFile: string, copy: string, scope: string): void {
+  const original = new Database(databaseFile, { readonly: true });
+  original.prepare('vacuum into ?').run(copy);
+  original.close();
+  const tampered = new Database(copy);
+  tampered.exec('drop trigger ledger_no_update');
+  tampered.prepare("update ledger set scope = ? where event = 'token.issued'").run(scope);
+  tampered.close();
+}

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { renderReport } from '../../../adapters/cli/verification-report.ts';
+import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
+
+const ROOT = 'a'.repeat(64);
+const OCTOBER = parseMonth('2026-10') as Month;
+const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
+
+describe('The report of a verification', () => {
+  it('ends with the mark to keep, on a line of its own', () => {
+    const text = renderReport({ kind: 'ledger', counts, lastMark: { checkpointId: 5, rootHash: ROOT } }, false);
+    expect(text.split('\n')).to.deep.equal([
+      'The seal is intact: 5 checkpoints and 1 record verified.',
+      'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
+      'Not sealed yet, so nothing is said of: 2 records.',
+      `5:${ROOT}`,
+      '',
+    ]);
+  });
+
+  it('says what the verification of an export alone cannot see', () => {
+    const report = {
+      kind: 'export',
+      month: OCTOBER,
+      checkpoints: 2,
+      records: 9,
+      firstCheckpoint: 4,
+      lastMark: { checkpointId: 5, rootHash: ROOT },
+    } as const;
+    expect(renderReport(report, false)).to.include('whether that links to checkpoint 3 shows only in the ledger.');
+    expect(renderReport({ ...report, firstCheckpoint: 1 }, false)).not.to.include('shows only in the ledger');
+    expect(renderReport(report, false)).to.include('nothing was cut off shows by its SHA-256');
+    expect(JSON.parse(renderReport(report, true))).to.deep.equal({
+      intact: true,
+      month: '2026-10',
+      checkpoints: 2,
+      records: 9,
+      first_checkpoint: 4,
+      last: `5:${ROOT}`,
+    });
+  });
+
+  it('says of an export of an empty month that there was nothing to export', () => {
+    const report = { kind: 'export', month: OCTOBER, checkpoints: 0, records: 0 } as const;
+    const empty = { ...report, firstCheckpoint: undefined, lastMark: undefined };
+    expect(renderReport(empty, false)).to.match(
+      /^The export of 2026-10 is intact: it says that there was nothing to export\.\n.* SHA-256/,
+    );
+    expect(JSON.parse(renderReport(empty, true))).to.deep.include({ first_checkpoint: null, last: null });
+  });
+
+  it('names the first fault in one sentence, and in JSON by its kind and members', () => {
+    const report = { kind: 'broken', fault: { kind: 'tree_size', checkpointId: 7, sealed: 5, held: 4 } } as const;
+    expect(renderReport(report, false)).to.match(/^The seal is not intact\. Checkpoint 7 [^\n]*\.\n$/);
+    const { fault, intact } = JSON.parse(renderReport(report, true));
+    expect(intact).to.equal(false);
+    expect(fault).to.include({ kind: 'tree_size', checkpoint_id: 7, sealed: 5, held: 4 });
+    expect(fault.sentence).to.match(/^Checkpoint 7 /);
+  });
+});

@@ -1,0 +1,212 @@
+import { expect } from 'chai';
+import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpSink } from '../../../adapters/sink/http-sink.ts';
+import type { Network, NetworkRequest } from '../../../application/ports/network.ts';
+import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import { Secret } from '../../../domain/secret.ts';
+import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+import { answering, type Handler, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+
+const TOKEN = 'a-token-of-the-sink-0123456789';
+const issued: LedgerRecord = {
+  seq: 41,
+  checkpoint: 3,
+  at: NOON,
+  event: 'token.issued',
+  taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'),
+  agentId: 'jira-triage',
+  sponsor: 'ada@example.com',
+  audience: 'https://jira.example',
+  scope: 'jira:read jira:comment',
+  jti: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEB'),
+  delegationDepth: 1,
+  decision: 'allow',
+};
+const summary: LedgerRecord = {
+  seq: 43,
+  checkpoint: undefined,
+  at: instantFromMicros(NOON + 1_000_000),
+  event: 'admin.denied',
+  decision: 'deny',
+  reason: 'invalid_api_key',
+  count: 12,
+};
+
+/** The network with less patience than ten seconds. */
+function hasty(network: Network, asked: NetworkRequest[]): Network {
+  return {
+    send(request) {
+      asked.push(request);
+      return network.send({ ...request, timeoutMs: 100 });
+    },
+  };
+}
+
+describe('the sink over HTTP', () => {
+  let server: Loopback;
+  let log: CapturedLog;
+  let asked: NetworkRequest[];
+  before(async () => {
+    server = await startLoopback(answering('{}'));
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    server.received.length = 0;
+    server.answer = answering('{}');
+    log = capturedLog();
+    asked = [];
+  });
+  const sink = (url = `${server.url}/records?source=mandate`) =>
+    httpSink({ url, bearerToken: undefined }, hasty(httpNetwork(), asked), log);
+
+  it('posts the records in their order, as the audit shows them', async () => {
+    expect(await sink().deliver([issued, summary])).to.equal(true);
+    const [request] = server.received;
+    expect(request).to.include({ method: 'POST', path: '/records?source=mandate' });
+    expect(request?.headers['content-type']).to.equal('application/json');
+    expect(request?.headers.authorization).to.equal(undefined);
+    expect(JSON.parse(request?.body ?? '')).to.deep.equal({
+      records: [
+        {
+          seq: 41,
+          checkpoint: 3,
+          ts: '2026-09-17T14:03:41.882Z',
+          event: 'token.issued',
+          task_id: 'task_01M31S7W68TMK7WDX8YKPSYTES',
+          agent_id: 'jira-triage',
+          sponsor: 'ada@example.com',
+          audience: 'https://jira.example',
+          scope: 'jira:read jira:comment',
+          jti: 'tok_01M31S7W68TMK7WDX8YKPSYTEB',
+          delegation_depth: 1,
+          decision: 'allow',
+          reason: null,
+        },
+        {
+          seq: 43,
+          checkpoint: null,
+          ts: '2026-09-17T14:03:42.882Z',
+          event: 'admin.denied',
+          task_id: null,
+          agent_id: null,
+          sponsor: null,
+          audience: null,
+          scope: null,
+          jti: null,
+          delegation_depth: null,
+          decision: 'deny',
+          reason: 'invalid_api_key',
+          count: 12,
+        },
+      ],
+    });
+  });
+
+  it('gives the sink ten seconds', async () => {
+    await sink().deliver([issued]);
+    expect(asked.map(({ timeoutMs }) => timeoutMs)).to.deep.equal([10_000]);
+  });
+
+  const long = 'x'.repeat(100_000);
+  const answers: readonly (readonly [string, boolean, Handler])[] = [
+    ['200 with a body', true, answering({ accepted: 1 })],
+    ['201', true, answering('', 201)],
+    ['204 without a body', true, (_, response) => response.writeHead(204).end()],
+    ['299', true, answering('', 299)],
+    ['200 with more than is read', true, answering(long)],
+    ['200 in a compressed body', true, (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('x')],
+    ['200 in no known characters', true, (_, response) => response.writeHead(200).end(Buffer.from([0xff]))],
+    ['301 to where it would be taken', false, (_, response) => response.writeHead(301, { location: '/' }).end()],
+    ['307 to where it would be taken', false, (_, response) => response.writeHead(307, { location: '/' }).end()],
+    ['400', false, answering('', 400)],
+    ['401', false, answering('', 401)],
+    ['500', false, answering('', 500)],
+    ['503 with more than is read', false, answering(long, 503)],
+    ['nothing, the connection cut', false, (_, response) => response.destroy()],
+    ['nothing in time', false, () => {}],
+    ['the beginning of an answer and no more', false, (_, response) => response.writeHead(200).write('{')],
+  ];
+  for (const [what, taken, handler] of answers) {
+    it(`${taken ? 'takes for success' : 'takes for failure'}: ${what}`, async () => {
+      server.answer = handler;
+      expect(await sink().deliver([issued])).to.equal(taken);
+      expect(server.received).to.have.lengthOf(1);
+    });
+  }
+
+  it('takes for failure that nobody listens', async () => {
+    const gone = await startLoopback(answering(''));
+    await gone.close();
+    expect(await sink(gone.url).deliver([issued])).to.equal(false);
+  });
+
+  it('takes a record that can not be written out for a failure, and says that it is a fault', async () => {
+    const broken = { ...issued, at: instantFromMicros(Number.NaN) };
+    expect(await sink().deliver([broken])).to.equal(false);
+    expect(log.lines.join()).to.include('"level":"error"').and.to.include('RangeError');
+  });
+
+  it('tells of a failing sink once when it begins and once when it ends, and nothing of what was sent', async () => {
+    const one = sink();
+    await one.deliver([issued]);
+    expect(log.lines).to.deep.equal([]);
+    server.answer = answering('', 503);
+    for (let time = 0; time < 3; time += 1) await one.deliver([issued]);
+    server.answer = () => {};
+    await one.deliver([issued]);
+    server.answer = answering('{}');
+    await one.deliver([issued]);
+    await one.deliver([issued]);
+    server.answer = answering('', 500);
+    await one.deliver([issued]);
+    expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
+      { level: 'warn', message: 'the sink does not take records: they wait', status: 503 },
+      { level: 'info', message: 'the sink takes records again' },
+      { level: 'warn', message: 'the sink does not take records: they wait', status: 500 },
+    ]);
+  });
+
+  it('presents no token in the clear', () => {
+    const withToken = (url: string) => () =>
+      httpSink({ url, bearerToken: new Secret(TOKEN) }, httpNetwork(), capturedLog());
+    expect(withToken(`${server.url}/records`))
+      .to.throw(TypeError)
+      .that.has.property('message')
+      .not.include(TOKEN);
+    expect(withToken('HTTPS://sink.example/')).not.to.throw();
+  });
+});
+
+describe('the sink over https', () => {
+  let server: Loopback;
+  before(async () => {
+    server = await startLoopback(answering('', 401), { tls: true });
+  });
+  after(() => server.close());
+
+  const sinkTo = (network: Network, log: CapturedLog) =>
+    httpSink({ url: `${server.url}/records`, bearerToken: new Secret(TOKEN) }, network, log);
+
+  it('presents its token, which no log shows', async () => {
+    const log = capturedLog();
+    const sink = sinkTo(httpNetwork({ ca: testAuthority }), log);
+    expect(await sink.deliver([issued])).to.equal(false);
+    server.answer = answering('{}');
+    expect(await sink.deliver([issued])).to.equal(true);
+    expect(server.received.map(({ headers }) => headers.authorization)).to.deep.equal([
+      `Bearer ${TOKEN}`,
+      `Bearer ${TOKEN}`,
+    ]);
+    expect(log.lines).to.have.lengthOf(2);
+    expect(log.lines.join()).not.to.include(TOKEN);
+  });
+
+  it('presents nothing to a server that nobody vouches for', async () => {
+    server.received.length = 0;
+    expect(await sinkTo(httpNetwork(), capturedLog()).deliver([issued])).to.equal(false);
+    expect(server.received).to.deep.equal([]);
+  });
+});

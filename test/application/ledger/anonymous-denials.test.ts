@@ -1,0 +1,172 @@
+import { expect } from 'chai';
+import type { Storage } from '../../../adapters/persistence/storage.ts';
+import { type AnonymousDenials, anonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
+import type { Ledger } from '../../../application/ports/ledger.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import type { AnonymousDenial } from '../../../domain/ledger/aggregation.ts';
+import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
+import { openTestDatabase } from '../../support/test-database.ts';
+
+const WINDOW = 60;
+const malformed: AnonymousDenial = { event: 'token.denied', reason: 'invalid_request' };
+const stranger: AnonymousDenial = { event: 'admin.denied', reason: 'missing_api_key' };
+
+describe('denials that name nobody', () => {
+  let clock: MovedClock;
+  let log: CapturedLog;
+  let storage: Storage;
+  /** Set, the database does not answer; how often it was asked then is counted. */
+  let away: Error | undefined;
+  let attempts: number;
+  let denials: AnonymousDenials;
+
+  beforeEach(async () => {
+    clock = movedClock();
+    log = capturedLog();
+    storage = await openTestDatabase({ clock, log });
+    away = undefined;
+    attempts = 0;
+    denials = over(WINDOW);
+  });
+  afterEach(() => storage.close());
+
+  function over(windowSeconds: number | undefined): AnonymousDenials {
+    const append: Ledger['append'] = async (entry) => {
+      attempts += 1;
+      if (away !== undefined) throw away;
+      await storage.ledger.append(entry);
+    };
+    return anonymousDenials({ ledger: { append }, clock, log }, windowSeconds);
+  }
+  const times = async (count: number, denial = malformed) => {
+    for (let time = 0; time < count; time += 1) await denials.record(denial);
+  };
+  /** Reason and count of every record, oldest first. */
+  const written = async () => {
+    const { records } = await storage.ledger.page({ limit: 1000, now: clock.now() });
+    return records.map(({ reason, count }) => [reason, count]);
+  };
+  const failureOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  it('are written once in a window, and summarised when it has ended', async () => {
+    await times(3);
+    await times(1, stranger);
+    await denials.closeEnded();
+    expect(await written()).to.deep.equal([
+      ['invalid_request', undefined],
+      ['missing_api_key', undefined],
+    ]);
+    clock.advance(WINDOW);
+    await denials.closeEnded();
+    const { records } = await storage.ledger.page({ limit: 10, now: clock.now() });
+    expect(records).to.have.lengthOf(3);
+    const { seq: _seq, at, ...summary } = records[2] ?? {};
+    expect(at).to.be.at.least((records[0]?.at ?? 0) + WINDOW * 1e6);
+    expect(Object.fromEntries(Object.entries(summary).filter(([, value]) => value !== undefined))).to.deep.equal({
+      event: 'token.denied',
+      decision: 'deny',
+      reason: 'invalid_request',
+      count: 2,
+    });
+  });
+
+  it('that come at once give one record of their own', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => denials.record(malformed)));
+    await denials.closeAll();
+    expect(await written()).to.deep.equal([
+      ['invalid_request', undefined],
+      ['invalid_request', 49],
+    ]);
+  });
+
+  it('of the next window come after the summary of the one before', async () => {
+    await times(2);
+    clock.advance(WINDOW);
+    await times(1);
+    expect(await written()).to.deep.equal([
+      ['invalid_request', undefined],
+      ['invalid_request', 1],
+      ['invalid_request', undefined],
+    ]);
+  });
+
+  it('are answered while the database is away, ask it once in a window, and are all in the next summary', async () => {
+    away = new StorageUnavailable('away');
+    await times(5);
+    expect(attempts).to.equal(1);
+    away = undefined;
+    await times(2);
+    expect(await written()).to.deep.equal([]);
+    clock.advance(WINDOW);
+    await denials.closeEnded();
+    expect(await written()).to.deep.equal([['invalid_request', 7]]);
+    expect(log.lines.join()).to.include('could not be recorded').and.to.include('invalid_request');
+  });
+
+  it('that happened once while the database was away are summarised all the same, as they have no record', async () => {
+    away = new StorageUnavailable('away');
+    await times(1);
+    away = undefined;
+    clock.advance(WINDOW);
+    await denials.closeEnded();
+    expect(await written()).to.deep.equal([['invalid_request', 1]]);
+  });
+
+  it('keep counting when their summary could not be written', async () => {
+    await times(4);
+    await times(3, stranger);
+    clock.advance(WINDOW);
+    away = new StorageUnavailable('away');
+    expect(await failureOf(denials.closeEnded())).to.equal(away);
+    // The next window begins without a record too: its first is counted with the rest.
+    await times(2);
+    away = undefined;
+    clock.advance(WINDOW);
+    await denials.closeEnded();
+    expect((await written()).slice(2).sort()).to.deep.equal([
+      ['invalid_request', 5],
+      ['missing_api_key', 2],
+    ]);
+  });
+
+  it('are written at the end, those of open windows too', async () => {
+    await times(3);
+    await times(1, stranger);
+    await denials.closeAll();
+    await denials.closeAll();
+    expect((await written()).slice(2)).to.deep.equal([['invalid_request', 2]]);
+  });
+
+  it('that can not be written at the end are told to the log, with how many they were', async () => {
+    await times(3);
+    away = new StorageUnavailable('away');
+    await denials.closeAll();
+    expect(log.lines.join()).to.include('"reason":"invalid_request","count":2');
+  });
+
+  it('do not hide a fault that is not the database’s, and are counted even then', async () => {
+    away = new RangeError('a bug');
+    expect(await failureOf(denials.record(malformed))).to.equal(away);
+    away = undefined;
+    clock.advance(WINDOW);
+    await denials.closeEnded();
+    expect(await written()).to.deep.equal([['invalid_request', 1]]);
+  });
+
+  it('are each a record of their own without aggregation', async () => {
+    denials = over(undefined);
+    await times(3);
+    clock.advance(WINDOW);
+    await denials.closeEnded();
+    await denials.closeAll();
+    expect(await written()).to.deep.equal(Array.from({ length: 3 }, () => ['invalid_request', undefined]));
+    away = new StorageUnavailable('away');
+    await times(1);
+    expect(log.lines.join()).to.include('could not be recorded');
+  });
+});

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { deliverRecords } from '../../../application/ledger/deliver.ts';
+import type { Drain, DrainOutcome } from '../../../application/ports/outbox.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { movedClock } from '../../support/moved-clock.ts';
+
+describe('a pass of delivery', () => {
+  const clock = movedClock();
+  /** Runs one pass over an outbox that answers these in turn, then `last` for ever. */
+  async function pass(outcomes: readonly DrainOutcome[], last: DrainOutcome, mayGoOn?: () => boolean) {
+    const drains: Drain[] = [];
+    const outbox = {
+      async drain(drain: Drain) {
+        drains.push(drain);
+        clock.advance(1);
+        return outcomes[drains.length - 1] ?? last;
+      },
+    };
+    const sink = { deliver: async () => true };
+    await deliverRecords({ outbox, sink, clock, batchSize: 7 }, mayGoOn);
+    return drains;
+  }
+  const delivered = { kind: 'delivered', count: 7 } as const;
+  const failed = { kind: 'failed', count: 7 } as const;
+  const nothing = { kind: 'nothing_due' } as const;
+
+  it('sends batch after batch until nothing is due, each due by its own time', async () => {
+    const drains = await pass([delivered, delivered], nothing);
+    expect(drains.map(({ limit }) => limit)).to.deep.equal([7, 7, 7]);
+    const [first, second] = drains;
+    expect(second?.now).to.be.above(first?.now ?? Number.POSITIVE_INFINITY);
+  });
+
+  it('ends with the first batch that fails', async () => {
+    expect(await pass([delivered, failed], delivered)).to.have.lengthOf(2);
+  });
+
+  it('ends after so many batches even where there is always more', async () => {
+    expect(await pass([], delivered)).to.have.lengthOf(1000);
+  });
+
+  it('ends between two batches once it is told to', async () => {
+    let asked = 0;
+    expect(await pass([], delivered, () => ++asked <= 3)).to.have.lengthOf(3);
+  });
+
+  it('lets a database that is away be seen', async () => {
+    const away = new StorageUnavailable('away');
+    const outbox = { drain: () => Promise.reject(away) };
+    const thrown: unknown = await deliverRecords({
+      outbox,
+      sink: { deliver: async () => true },
+      clock,
+      batchSize: 1,
+    }).catch((error: unknown) => error);
+    expect(thrown).to.equal(away);
+  });
+});

@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { listCheckpoints } from '../../../application/ledger/list-checkpoints.ts';
+import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
+
+describe('the list of checkpoints', () => {
+  let scene: LedgerScene;
+  before(async () => {
+    scene = await ledgerScene();
+    for (let count = 1; count <= 5; count += 1) await scene.sealed(count);
+  });
+  after(() => scene.close());
+
+  const list = async (after: number, limit: number) => {
+    const { checkpoints, nextAfter } = await listCheckpoints(scene.storage, { after, limit });
+    return { ids: checkpoints.map(({ checkpointId }) => checkpointId), nextAfter };
+  };
+
+  it('goes on from where a page ended, each once and oldest first', async () => {
+    expect(await list(0, 2)).to.deep.equal({ ids: [1, 2], nextAfter: 2 });
+    expect(await list(2, 2)).to.deep.equal({ ids: [3, 4], nextAfter: 4 });
+    expect(await list(4, 2)).to.deep.equal({ ids: [5], nextAfter: undefined });
+  });
+
+  it('says that a page is the last one even when it is full', async () => {
+    expect(await list(0, 5)).to.deep.equal({ ids: [1, 2, 3, 4, 5], nextAfter: undefined });
+    expect(await list(5, 5)).to.deep.equal({ ids: [], nextAfter: undefined });
+  });
+});

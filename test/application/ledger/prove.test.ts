@@ -1,0 +1,252 @@
+import { expect } from 'chai';
+import type { ProofOutcome } from '../../../application/ledger/prove.ts';
+import { BLOCK_SIZE } from '../../../application/ledger/sealed-tree.ts';
+import { KEPT_SECONDS, RENEWED_AFTER_SECONDS } from '../../../application/ledger/sealed-trees.ts';
+import { type Checkpoint, presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
+import { presentRecord } from '../../../domain/ledger/record.ts';
+import { isProven, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';
+import { type LedgerScene, ledgerScene, newKeys } from '../../support/ledger-scene.ts';
+
+const EVERYTHING = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
+
+describe('proving a record', () => {
+  let scene: LedgerScene;
+  beforeEach(async () => {
+    scene = await ledgerScene();
+  });
+  afterEach(() => scene.close());
+
+  /** Judged with nothing but what is published. */
+  async function expectProven(outcome: ProofOutcome, seq: number): Promise<void> {
+    if (outcome.kind !== 'proof') throw new Error(`${outcome.kind} for ${seq}`);
+    const { checkpoint, leafIndex, auditPath } = outcome.proof;
+    const proof = { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index: leafIndex, audit_path: auditPath };
+    const [record] = await scene.storage.checkpoints.records(EVERYTHING, seq - 1, 1);
+    if (record === undefined) throw new Error(`no record ${seq}`);
+    expect(outcome.proof.seq).to.equal(seq);
+    expect(isProven(presentRecord(record), proof, scene.keys.published() as PublishedKeys), `record ${seq}`).to.equal(
+      true,
+    );
+  }
+
+  /** How often the records of a whole checkpoint are read: a proof by itself reads a block. */
+  function counted(): { readonly reads: () => number; readonly prove: (seq: number) => Promise<ProofOutcome> } {
+    const { checkpoints } = scene.storage;
+    let reads = 0;
+    const prove = scene.prover({
+      checkpoints: {
+        records(range, after, limit) {
+          if (after === range.firstSeq - 1 && limit > BLOCK_SIZE + 1) reads += 1;
+          return checkpoints.records(range, after, limit);
+        },
+      },
+    });
+    return { reads: () => reads, prove };
+  }
+
+  for (const size of [1, 2, 3, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 3 * BLOCK_SIZE, 333]) {
+    it(`folds to the signed root for every record of a checkpoint of ${size}`, async () => {
+      await scene.sealed(5);
+      scene.skipNumbers(2);
+      const checkpoint = await scene.sealed(size);
+      const prove = scene.prover();
+      for (let seq = 8; seq <= checkpoint.lastSeq; seq += 1) {
+        const outcome = await prove(seq);
+        await expectProven(outcome, seq);
+        expect(outcome).to.have.nested.property('proof.leafIndex', seq - 8);
+        if (size === 1) expect(outcome).to.have.nested.property('proof.auditPath.length', 0);
+      }
+    });
+  }
+
+  it('finds no record that does not exist, is not sealed, or whose number was burnt', async () => {
+    await scene.append(70);
+    scene.skipNumbers(3);
+    await scene.append(70);
+    scene.skipNumbers(1);
+    const { lastSeq } = await scene.sealed(1);
+    await scene.append(1);
+    const prove = scene.prover();
+    for (const seq of [71, 72, 73, 144, lastSeq + 1, lastSeq + 2, 0, -1, Number.MAX_SAFE_INTEGER]) {
+      expect(await prove(seq), `seq ${seq}`).to.deep.equal({ kind: 'not_found' });
+    }
+    for (const seq of [70, 74, lastSeq]) await expectProven(await prove(seq), seq);
+  });
+
+  it('names the checkpoint of a record that has left', async () => {
+    const checkpoint = await scene.sealed(9);
+    const { checkpoints } = scene.storage;
+    const archived = { kind: 'archived', checkpoint } as const;
+    const prove = scene.prover({
+      checkpoints: { ...checkpoints, sealing: async () => archived } as typeof checkpoints,
+    });
+    expect(await prove(3)).to.deep.equal(archived);
+  });
+
+  it('notices that a month left while its records were read', async () => {
+    const checkpoint = await scene.sealed(9);
+    const { checkpoints } = scene.storage;
+    const archived = { kind: 'archived', checkpoint } as const;
+    let left = false;
+    const leaving: Partial<typeof checkpoints> = {
+      sealing: async (seq) => (left ? archived : checkpoints.sealing(seq)),
+      records: async () => {
+        left = true;
+        return [];
+      },
+    };
+    expect(await scene.prover({ checkpoints: { ...checkpoints, ...leaving } })(3)).to.deep.equal(archived);
+  });
+
+  const edits: readonly (readonly [string, string])[] = [
+    ['the record was altered', "update ledger set reason = 'altered' where seq = 130"],
+    ['its neighbour was altered', "update ledger set scope = 'jira:all' where seq = 131"],
+    ['the record was deleted', 'delete from ledger where seq = 130'],
+    ['its neighbour was deleted', 'delete from ledger where seq = 129'],
+    ['another was inserted', "insert into ledger (seq, ts, event, decision) values (202, 1, 'token.issued', 'allow')"],
+    ['the root was replaced', "update checkpoints set root_hash = printf('%064d', 7)"],
+    ['the signature was replaced', "update checkpoints set signature = printf('%0128d', 7)"],
+    ['the time of sealing was altered', 'update checkpoints set closed_at = closed_at + 1000'],
+    ['the size was altered', 'update checkpoints set tree_size = tree_size - 1'],
+    ['the size is nonsense', 'update checkpoints set tree_size = 1000000000000000'],
+  ];
+  for (const [what, edit] of edits) {
+    it(`is refused at once, with a kept tree and without, when ${what}`, async () => {
+      await scene.append(200);
+      scene.skipNumbers(5);
+      await scene.sealed(100);
+      const seq = what.startsWith('another') ? 206 : 130;
+      const warm = scene.prover();
+      await expectProven(await warm(seq), seq);
+      scene.behind.exec(edit);
+      expect(await scene.prover()(seq)).to.have.property('kind', 'broken');
+      expect(await warm(seq)).to.have.property('kind', 'broken');
+      expect(await warm(seq)).to.have.property('kind', 'broken');
+    });
+  }
+
+  it('is refused for records that were sealed anew with a key of somebody else', async () => {
+    await scene.sealed(100);
+    scene.behind.exec("delete from checkpoints; update ledger set reason = 'altered' where seq = 50");
+    const stranger = await newKeys();
+    await scene.seal({ signer: { ...stranger.checkpoints, kid: scene.keys.checkpoints.kid } });
+    expect(await scene.prover()(50)).to.have.property('kind', 'broken');
+  });
+
+  it('goes on, for the auditor who kept the key, after a key is no longer published', async () => {
+    await scene.append(3);
+    await scene.seal({ signer: (await newKeys()).checkpoints });
+    expect(await scene.prover()(2)).to.have.property('kind', 'proof');
+  });
+
+  it('is answered again as soon as what was tampered with is undone', async () => {
+    await scene.sealed(200);
+    const prove = scene.prover();
+    await expectProven(await prove(150), 150);
+    scene.behind.exec("update ledger set reason = 'altered' where seq = 151");
+    expect(await prove(150)).to.have.property('kind', 'broken');
+    scene.behind.exec('update ledger set reason = null where seq = 151');
+    await expectProven(await prove(150), 150);
+  });
+
+  it('is answered by the rows as they are numbered now, when a kept tree knows them by other numbers', async () => {
+    await scene.append(BLOCK_SIZE);
+    scene.skipNumbers(2);
+    await scene.sealed(10);
+    const prove = scene.prover();
+    await expectProven(await prove(BLOCK_SIZE + 3), BLOCK_SIZE + 3);
+    // A number is no part of what is sealed; the order is.
+    scene.behind.exec(`update ledger set seq = ${BLOCK_SIZE + 1} where seq = ${BLOCK_SIZE + 3}`);
+    await expectProven(await prove(BLOCK_SIZE + 1), BLOCK_SIZE + 1);
+    expect(await prove(BLOCK_SIZE + 3)).to.deep.equal({ kind: 'not_found' });
+  });
+
+  it('is answered from a kept tree, which concurrent needs share', async () => {
+    await scene.sealed(300);
+    const { reads, prove } = counted();
+    const outcomes = await Promise.all([1, 70, 140, 300].map(prove));
+    expect(outcomes.map(({ kind }) => kind)).to.deep.equal(['proof', 'proof', 'proof', 'proof']);
+    for (let seq = 1; seq <= 300; seq += 7) await prove(seq);
+    expect(reads()).to.equal(1);
+  });
+
+  it('shows tampering elsewhere in the checkpoint within a minute, whoever keeps asking', async () => {
+    await scene.sealed(300);
+    const { reads, prove } = counted();
+    await expectProven(await prove(10), 10);
+    scene.behind.exec("update ledger set reason = 'altered' where seq = 290");
+    scene.clock.advance(KEPT_SECONDS - 0.001);
+    // It is old enough to be read anew beside this answer, which does not wait for it.
+    expect(await prove(10)).to.have.property('kind', 'proof');
+    scene.clock.advance(0.001);
+    expect(await prove(10)).to.have.property('kind', 'broken');
+    expect(reads()).to.be.within(2, 3);
+  });
+
+  it('reads a tree anew beside the answers before it grows too old, once', async () => {
+    await scene.sealed(300);
+    const { reads, prove } = counted();
+    await prove(10);
+    scene.clock.advance(RENEWED_AFTER_SECONDS - 1);
+    await prove(10);
+    expect(reads()).to.equal(1);
+    scene.clock.advance(1);
+    await Promise.all([prove(10), prove(100), prove(200)]);
+    // By now the renewal stands in line before this one's tree.
+    await scene.sealed(1);
+    await expectProven(await prove(301), 301);
+    expect(reads()).to.equal(3);
+    scene.clock.advance(RENEWED_AFTER_SECONDS - 1);
+    await expectProven(await prove(10), 10);
+    expect(reads()).to.equal(3);
+  });
+
+  it('reads a tree once for all who wait for it, however long others stand in line before it', async () => {
+    const [first, second] = [await scene.sealed(100), await scene.sealed(100)];
+    const { checkpoints } = scene.storage;
+    const asked: number[] = [];
+    let letGo: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const prove = scene.prover({
+      checkpoints: {
+        async records(range, after, limit) {
+          // Not those of a block, which every proof reads.
+          if (limit > 100) asked.push(range.firstSeq);
+          if (range.firstSeq === first.firstSeq) await gate;
+          return checkpoints.records(range, after, limit);
+        },
+      },
+    });
+    const outcomes = [prove(first.firstSeq)];
+    for (let minute = 0; minute < 5; minute += 1) {
+      outcomes.push(prove(second.firstSeq + minute));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      scene.clock.advance(KEPT_SECONDS + 1);
+    }
+    letGo();
+    expect((await Promise.all(outcomes)).map(({ kind }) => kind)).to.deep.equal(Array(6).fill('proof'));
+    expect(asked.filter((seq) => seq === second.firstSeq)).to.have.length(1);
+  });
+
+  it('goes on after the ledger could not be read', async () => {
+    const checkpoint: Checkpoint = await scene.sealed(100);
+    const { checkpoints } = scene.storage;
+    let away = true;
+    const prove = scene.prover({
+      checkpoints: {
+        async records(...asked) {
+          if (away) throw new Error('away');
+          return checkpoints.records(...asked);
+        },
+      },
+    });
+    const failed = await Promise.all([5, 6].map((seq) => prove(seq).catch((error: Error) => error.message)));
+    expect(failed).to.deep.equal(['away', 'away']);
+    away = false;
+    expect(await prove(5))
+      .to.have.nested.property('proof.checkpoint')
+      .deep.equal(checkpoint);
+  });
+});

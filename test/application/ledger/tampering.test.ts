@@ -1,0 +1,200 @@
+/**
+ * What the owner of the database can do once every guard is lifted: a thousand edits, each found and named, each undone.
+ * Two things are no part of what is sealed and are left alone here: a time's microseconds, and a number within the
+ * gap around it.
+ */
+
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { VerificationFault } from '../../../domain/ledger/verification.ts';
+import { databases } from '../../support/databases.ts';
+import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
+
+const EDITS = 1000;
+const SEED = 20_260_917;
+const SIZES = [5, 1, 9, 4, 7, 2, 12, 8];
+/** So many numbers are burnt before each checkpoint's last record. */
+const BURNT = 2;
+
+const TEXTS = ['event', 'task_id', 'agent_id', 'sponsor', 'audience', 'scope', 'jti', 'reason', 'detail'];
+const INTEGERS = ['delegation_depth', 'count'];
+const CHECKPOINT_TEXTS = ['root_hash', 'prev_checkpoint_hash', 'kid', 'signature'];
+const CHECKPOINT_INTEGERS = ['checkpoint_id', 'first_seq', 'last_seq', 'tree_size'];
+
+interface Edit {
+  readonly about: string;
+  readonly sql: string;
+  /** The checkpoint that must be named; that of an altered id is another than before. */
+  readonly checkpoint: number | undefined;
+}
+
+interface Place {
+  readonly seq: number;
+  readonly checkpoint: number;
+}
+
+/** One of the records, one of its checkpoints, and what is done there. */
+function editAt({ seq, checkpoint }: Place, gap: number, choice: number, column: number, amount: number): Edit {
+  const of = <Item>(items: readonly Item[]) => items[column % items.length];
+  const [record, seal] = [`where seq = ${seq}`, `where checkpoint_id = ${checkpoint}`];
+  switch (choice) {
+    case 0:
+    case 1: {
+      const name = of(TEXTS);
+      return {
+        about: name ?? '',
+        sql: `update ledger set ${name} = coalesce(${name}, '') || '~' ${record}`,
+        checkpoint,
+      };
+    }
+    case 2: {
+      const name = of(INTEGERS);
+      const sql = `update ledger set ${name} = coalesce(${name}, 0) + ${amount} ${record}`;
+      return { about: name ?? '', sql, checkpoint };
+    }
+    case 3:
+      return { about: 'ts', sql: `update ledger set ts = ts + ${amount} * 1000 ${record}`, checkpoint };
+    case 4: {
+      const other = "case decision when 'allow' then 'deny' else 'allow' end";
+      return { about: 'decision', sql: `update ledger set decision = ${other} ${record}`, checkpoint };
+    }
+    case 5:
+      return { about: 'a deletion', sql: `delete from ledger ${record}`, checkpoint };
+    case 6: {
+      const sql = `insert into ledger select ${gap}, ts, event, task_id, agent_id, sponsor, audience, scope, jti,
+        delegation_depth, decision, reason, count, detail from ledger ${record}`;
+      return { about: 'an insertion', sql, checkpoint };
+    }
+    case 7: {
+      const name = of(CHECKPOINT_TEXTS);
+      const sql = `update checkpoints set ${name} = coalesce(${name}, '') || 'a' ${seal}`;
+      return { about: name ?? '', sql, checkpoint };
+    }
+    case 8: {
+      const name = of(CHECKPOINT_INTEGERS);
+      const sql = `update checkpoints set ${name} = ${name} + ${1000 + amount} ${seal}`;
+      return { about: name ?? '', sql, checkpoint: name === 'checkpoint_id' ? undefined : checkpoint };
+    }
+    default:
+      return {
+        about: 'closed_at',
+        sql: `update checkpoints set closed_at = closed_at + ${amount} * 1000 ${seal}`,
+        checkpoint,
+      };
+  }
+}
+
+const checkpointOf = (fault: VerificationFault): number | undefined =>
+  'checkpointId' in fault ? fault.checkpointId : undefined;
+
+describe('tampering with a sealed ledger', function () {
+  this.timeout(300_000);
+  let scene: LedgerScene;
+  let places: readonly Place[];
+  before(async () => {
+    scene = await ledgerScene();
+    for (const size of SIZES) {
+      await scene.append(size - 1);
+      scene.skipNumbers(BURNT);
+      await scene.sealed(1);
+    }
+    await scene.append(3);
+    const all = await scene.storage.checkpoints.page(0, 100);
+    places = all.flatMap(({ checkpointId, firstSeq, lastSeq }) =>
+      scene.behind
+        .prepare<[number, number], number>('select seq from ledger where seq between ? and ?')
+        .pluck()
+        .all(firstSeq, lastSeq)
+        .map((seq) => ({ seq, checkpoint: checkpointId })),
+    );
+  });
+  after(() => scene.close());
+
+  /** What was there before comes back, whatever was done meanwhile. */
+  async function tampered<Answer>(sql: string, judge: () => Promise<Answer>): Promise<Answer> {
+    scene.behind.exec('drop table if exists kept_ledger; drop table if exists kept_checkpoints');
+    scene.behind.exec('create temp table kept_ledger as select * from ledger');
+    scene.behind.exec('create temp table kept_checkpoints as select * from checkpoints');
+    scene.behind.exec(sql);
+    try {
+      return await judge();
+    } finally {
+      scene.behind.exec('begin; delete from ledger; insert into ledger select * from kept_ledger; commit');
+      scene.behind.exec(
+        'begin; delete from checkpoints; insert into checkpoints select * from kept_checkpoints; commit',
+      );
+    }
+  }
+
+  it(`is found and named in each of ${EDITS} seeded edits, and undone leaves nothing behind`, async () => {
+    const edit = fc.tuple(fc.nat(), fc.nat({ max: 9 }), fc.nat(), fc.integer({ min: 1, max: 99 }));
+    const seen = new Set<string>();
+    for (const [index, [where, choice, column, amount]] of fc.sample(edit, { numRuns: EDITS, seed: SEED }).entries()) {
+      const place = places[where % places.length];
+      const last = places.filter(({ checkpoint }) => checkpoint === place?.checkpoint).at(-1);
+      if (place === undefined || last === undefined) throw new Error('no place');
+      const { about, sql, checkpoint } = editAt(place, last.seq - 1, choice, column, amount);
+      seen.add(about);
+      const outcome = await tampered(sql, () => scene.verify());
+      if (outcome.kind !== 'broken') throw new Error(`not found: ${sql}`);
+      if (checkpoint !== undefined) expect(checkpointOf(outcome.fault), sql).to.equal(checkpoint);
+      if (index % 50 === 0) expect(await scene.verify(), `undone: ${sql}`).to.have.property('kind', 'intact');
+    }
+    const columns = [...TEXTS, ...INTEGERS, ...CHECKPOINT_TEXTS, ...CHECKPOINT_INTEGERS, 'ts', 'decision', 'closed_at'];
+    expect([...seen].sort()).to.deep.equal([...columns, 'a deletion', 'an insertion'].sort());
+    expect(await scene.verify()).to.deep.include({
+      kind: 'intact',
+      counts: { checkpoints: SIZES.length, records: places.length, archived: 0, unsealed: 3 },
+    });
+  });
+
+  it('is found in every two neighbours that change places', async () => {
+    for (const [index, { seq, checkpoint }] of places.slice(0, -1).entries()) {
+      const next = places[index + 1]?.seq ?? 0;
+      const sql = [`seq = -1 where seq = ${seq}`, `seq = ${seq} where seq = ${next}`, `seq = ${next} where seq = -1`];
+      const outcome = await tampered(sql.map((one) => `update ledger set ${one}`).join(';'), () => scene.verify());
+      if (outcome.kind !== 'broken') throw new Error(`not found: ${seq} and ${next}`);
+      expect(outcome.fault).to.deep.equal({ kind: 'root_mismatch', checkpointId: checkpoint });
+    }
+  });
+
+  it('is found in every checkpoint that is removed, but the last one, for which it takes a mark', async () => {
+    const marks = (await scene.storage.checkpoints.page(0, 100)).slice(-1);
+    for (let id = 1; id <= SIZES.length; id += 1) {
+      const remove = `delete from checkpoints where checkpoint_id = ${id}`;
+      const outcome = await tampered(remove, () => scene.verify());
+      expect(outcome).to.have.property('kind', id < SIZES.length ? 'broken' : 'intact');
+      expect(await tampered(remove, () => scene.verify({ marks }))).to.have.property('kind', 'broken');
+    }
+  });
+});
+
+describe('tampering with numbers that the engine lets stand twice', function () {
+  this.timeout(120_000);
+  const postgres = databases.find(({ engine }) => engine === 'postgres');
+
+  it('is found wherever a page ends', async () => {
+    const database = await postgres?.fresh();
+    const storage = await database?.open();
+    const outside = await database?.outside?.();
+    if (database === undefined || storage === undefined || outside === undefined) throw new Error('no Postgres');
+    await outside.sql(`insert into ledger (seq, ts, event, decision)
+      select n, '2026-09-17 12:00Z'::timestamptz + n * interval '1 second', 'admin.denied', 'deny' from generate_series(1, 9) n`);
+    await outside.sql(
+      "insert into ledger (seq, ts, event, decision) values (4, '2026-10-02 12:00Z', 'admin.denied', 'deny')",
+    );
+    const range = { firstSeq: 1, lastSeq: 9 };
+    for (let limit = 1; limit <= 10; limit += 1) {
+      const seqs: number[] = [];
+      for (;;) {
+        const page = await storage.checkpoints.records(range, seqs.at(-1) ?? 0, limit);
+        seqs.push(...page.map(({ seq }) => seq));
+        if (page.length < limit) break;
+      }
+      expect(seqs, `pages of ${limit}`).to.deep.equal([1, 2, 3, 4, 4, 5, 6, 7, 8, 9]);
+    }
+    await outside.close();
+    await storage.close();
+    await database.drop();
+  });
+});

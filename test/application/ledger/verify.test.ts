@@ -1,0 +1,357 @@
+import { expect } from 'chai';
+import { sha256Bytes } from '../../../adapters/system/sha256.ts';
+import type { VerificationOutcome } from '../../../application/ledger/verify.ts';
+import type { CheckpointVerifier } from '../../../application/ports/checkpoint-keys.ts';
+import { type Checkpoint, checkpointHash, formatMark } from '../../../domain/ledger/checkpoint.ts';
+import { type LedgerScene, ledgerScene, newKeys } from '../../support/ledger-scene.ts';
+
+const OTHER = 'ab'.repeat(32);
+
+describe('verifying the ledger', () => {
+  let scene: LedgerScene;
+  beforeEach(async () => {
+    scene = await ledgerScene();
+  });
+  afterEach(() => scene.close());
+
+  /** Checkpoints of 3, 4 and so on records, with a gap of two numbers in the middle of each. */
+  async function sealSome(count: number): Promise<readonly Checkpoint[]> {
+    const sealed: Checkpoint[] = [];
+    for (let size = 3; size < 3 + count; size += 1) {
+      await scene.append(2);
+      scene.skipNumbers(2);
+      sealed.push(await scene.sealed(size - 2));
+    }
+    return sealed;
+  }
+
+  const faultOf = (outcome: VerificationOutcome) => (outcome.kind === 'broken' ? outcome.fault : undefined);
+
+  it('finds an empty ledger intact, and counts what is not sealed', async () => {
+    const counts = { checkpoints: 0, records: 0, archived: 0, unsealed: 0 };
+    expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts });
+    await scene.append(2500);
+    const unsealed = { ...counts, unsealed: 2500 };
+    expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
+  });
+
+  it('finds a sound ledger intact, with gaps, an unsealed rest and checkpoints larger than a page', async () => {
+    await sealSome(3);
+    await scene.sealed(4321);
+    const last = await scene.sealed(1);
+    await scene.append(6);
+    const outcome = await scene.verify();
+    expect(outcome).to.deep.equal({
+      kind: 'intact',
+      lastMark: { checkpointId: 5, rootHash: last.rootHash },
+      counts: { checkpoints: 5, records: 3 + 4 + 5 + 4321 + 1, archived: 0, unsealed: 6 },
+    });
+  });
+
+  it('names what was put where no date and no number can be, instead of failing over it', async () => {
+    const [first] = await sealSome(3);
+    if (first === undefined) throw new Error('not sealed');
+    const atFirst = { seq: first.firstSeq, last: first.lastSeq };
+    for (const [edit, kind] of [
+      ['update ledger set ts = 9223372036854775807 where seq = @seq', 'root_mismatch'],
+      ['update checkpoints set closed_at = 9223372036854775807 where last_seq = @last', 'invalid_signature'],
+    ] as const) {
+      const statement = scene.behind.prepare(edit);
+      scene.behind.exec(
+        'begin; create table kept as select * from ledger; create table seals as select * from checkpoints; commit',
+      );
+      statement.run(edit.includes('@seq') ? { seq: atFirst.seq } : { last: atFirst.last });
+      expect(faultOf(await scene.verify()), edit).to.deep.equal({ kind, checkpointId: 1 });
+      scene.behind.exec(
+        'delete from ledger; insert into ledger select * from kept; drop table kept; delete from checkpoints; insert into checkpoints select * from seals; drop table seals',
+      );
+    }
+    expect((await scene.verify()).kind).to.equal('intact');
+  });
+
+  it('asks for no number that no record can have, whatever a checkpoint says', async () => {
+    await sealSome(2);
+    scene.behind.exec('update checkpoints set last_seq = 9223372036854775807 where checkpoint_id = 2');
+    const { checkpoints } = scene.storage;
+    const asked: number[] = [];
+    const outcome = await scene.verify({
+      ledger: {
+        ...checkpoints,
+        records(range, after, limit) {
+          asked.push(range.lastSeq);
+          return checkpoints.records(range, after, limit);
+        },
+      },
+    });
+    expect(faultOf(outcome)).to.deep.equal({ kind: 'invalid_signature', checkpointId: 2 });
+    expect(Math.max(...asked)).to.equal(Number.MAX_SAFE_INTEGER);
+  });
+
+  it('reads many small checkpoints in few pages', async function () {
+    this.timeout(60_000);
+    const sealed = await scene.sealed(1);
+    const { checkpoints } = scene.storage;
+    // The chain is that of one checkpoint over and over, so only its reading is judged here.
+    const many = (after: number, limit: number) =>
+      Array.from({ length: Math.max(0, Math.min(limit, 1800 - after)) }, (_, index) => ({
+        ...sealed,
+        checkpointId: after + index + 1,
+      }));
+    let pages = 0;
+    const [record] = await checkpoints.records({ firstSeq: 1, lastSeq: 1 }, 0, 1);
+    if (record === undefined) throw new Error('no record');
+    const linked: Checkpoint[] = [];
+    for (const one of many(0, 1800)) {
+      const previous = linked.at(-1);
+      const prevCheckpointHash = previous && checkpointHash(sha256Bytes, previous);
+      linked.push({ ...one, firstSeq: one.checkpointId, lastSeq: one.checkpointId, prevCheckpointHash });
+    }
+    const outcome = await scene.verify({
+      verifier: { verify: async () => 'verified' },
+      ledger: {
+        archivedThrough: async () => undefined,
+        page: async (after, limit) => linked.filter(({ checkpointId }) => checkpointId > after).slice(0, limit),
+        async records({ firstSeq, lastSeq }, after, limit) {
+          pages += 1;
+          const from = Math.max(firstSeq, after + 1, 1);
+          const length = Math.max(0, Math.min(limit, Math.min(lastSeq, 1800) - from + 1));
+          return Array.from({ length }, (_, index) => ({ ...record, seq: from + index }));
+        },
+      },
+    });
+    expect(outcome).to.have.property('kind', 'intact');
+    expect(outcome.counts).to.deep.equal({ checkpoints: 1800, records: 1800, archived: 0, unsealed: 0 });
+    expect(pages).to.be.below(10);
+  });
+
+  it('tells how far it is, to the end', async () => {
+    await scene.sealed(5000);
+    const { lastSeq } = await scene.sealed(10);
+    const told: (readonly [number, number])[] = [];
+    await scene.verify({ progress: (done, total) => told.push([done, total]) });
+    expect(told.length).to.be.at.least(3);
+    expect(told.at(-1)).to.deep.equal([lastSeq, lastSeq]);
+    expect(told.map(([done]) => done)).to.deep.equal(told.map(([done]) => done).sort((a, b) => a - b));
+    expect(told.every(([, total]) => total === lastSeq)).to.equal(true);
+  });
+
+  it('is not misled by what is sealed while it reads', async () => {
+    await sealSome(4);
+    const { checkpoints } = scene.storage;
+    let busy = 12;
+    const outcome = await scene.verify({
+      ledger: {
+        ...checkpoints,
+        async records(range, after, limit) {
+          const page = await checkpoints.records(range, after, limit);
+          if (busy-- > 0) await scene.sealed(3);
+          return page;
+        },
+      },
+    });
+    expect(outcome).to.have.property('kind', 'intact');
+  });
+
+  describe('with marks', () => {
+    it('confirms several at once', async () => {
+      const marks = await sealSome(5);
+      expect(await scene.verify({ marks })).to.have.property('kind', 'intact');
+    });
+
+    it('names the first that is contradicted, or that nothing matches', async () => {
+      const [, second, , fourth] = await sealSome(4);
+      if (second === undefined || fourth === undefined) throw new Error('too few');
+      const contradicted = { checkpointId: 2, rootHash: OTHER };
+      expect(faultOf(await scene.verify({ marks: [fourth, contradicted] }))).to.deep.equal({
+        kind: 'mark_contradicted',
+        checkpointId: 2,
+      });
+      const beyond = { checkpointId: 5, rootHash: OTHER };
+      expect(faultOf(await scene.verify({ marks: [second, beyond] }))).to.deep.equal({
+        kind: 'mark_unmatched',
+        checkpointId: 5,
+        newestId: 4,
+      });
+    });
+
+    it('finds that the end of the ledger was cut off, and that it was cut off and sealed anew', async () => {
+      const mark = (await sealSome(4)).at(-1);
+      if (mark === undefined) throw new Error('too few');
+      const { firstSeq } = mark;
+      scene.behind.exec(`delete from checkpoints where checkpoint_id = 4; delete from ledger where seq >= ${firstSeq}`);
+      expect(await scene.verify()).to.have.property('kind', 'intact');
+      expect(faultOf(await scene.verify({ marks: [mark] }))).to.have.property('kind', 'mark_unmatched');
+      await scene.sealed(3);
+      expect(await scene.verify()).to.have.property('kind', 'intact');
+      expect(faultOf(await scene.verify({ marks: [mark] }))).to.have.property('kind', 'mark_contradicted');
+    });
+  });
+
+  describe('finds and names', () => {
+    const faults: readonly (readonly [string, string, object])[] = [
+      [
+        'a deleted record',
+        'delete from ledger where seq = 6',
+        { kind: 'tree_size', checkpointId: 2, sealed: 4, held: 3 },
+      ],
+      [
+        'a record inserted into a gap',
+        "insert into ledger (seq, ts, event, decision) values (8, 1, 'token.issued', 'allow')",
+        { kind: 'tree_size', checkpointId: 2, sealed: 4, held: 5 },
+      ],
+      [
+        'a record below the first number',
+        "insert into ledger (seq, ts, event, decision) values (0, 1, 'token.issued', 'allow')",
+        { kind: 'record_outside', seq: 0 },
+      ],
+      [
+        'a record far below it',
+        "insert into ledger (seq, ts, event, decision) values (-9000000000000, 1, 'token.issued', 'allow')",
+        { kind: 'record_outside', seq: -9_000_000_000_000 },
+      ],
+      [
+        'a record that replaced another',
+        "delete from ledger where seq = 6; insert into ledger (seq, ts, event, decision) values (8, 1, 'x', 'allow')",
+        { kind: 'root_mismatch', checkpointId: 2 },
+      ],
+      [
+        'two records that changed places',
+        'update ledger set seq = -1 where seq = 6; update ledger set seq = 6 where seq = 7; update ledger set seq = 7 where seq = -1',
+        { kind: 'root_mismatch', checkpointId: 2 },
+      ],
+      [
+        'a record moved to the next checkpoint',
+        'update ledger set seq = 14 where seq = 11',
+        { kind: 'tree_size', checkpointId: 2, sealed: 4, held: 3 },
+      ],
+      [
+        'a removed checkpoint',
+        'delete from checkpoints where checkpoint_id = 2',
+        { kind: 'id_not_contiguous', checkpointId: 3, expectedId: 2 },
+      ],
+      [
+        'a removed first checkpoint',
+        'delete from checkpoints where checkpoint_id = 1',
+        { kind: 'id_not_contiguous', checkpointId: 2, expectedId: 1 },
+      ],
+      [
+        'a checkpoint before the first',
+        'insert into checkpoints select -4, first_seq, last_seq, tree_size, root_hash, prev_checkpoint_hash, closed_at, kid, signature from checkpoints where checkpoint_id = 1',
+        { kind: 'id_not_contiguous', checkpointId: -4, expectedId: 1 },
+      ],
+      [
+        'a range that was shortened at the end of what is read at once',
+        'update checkpoints set last_seq = 1 where checkpoint_id = 4',
+        { kind: 'range_inverted', checkpointId: 4 },
+      ],
+      [
+        'a foreign signature',
+        'update checkpoints set signature = (select signature from checkpoints where checkpoint_id = 1) where checkpoint_id = 3',
+        { kind: 'invalid_signature', checkpointId: 3 },
+      ],
+      [
+        'an unknown key',
+        "update checkpoints set kid = 'nobody' where checkpoint_id = 3",
+        { kind: 'unknown_key', checkpointId: 3 },
+      ],
+    ];
+    for (const [what, edit, fault] of faults) {
+      it(what, async () => {
+        await sealSome(4);
+        scene.behind.exec(edit);
+        const outcome = await scene.verify();
+        expect(faultOf(outcome)).to.deep.equal(fault);
+      });
+    }
+
+    it('checkpoints that were made anew and linked, but with another key', async () => {
+      await sealSome(3);
+      scene.behind.exec(
+        "delete from checkpoints where checkpoint_id > 1; update ledger set reason = 'x' where seq = 9",
+      );
+      const stranger = (await newKeys()).checkpoints;
+      await scene.seal({ signer: { ...stranger, kid: scene.keys.checkpoints.kid } });
+      expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'invalid_signature', checkpointId: 2 });
+    });
+
+    it('a link to another checkpoint than the one before, though it is signed', async () => {
+      await sealSome(2);
+      await scene.append(2);
+      const { checkpoints } = scene.storage;
+      await scene.seal({
+        checkpoints: {
+          ...checkpoints,
+          async unsealed() {
+            const unsealed = await checkpoints.unsealed();
+            const previous = unsealed?.previous;
+            return unsealed && previous && { ...unsealed, previous: { ...previous, rootHash: OTHER } };
+          },
+        },
+      });
+      expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'link_broken', checkpointId: 3 });
+    });
+
+    it('the first fault of several, and how far all was well', async () => {
+      const [first] = await sealSome(4);
+      scene.behind.exec(
+        "update ledger set reason = 'x' where seq in (7, 20); update checkpoints set kid = 'k' where checkpoint_id = 3",
+      );
+      const outcome = await scene.verify();
+      expect(faultOf(outcome)).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
+      expect(outcome.lastMark && formatMark(outcome.lastMark)).to.equal(`1:${first?.rootHash}`);
+      expect(outcome.counts).to.deep.equal({ checkpoints: 1, records: 3, archived: 0, unsealed: 0 });
+    });
+  });
+
+  describe('whose earlier months have left', () => {
+    /** As the archive leaves it: of what straddled the boundary some records are still here. */
+    const archived = (through: Checkpoint | undefined) => ({
+      ledger: { ...scene.storage.checkpoints, archivedThrough: async () => through },
+    });
+
+    it('verifies of those checkpoints signature and link, and of the others the records too', async () => {
+      const [, second] = await sealSome(4);
+      scene.behind.exec('delete from ledger where seq < 10');
+      expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'tree_size', checkpointId: 1, sealed: 3, held: 0 });
+      expect((await scene.verify(archived(second))).counts).to.deep.equal({
+        checkpoints: 4,
+        records: 5 + 6,
+        archived: 2,
+        unsealed: 0,
+      });
+      scene.behind.exec('update checkpoints set closed_at = closed_at - 1000 where checkpoint_id = 1');
+      expect(faultOf(await scene.verify(archived(second)))).to.deep.equal({
+        kind: 'invalid_signature',
+        checkpointId: 1,
+      });
+    });
+
+    it('does not take altered or inserted records for ones that left', async () => {
+      const [, second] = await sealSome(4);
+      scene.behind.exec("update ledger set reason = 'x' where seq = 7");
+      expect(faultOf(await scene.verify(archived(second)))).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
+      scene.behind.exec("insert into ledger (seq, ts, event, decision) values (8, 1, 'x', 'allow')");
+      expect(faultOf(await scene.verify(archived(second)))).to.have.property('kind', 'tree_size');
+    });
+
+    it('notices that a month leaves meanwhile', async () => {
+      const [, second] = await sealSome(4);
+      const { checkpoints } = scene.storage;
+      let asked = 0;
+      scene.behind.exec('delete from ledger where seq < 10');
+      const ledger = { ...checkpoints, archivedThrough: async () => (asked++ === 0 ? undefined : second) };
+      expect(await scene.verify({ ledger })).to.have.property('kind', 'intact');
+    });
+  });
+
+  it('lets a ledger that cannot be read be told from one that is broken', async () => {
+    await sealSome(3);
+    const { checkpoints } = scene.storage;
+    for (const method of ['page', 'records', 'archivedThrough'] as const) {
+      const ledger = { ...checkpoints, [method]: () => Promise.reject(new Error('away')) };
+      expect(await scene.verify({ ledger }).catch((error: Error) => error.message)).to.equal('away');
+    }
+    const verifier: CheckpointVerifier = { verify: () => Promise.reject(new Error('no keys')) };
+    expect(await scene.verify({ verifier }).catch((error: Error) => error.message)).to.equal('no keys');
+  });
+});

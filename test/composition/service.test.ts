@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
+
+const sqlite = () => {
+  const found = databases.find(({ engine }) => engine === 'sqlite');
+  if (found === undefined) throw new Error('there is no SQLite to test on');
+  return found;
+};
+
+const malformed = (mandate: Mandate) => mandate.post('/oauth2/token', { grant_type: 'password' });
+
+describe('a service with a sink', () => {
+  let sink: Loopback;
+  beforeEach(async () => {
+    sink = await startLoopback(answering(''));
+  });
+  afterEach(() => sink.close());
+  const received = () =>
+    sink.received.flatMap(({ body }) => (JSON.parse(body) as { records: LedgerLine[] }).records) as LedgerLine[];
+  const settings = () => ({ 'Service:Audit:Sink:Url': sink.url, 'Service:Audit:DrainInterval': 'PT1S' });
+
+  it('delivers by itself, and when it stops finishes what is under way, then writes what it has counted', async () => {
+    const kept = await startMandate({ database: sqlite() });
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) => {
+      sink.answer = (_, response) => {
+        answer = () => response.end();
+        resolve();
+      };
+    });
+    const mandate = await kept.another(settings());
+    for (let time = 0; time < 3; time += 1) await malformed(mandate);
+    await asked;
+
+    let stopped = false;
+    const stopping = mandate.stop().then(() => {
+      stopped = true;
+    });
+    // What takes as long as this shows that a stop that did not wait would have been over.
+    await kept.agent();
+    expect(stopped).to.equal(false);
+    answer();
+    await stopping;
+    expect(mandate.log.lines.filter((line) => /"level":"error"/.test(line))).to.deep.equal([]);
+    expect(received().map(({ reason }) => reason)).to.deep.equal(['unsupported_grant_type']);
+    const lines = await kept.ledger();
+    expect(lines.filter(({ event }) => event === 'token.denied').map(({ count }) => count)).to.deep.equal([
+      undefined,
+      2,
+    ]);
+
+    // What was delivered is gone, and the rest is there for the next start.
+    sink.received.length = 0;
+    sink.answer = answering('');
+    const next = await kept.another(settings());
+    await next.passes.drain();
+    await next.stop();
+    expect(received().map(({ seq }) => seq)).to.deep.equal(lines.slice(1).map(({ seq }) => seq));
+    await kept.stop();
+  });
+
+  it('presents its token where the connection is encrypted', async () => {
+    const secure = await startLoopback(answering(''), { tls: true });
+    const token = 'a-token-that-nobody-else-may-read';
+    const mandate = await startMandate({
+      database: sqlite(),
+      settings: { 'Service:Audit:Sink:Url': secure.url, 'Service:Audit:Sink:BearerToken': token },
+    });
+    await mandate.agent();
+    await mandate.passes.drain();
+    await mandate.stop();
+    expect(secure.received.map(({ headers }) => headers.authorization)).to.deep.equal([`Bearer ${token}`]);
+    expect(mandate.log.lines.join()).not.to.include(token);
+    await secure.close();
+  });
+
+  it('starts while the database is away, and says to it that records are queued once it is back', async () => {
+    const database = await sqlite().fresh();
+    const other = await database.outside?.();
+    if (other === undefined) throw new Error('the database can not be reached from outside');
+    await other.sql('begin immediate');
+    const mandate = await startMandate({
+      database: { ...sqlite(), fresh: async () => database },
+      settings: settings(),
+    });
+    expect(mandate.log.lines.join()).to.include('could not be told yet');
+    await other.sql('rollback');
+    while ((await other.sql('select queueing from outbox_queueing'))[0]?.queueing !== 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await other.close();
+    await mandate.agent();
+    await mandate.passes.drain();
+    expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);
+    await mandate.stop();
+  });
+});

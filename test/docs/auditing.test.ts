@@ -1,0 +1,88 @@
+/** The page for auditors, held to the code: what it says to run is run here, as it stands there. */
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { presentCheckpoint } from '../../domain/ledger/checkpoint.ts';
+import { presentRecord } from '../../domain/ledger/record.ts';
+import { databases } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { canonicalCheckpointForm } from '../support/independent-ledger/canonical-form.ts';
+import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+
+const run = promisify(execFile);
+
+const page = await readFile(new URL('../../docs/auditing.md', import.meta.url), 'utf8');
+
+/** The page's fenced blocks of one language. */
+function blocks(language: string): readonly string[] {
+  return [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, text = '']) =>
+    name === language ? [text] : [],
+  );
+}
+
+for (const database of databases) {
+  describe(`docs/auditing.md, followed on ${database.name}`, () => {
+    let mandate: Mandate;
+    let folder: string;
+    let script: string;
+
+    before(async function () {
+      this.timeout(120_000);
+      folder = await mkdtemp(join(tmpdir(), 'auditing-'));
+      script = join(folder, 'verify-record.mjs');
+      await writeFile(script, blocks('js')[0] ?? '');
+      mandate = await startMandate({ database });
+      const agent = await mandate.agent();
+      for (let round = 0; round < 4; round += 1) await agent.exchange();
+      await mandate.passes.seal();
+    });
+    after(async () => {
+      await mandate.stop();
+      await rm(folder, { recursive: true });
+    });
+
+    const verifyRecord = (seq: number) => run(process.execPath, [script, mandate.url, ADMIN_KEY, String(seq)]);
+
+    it('its script verifies records of a checkpoint', async () => {
+      const lines = await mandate.ledger();
+      for (const { seq } of [...lines.slice(0, 1), ...lines.slice(-2)]) {
+        expect((await verifyRecord(seq)).stdout).to.equal(`record ${seq} is what checkpoint 1 sealed\n`);
+      }
+    });
+
+    it('its shell commands verify the signature of a checkpoint', async () => {
+      const { body } = await mandate.admin('GET', '/audit/checkpoints');
+      const [checkpoint] = body.checkpoints as Record<string, string>[];
+      if (checkpoint === undefined) throw new Error('there is no checkpoint');
+      const { signature = '', kid } = checkpoint;
+      await writeFile(join(folder, 'signed.json'), canonicalCheckpointForm(checkpoint));
+      const { keys } = (await mandate.get('/.well-known/jwks.json')).body as { keys: Record<string, string>[] };
+      const key = keys.find((one) => one.kid === kid);
+      const hex = (text = '') => Buffer.from(text, 'base64url').toString('hex');
+      const env = { ...process.env, X: hex(key?.x), Y: hex(key?.y), SIGNATURE: signature };
+      const commands = blocks('sh').at(-1) ?? '';
+      const { stdout } = await run('sh', ['-e', '-c', commands], { cwd: folder, env });
+      expect(stdout).to.equal('Verified OK\n');
+    });
+  });
+}
+
+describe('docs/auditing.md', () => {
+  const record = { seq: 1, checkpoint: 1, at: NOON, event: 'audit.archived', decision: 'allow', count: 2, detail: 'x' };
+  const checkpoint = {
+    ...{ checkpointId: 1, firstSeq: 1, lastSeq: 1, treeSize: 1, rootHash: 'ab', prevCheckpointHash: undefined },
+    ...{ closedAt: NOON, kid: 'a', signature: 'cd' },
+  };
+  const lines = { record: presentRecord({ ...record, decision: 'allow' }), checkpoint: presentCheckpoint(checkpoint) };
+
+  for (const [name, line] of Object.entries(lines)) {
+    it(`names the fields of a ${name} in the order in which they are published and exported`, () => {
+      const fields = Object.keys(line).map((field) => `\`${field}\``);
+      expect(page.replaceAll(/\s+/g, ' ')).to.include(fields.join(', '));
+    });
+  }
+});

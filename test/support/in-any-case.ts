@@ -1,0 +1,9 @@
+import fc from 'fast-check';
+
+/** The same letters, each in either case. */
+export function inAnyCase(text: string): fc.Arbitrary<string> {
+  const cases = fc.array(fc.boolean(), { minLength: text.length, maxLength: text.length });
+  return cases.map((upper) =>
+    [...text].map((letter, at) => (upper[at] ? letter.toUpperCase() : letter.toLowerCase())).join(''),
+  );
+}

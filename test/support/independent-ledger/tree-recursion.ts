@@ -1,0 +1,50 @@
+/** The definitions of RFC 6962 §2.1, literally. Nothing here may import the service's code. */
+
+import { createHash } from 'node:crypto';
+
+/** MTH(D[n]), of leaves that are hashed already. */
+export function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
+  const [only] = leaves;
+  if (only === undefined) return createHash('sha256').digest();
+  if (leaves.length === 1) return only;
+  const k = split(leaves.length);
+  return node(treeHash(leaves.slice(0, k)), treeHash(leaves.slice(k)));
+}
+
+/** PATH(m, D[n]). */
+export function treePath(m: number, leaves: readonly Uint8Array[]): readonly Uint8Array[] {
+  if (leaves.length <= 1) return [];
+  const k = split(leaves.length);
+  return m < k
+    ? [...treePath(m, leaves.slice(0, k)), treeHash(leaves.slice(k))]
+    : [...treePath(m - k, leaves.slice(k)), treeHash(leaves.slice(0, k))];
+}
+
+/** The root that a path leads to, walked down as PATH is defined and hashed on the way back; `undefined` for a path of another length. */
+export function rootOfPath(
+  leaf: Uint8Array,
+  m: number,
+  n: number,
+  path: readonly Uint8Array[],
+): Uint8Array | undefined {
+  if (m < 0 || m >= n) return undefined;
+  const last = path.at(-1);
+  if (n === 1) return last === undefined ? leaf : undefined;
+  if (last === undefined) return undefined;
+  const k = split(n);
+  const rest = path.slice(0, -1);
+  const below = m < k ? rootOfPath(leaf, m, k, rest) : rootOfPath(leaf, m - k, n - k, rest);
+  if (below === undefined) return undefined;
+  return m < k ? node(below, last) : node(last, below);
+}
+
+/** "the largest power of two strictly below n" */
+function split(n: number): number {
+  let k = 1;
+  while (k * 2 < n) k *= 2;
+  return k;
+}
+
+function node(left: Uint8Array, right: Uint8Array): Uint8Array {
+  return createHash('sha256').update(Buffer.of(1)).update(left).update(right).digest();
+}

@@ -1,0 +1,134 @@
+/**
+ * A ledger on a SQLite file with everything that seals, proves and verifies it, and a way behind its guards: what the
+ * owner of the file could do to it.
+ */
+
+import Database from 'better-sqlite3';
+import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
+import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
+import { signingKeys } from '../../adapters/jose/signing-keys.ts';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../../adapters/system/sha256.ts';
+import { type ProofOutcome, proveRecord } from '../../application/ledger/prove.ts';
+import { type LedgerSealing, type SealOutcome, sealLedger } from '../../application/ledger/seal.ts';
+import { sealedTrees, type TreeReading } from '../../application/ledger/sealed-trees.ts';
+import { type LedgerVerification, type VerificationOutcome, verifyLedger } from '../../application/ledger/verify.ts';
+import type { SigningKeys } from '../../application/ports/keys.ts';
+import { type Instant, instantFromMicros } from '../../domain/instant.ts';
+import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
+import { databases } from './databases.ts';
+import { NOON } from './domain-fixtures.ts';
+
+export interface LedgerScene {
+  readonly storage: Storage;
+  readonly keys: SigningKeys;
+  /** Stands still until it is moved. */
+  readonly clock: { now(): Instant; advance(seconds: number): void };
+  /** Appends so many records, each another, with something in every field somewhere. */
+  append(count: number): Promise<void>;
+  /** Uses numbers up as appends do that are rolled back. */
+  skipNumbers(count: number): void;
+  seal(changes?: Partial<LedgerSealing>): Promise<SealOutcome>;
+  /** Appends and seals. */
+  sealed(count: number): Promise<Checkpoint>;
+  verify(changes?: Partial<LedgerVerification>): Promise<VerificationOutcome>;
+  /** A prover of its own, with nothing remembered. */
+  prover(changes?: Partial<TreeReading>): (seq: number) => Promise<ProofOutcome>;
+  /** The file, with every guard lifted. */
+  readonly behind: Database.Database;
+  close(): Promise<void>;
+}
+
+export async function ledgerScene(): Promise<LedgerScene> {
+  const [file] = databases;
+  if (file === undefined) throw new Error('There is no SQLite to test on.');
+  const database = await file.fresh();
+  const storage = await database.open();
+  const keys = await newKeys();
+  const behind = new Database(database.settings['Service:Database:Path']);
+  for (const name of behind.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
+    behind.exec(`drop trigger ${name}`);
+  }
+  let now: number = NOON;
+  let appended = 0;
+  const clock = {
+    now: () => instantFromMicros(now),
+    advance(seconds: number) {
+      now += seconds * 1_000_000;
+    },
+  };
+  const verifier = checkpointVerifier(keys.published());
+  const { checkpoints } = storage;
+  const means = { hash: sha256Bytes, clock, turn: eventLoopTurn };
+  const insert = behind.prepare(
+    `insert into ledger (ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason,
+      count, detail) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const scene: LedgerScene = {
+    storage,
+    keys,
+    clock,
+    behind,
+    // By hand: through the port it would take minutes for the large ones.
+    append: async (count) => {
+      behind.transaction(() => {
+        for (let written = 0; written < count; written += 1) insert.run(entryRow(appended++));
+      })();
+    },
+    skipNumbers(count) {
+      behind.prepare("update sqlite_sequence set seq = seq + ? where name = 'ledger'").run(count);
+    },
+    seal: (changes) => sealLedger({ ...means, checkpoints, signer: keys.checkpoints, ...changes }),
+    async sealed(count) {
+      await scene.append(count);
+      const outcome = await scene.seal();
+      if (outcome.kind !== 'sealed') throw new Error(outcome.kind);
+      return outcome.checkpoint;
+    },
+    verify: (changes) => verifyLedger({ ...means, ledger: checkpoints, verifier, ...changes }),
+    prover(changes) {
+      const trees = sealedTrees({ ...means, checkpoints, verifier, ...changes });
+      const service = { checkpoints: { ...checkpoints, ...changes?.checkpoints }, trees, hash: sha256Bytes };
+      return (seq) => proveRecord(service, seq);
+    },
+    async close() {
+      behind.close();
+      await storage.close();
+      await database.drop();
+    },
+  };
+  return scene;
+}
+
+export async function newKeys(): Promise<SigningKeys> {
+  const chosen = await signingKeys([await generateSigningKey()], undefined);
+  if (chosen.kind !== 'chosen') throw new Error(chosen.kind);
+  return chosen.signingKeys;
+}
+
+function entryRow(number: number): readonly (string | number | bigint | null)[] {
+  const at = BigInt(NOON + number * 1_001_003);
+  const task = `task_${number}`;
+  if (number % 5 === 3) {
+    return [at, 'token.denied', null, null, null, null, null, null, null, 'deny', 'invalid_request', 4 + number, null];
+  }
+  const audience = `https://café.example/q?a=1&b=${number}+'<😀>'`;
+  const detail = number % 7 === 2 ? `partition ${number}\n"so"` : null;
+  const scope = 'jira:read jira:comment';
+  return [
+    at,
+    'token.issued',
+    task,
+    'jira-triage',
+    'ada',
+    audience,
+    scope,
+    `tok_${number}`,
+    1,
+    'allow',
+    null,
+    null,
+    detail,
+  ];
+}

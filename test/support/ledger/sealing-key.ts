@@ -1,0 +1,24 @@
+/** A signing key as the service is configured with it, and what verifies and publishes it. */
+
+import { checkpointSigner } from '../../../adapters/jose/checkpoint-signer.ts';
+import { checkpointVerifier } from '../../../adapters/jose/checkpoint-verifier.ts';
+import { readSigningKey } from '../../../adapters/jose/signing-key.ts';
+import type { CheckpointSigner, CheckpointVerifier } from '../../../application/ports/checkpoint-keys.ts';
+import type { JwkSet } from '../../../domain/agents/key-set.ts';
+import { makeSigningKey } from '../signing-key.ts';
+
+export interface SealingKey {
+  readonly pem: string;
+  readonly jwks: JwkSet;
+  readonly signer: CheckpointSigner;
+  readonly verifier: CheckpointVerifier;
+}
+
+export async function makeSealingKey(): Promise<SealingKey> {
+  const { privateKey } = await makeSigningKey('ES256');
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  const read = await readSigningKey(pem);
+  if (read.kind !== 'read') throw new Error('the key cannot be read');
+  const jwks = { keys: [read.key.publicJwk] };
+  return { pem, jwks, signer: checkpointSigner(read.key), verifier: checkpointVerifier(jwks) };
+}

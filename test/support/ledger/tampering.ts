@@ -1,0 +1,58 @@
+/** What somebody can do to the ledger who owns its tables, and so can lift their guards; and how to undo it. */
+
+import type { Outside, TestDatabase } from '../databases.ts';
+
+export interface Tampering {
+  /** Statements, all or none of them. */
+  sql(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Puts both tables back as they were at the start. */
+  undo(): Promise<void>;
+}
+
+const TABLES = ['ledger', 'checkpoints'] as const;
+
+/** Lifts the guards, and keeps a copy of what they guarded. */
+export async function startTampering(outside: Outside, engine: TestDatabase['engine']): Promise<Tampering> {
+  const lift = engine === 'sqlite' ? await sqliteGuards(outside) : POSTGRES_GUARDS;
+  const sql: Tampering['sql'] = async (...statements) => {
+    let rows: readonly Readonly<Record<string, unknown>>[] = [];
+    await outside.sql('begin');
+    for (const statement of statements) rows = await outside.sql(statement);
+    await outside.sql('commit');
+    return rows;
+  };
+  await sql(...lift, ...TABLES.map((table) => `create table ${table}_kept as select * from ${table}`));
+  const undo = TABLES.flatMap((table) => [`delete from ${table}`, `insert into ${table} select * from ${table}_kept`]);
+  return {
+    sql,
+    async undo() {
+      await sql(...undo);
+    },
+  };
+}
+
+const POSTGRES_GUARDS = [
+  ...TABLES.flatMap((table) => [
+    `grant update, delete on ${table} to current_user`,
+    `alter table ${table} disable trigger user`,
+  ]),
+  'alter table ledger drop constraint ledger_size',
+  'alter table checkpoints drop constraint checkpoints_readable',
+];
+
+async function sqliteGuards(outside: Outside): Promise<readonly string[]> {
+  const rows = await outside.sql(
+    "select name from sqlite_master where type = 'trigger' and tbl_name in ('ledger', 'checkpoints')",
+  );
+  return rows.map(({ name }) => `drop trigger ${name}`);
+}
+
+/** The same numbers for the same seed: an edit that is not found can be found again. */
+export function seeded(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    // A linear congruential generator; its high bits are the good ones.
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}

@@ -1,0 +1,51 @@
+/** A Shared Signals transmitter: its metadata and keys on a real server, and security event tokens that it signs. */
+
+import { randomUUID } from 'node:crypto';
+import { answering, type Loopback, startLoopback } from './loopback.ts';
+import { makeSigningKey, type SigningKey } from './signing-key.ts';
+
+export const STREAM_AUDIENCE = 'https://mandate.test/stream-7';
+export const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
+export const FORMER_PUSH_CREDENTIAL = 'the-push-credential-that-was-there-before-02';
+
+export interface Transmitter {
+  readonly issuer: string;
+  readonly server: Loopback;
+  readonly key: SigningKey;
+  /** What the service is told of it. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** A token with a `jti` of its own; the claims and header members given replace the usual ones, `undefined` leaves one out. */
+  sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
+  stop(): Promise<void>;
+}
+
+/** @param now seconds since the epoch, by the service's clock */
+export async function startTransmitter(now: () => number = () => Math.floor(Date.now() / 1000)): Promise<Transmitter> {
+  const key = await makeSigningKey('RS256');
+  const server = await startLoopback((request, response) => {
+    const documents: Readonly<Record<string, unknown>> = {
+      '/.well-known/ssf-configuration/tenant-7': { issuer, jwks_uri: `${server.url}/keys`, spec_version: '1_0' },
+      '/keys': { keys: [key.publicJwk] },
+    };
+    const document = documents[request.path];
+    answering(document ?? {}, document === undefined ? 404 : 200)(request, response);
+  });
+  const issuer = `${server.url}/tenant-7`;
+  return {
+    issuer,
+    server,
+    key,
+    settings: {
+      'Service:Ssf:Issuer': issuer,
+      'Service:Ssf:Audience': STREAM_AUDIENCE,
+      'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
+      'Service:Ssf:PreviousBearerToken': FORMER_PUSH_CREDENTIAL,
+    },
+    sign: (claims, header = {}) =>
+      key.sign(
+        { alg: key.alg, typ: 'secevent+jwt', kid: key.kid, ...header },
+        { iss: issuer, aud: STREAM_AUDIENCE, iat: now(), jti: randomUUID(), ...claims },
+      ),
+    stop: () => server.close(),
+  };
+}
