@@ -1,11 +1,16 @@
 /** What an opened database gives to the rest of the service, whichever engine it is. */
 
 import type { Agents } from '../../application/ports/agents.ts';
+import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Log } from '../../application/ports/log.ts';
+import type { Outbox } from '../../application/ports/outbox.ts';
+import type { ProvisionedUsers } from '../../application/ports/provisioned-users.ts';
 import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import type { Signals } from '../../application/ports/signals.ts';
 import type { Sponsors } from '../../application/ports/sponsors.ts';
+import type { Sweeping } from '../../application/ports/sweeping.ts';
 import type { Tasks } from '../../application/ports/tasks.ts';
 import type { Instant } from '../../domain/instant.ts';
 
@@ -19,7 +24,12 @@ export interface Storage {
   readonly agents: Agents;
   readonly tasks: Tasks;
   readonly sponsors: Sponsors;
+  readonly sweeping: Sweeping;
+  readonly signals: Signals;
+  readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
+  readonly checkpoints: Checkpoints;
+  readonly outbox: Outbox;
   /** For `/readyz`, under the name `database`. */
   readonly readiness: ReadinessCheck;
 

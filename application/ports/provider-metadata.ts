@@ -1,4 +1,4 @@
-/** The upstream identity provider, as its discovery document describes it. */
+/** The upstream identity provider, or a transmitter of signals, as its metadata document describes it. */
 
 export interface ProviderDescription {
   /** The `iss` of what it signs. */

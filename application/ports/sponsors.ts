@@ -1,6 +1,13 @@
 import type { SponsorKey } from '../../domain/identifiers.ts';
-import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { RevocationReason } from '../../domain/tasks/task.ts';
+
+export type LiftOutcome =
+  | 'lifted'
+  | 'not_blocked'
+  /** The block that stands is another source's, and goes on standing. */
+  | 'not_owned';
 
 /** The humans this service will not act for. All methods may throw StorageUnavailable. */
 export interface Sponsors {
@@ -15,4 +22,10 @@ export interface Sponsors {
     block: SponsorBlock,
     reason: RevocationReason,
   ): Promise<{ readonly standing: SponsorBlock; readonly revokedTasks: number }>;
+
+  /**
+   * Lifts a person's block if this source placed it, and appends `entry`; where another did, nothing is lifted and
+   * `refusal` is appended. No task comes back. Waits for decisions about this person that are under way.
+   */
+  lift(sponsorKey: SponsorKey, source: BlockSource, entry: LedgerEntry, refusal: LedgerEntry): Promise<LiftOutcome>;
 }

@@ -47,9 +47,22 @@ export interface Renewal {
   readonly scope: Scope;
   readonly assertion: SpentAssertion;
   readonly agentRevision: Agent['revision'];
-  /** `token.refreshed`: appended for the task's first renewal; later ones are counted on the grant. */
+  /** Whether every renewal is recorded on its own; else later ones than the first are counted on the grant only. */
+  readonly recordEach: boolean;
+  /** `token.refreshed`: appended for the task's first renewal, and for later ones where `recordEach`. */
   readonly entry: LedgerEntry;
 }
+
+/** One task, or every task of an agent or of a person. */
+export type TaskSelection =
+  | { readonly kind: 'task'; readonly taskId: TaskId }
+  | { readonly kind: 'agent'; readonly agentId: AgentId }
+  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+
+export type EndOutcome =
+  | { readonly kind: 'ended'; readonly tasks: number }
+  /** There is no such task or agent; of a person nobody knows whether they exist. */
+  | { readonly kind: 'not_found' };
 
 /**
  * Tasks, their grants and tokens. Each writing method is one decision in one transaction: it takes its locks on the
@@ -74,8 +87,8 @@ export interface Tasks {
 
   /**
    * Ends the task of a grant that was issued to this agent, and everything delegated from it (`parent_revoked`):
-   * states and grants, and per task, when it was renewed more than once, a `token.refreshed` summary counting the
-   * renewals beyond the first, then `task.revoked`. A task that has ended already, or whose time is up, stays as
+   * states and grants, and per task, when renewals of it have no record of their own, a `token.refreshed` summary
+   * counting them, then `task.revoked`. A task that has ended already, or whose time is up, stays as
    * it is (`already_ended`) and nothing is appended. The assertion is spent, except where it was `replayed` or the grant was `not_found`:
    * then nothing is written, and the refusal that follows spends it.
    */
@@ -85,6 +98,13 @@ export interface Tasks {
     grantHash: GrantHash,
     assertion: SpentAssertion,
   ): Promise<{ readonly kind: 'revoked' | 'already_ended' | 'not_found' } | Extract<Obstacle, { kind: 'replayed' }>>;
+
+  /**
+   * Ends the selected tasks that are live, and everything delegated from them, as `revokeByGrant` does, and answers how
+   * many that were: none the second time, and then nothing is written. However many there are, they end together. Waits
+   * for decisions under way that could add to the selection, and ends what they add; those that come later see it.
+   */
+  end(selection: TaskSelection, revocation: Revocation): Promise<EndOutcome>;
 
   /**
    * Revokes one token by its `jti` and appends `entry`; a second time nothing changes and nothing is appended

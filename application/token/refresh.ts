@@ -34,6 +34,8 @@ export interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorChe
   readonly digest: Digest;
   /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
   readonly sponsorCacheTtl: number;
+  /** `Service:Audit:Aggregation:Enabled`: renewals after a task's first are counted instead of recorded. */
+  readonly aggregation: boolean;
 }
 
 export async function refreshToken(service: Refresh, request: RefreshRequest): Promise<Outcome<IssuedToken>> {
@@ -100,6 +102,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
         scope: policy.scope,
         assertion,
         agentRevision: agent.revision,
+        recordEach: !service.aggregation,
         entry: tokenEntry('token.refreshed', { at: now, task, scope: policy.scope, tokenId: token.tokenId }),
       }),
       token.sign(),

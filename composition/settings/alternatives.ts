@@ -60,6 +60,59 @@ export function chosenSponsorCheck(settings: SettingsSection<'Service:UpstreamId
   };
 }
 
+export interface SinkChoice {
+  readonly url: string;
+  /** Only where the URL is an https one. */
+  readonly bearerToken: Secret | undefined;
+}
+
+/** Where a copy of every record goes; `undefined` where nowhere. */
+export function chosenSink(
+  settings: Pick<Settings, 'Service:Audit:Sink:Url' | 'Service:Audit:Sink:BearerToken'>,
+): SinkChoice | undefined {
+  const url = settings['Service:Audit:Sink:Url'];
+  return url === undefined ? undefined : { url, bearerToken: settings['Service:Audit:Sink:BearerToken'] };
+}
+
+export interface ProvisioningChoice {
+  /** The one in use, then the one before, where it is still accepted. */
+  readonly credentials: readonly Secret[];
+  readonly person: 'externalId' | 'userName';
+  readonly maxUsers: number;
+}
+
+/** `undefined` where nobody provisions users. */
+export function chosenProvisioning(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
+  const current = settings['Service:Scim:BearerToken'];
+  const previous = settings['Service:Scim:PreviousBearerToken'];
+  if (current === undefined) return undefined;
+  return {
+    credentials: previous === undefined ? [current] : [current, previous],
+    person: settings['Service:Scim:SponsorKeyAttribute'],
+    maxUsers: settings['Service:Scim:MaxUsers'],
+  };
+}
+
+export interface TransmitterChoice {
+  readonly issuer: string;
+  readonly audience: string;
+  /** The one in use, then the one before, where it is still accepted. */
+  readonly credentials: readonly Secret[];
+}
+
+/** Who pushes security events; `undefined` where nobody does. */
+export function chosenTransmitter(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
+  const issuer = settings['Service:Ssf:Issuer'];
+  if (issuer === undefined) return undefined;
+  const current = present(settings['Service:Ssf:BearerToken']);
+  const previous = settings['Service:Ssf:PreviousBearerToken'];
+  return {
+    issuer,
+    audience: present(settings['Service:Ssf:Audience']),
+    credentials: previous === undefined ? [current] : [current, previous],
+  };
+}
+
 export interface SigningKeyChoice {
   /** Where its PEM text comes from. */
   readonly source: { readonly kind: 'path'; readonly path: string } | { readonly kind: 'pem'; readonly pem: Secret };

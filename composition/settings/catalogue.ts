@@ -6,7 +6,7 @@
  */
 
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
-import { bearerToken, choice, duration, integer, path, pem, postgresUri, text, url } from './value-type.ts';
+import { bearerToken, boolean, choice, duration, integer, path, pem, postgresUri, text, url } from './value-type.ts';
 
 /** Specification "Other limits". */
 const MAX_CLAIM_NAME = 64;
@@ -16,7 +16,13 @@ const MIN_CREDENTIAL = 32;
 const MAX_KID = 128;
 /** Specification "Other limits". */
 const MAX_MONTHS_AHEAD = 12;
+/** As long a page as the audit shows: a batch is held in memory, and one that fails is sent whole again. */
+const MAX_DRAIN_BATCH = 1000;
+/** A batch is one transaction, and whoever renews one of its tasks waits for it. */
+const MAX_SWEEP_BATCH = 1000;
 const MAX_PORT = 65_535;
+/** Each create counts them all: this many take tenths of a second. */
+const MAX_PROVISIONED_USERS = 1_000_000;
 
 const kid = () =>
   text({ max: MAX_KID, whitespace: false, accepts: `a name of at most ${MAX_KID} characters, no space` });
@@ -68,6 +74,29 @@ export const catalogue = {
     'How long an answer about a person may be reused for refreshes; at most `Service:Tokens:DefaultTokenTtl`. Refused under `signals`.',
   ),
 
+  'Service:Scim:BearerToken': optional(
+    bearerToken({ min: MIN_CREDENTIAL }),
+    'Opens `/scim/v2` to the identity provider; without it everything there is 404.',
+  ),
+  'Service:Scim:PreviousBearerToken': optional(
+    bearerToken({ min: MIN_CREDENTIAL }),
+    'Is accepted as well, while `BearerToken` is being changed. Refused when the two are equal.',
+  ),
+  'Service:Scim:SponsorKeyAttribute': defaulted(
+    'externalId',
+    choice('externalId', 'userName'),
+    "The attribute of a provisioned user that names the person: its value must be that of `Service:UpstreamIdp:SponsorKeyClaim` in the person's subject tokens.",
+  ),
+  'Service:Scim:MaxUsers': defaulted(
+    '50000',
+    integer({ min: 1, max: MAX_PROVISIONED_USERS }),
+    'How many provisioned users are held; one more is answered 507.',
+  ),
+  'Service:UpstreamIdp:BackchannelLogout:Audience': optional(
+    text(),
+    'The client of the provider that people sign in with, which is the `aud` of its logout tokens. Without it there is no `/backchannel-logout`.',
+  ),
+
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'Which database holds everything.'),
   'Service:Database:ConnectionString': optional(
     postgresUri(),
@@ -95,6 +124,23 @@ export const catalogue = {
     'Opens `/admin` and `/audit`; without it both answer 503.',
   ),
 
+  'Service:Ssf:Issuer': optional(
+    url({}),
+    'The transmitter whose security event tokens are accepted, exactly as its `iss` reads; its keys are found from there. Without it there is no `/events`.',
+  ),
+  'Service:Ssf:Audience': optional(
+    text(),
+    "The `aud` of the transmitter's stream to this service. Required with `Service:Ssf:Issuer`, refused without.",
+  ),
+  'Service:Ssf:BearerToken': optional(
+    bearerToken({ min: MIN_CREDENTIAL }),
+    'What the transmitter presents at `/events`. Required with `Service:Ssf:Issuer`, refused without.',
+  ),
+  'Service:Ssf:PreviousBearerToken': optional(
+    bearerToken({ min: MIN_CREDENTIAL }),
+    'The one before, accepted as well while the transmitter is given the new one; another than `BearerToken`. Refused without `Service:Ssf:Issuer`.',
+  ),
+
   'Service:Tokens:DefaultTaskTtl': defaulted(
     'PT30M',
     duration(),
@@ -114,6 +160,59 @@ export const catalogue = {
   ),
   'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
 
+  'Service:Tasks:SweepInterval': defaulted(
+    'PT1M',
+    duration({ min: 'PT1S', max: 'P1D' }),
+    'How often the expiry of tasks is recorded, and what need not be kept any longer is deleted. A task is over when its time is up, recorded or not.',
+  ),
+  'Service:Tasks:SweepBatchSize': defaulted(
+    '20',
+    integer({ min: 1, max: MAX_SWEEP_BATCH }),
+    'How many tasks at most expire in one transaction.',
+  ),
+  'Service:Tasks:Retention': defaulted(
+    'P7D',
+    duration(),
+    'How long a task that has ended is kept with its grants; until then its agent cannot be deleted.',
+  ),
+
+  'Service:Audit:Aggregation:Enabled': defaulted(
+    'true',
+    boolean(),
+    'Whether denials that name nobody, and the renewals of a task, are written once and then counted; without it each is a record of its own.',
+  ),
+  'Service:Audit:Aggregation:Window': defaulted(
+    'PT1M',
+    duration({ min: 'PT1S', max: 'PT15M' }),
+    'How long denials that name nobody are counted, by event and reason, before one record says how many more there were.',
+  ),
+  'Service:Audit:Checkpoint:Interval': defaulted(
+    'PT1M',
+    duration({ min: 'PT1S', max: 'PT1H' }),
+    'How often new records are sealed; until then one can be neither proved nor verified.',
+  ),
+  'Service:Audit:Retention': optional(
+    duration({ min: 'P31D' }),
+    'How long a record stays before `mandate audit-archive` without `--before` takes its month; nothing leaves by itself. Refused on `sqlite`.',
+  ),
+  'Service:Audit:Sink:Url': optional(
+    url({ query: 'accepted' }),
+    'Where a copy of every record is sent, beginning with the first start that has it. It must hold no credentials.',
+  ),
+  'Service:Audit:Sink:BearerToken': optional(
+    bearerToken({ min: 1 }),
+    'Presented to the sink. Refused unless `Service:Audit:Sink:Url` is an https URL.',
+  ),
+  'Service:Audit:DrainBatchSize': defaulted(
+    '100',
+    integer({ min: 1, max: MAX_DRAIN_BATCH }),
+    'How many records at most are sent to the sink at once.',
+  ),
+  'Service:Audit:DrainInterval': defaulted(
+    'PT5S',
+    duration({ min: 'PT1S', max: 'PT1H' }),
+    'How often records that wait for the sink are looked for.',
+  ),
   'Service:Audit:Partitions:MonthsAhead': defaulted(
     '2',
     integer({ min: 1, max: MAX_MONTHS_AHEAD }),

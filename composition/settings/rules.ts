@@ -57,8 +57,73 @@ const databaseFitsItsProvider = rule(['Service:Database:Provider'], (settings, f
     findings.refuse('Service:Database:ConnectionString', 'while Service:Database:Provider is sqlite');
     findings.refuse('Service:Database:MigrationConnectionString', 'while Service:Database:Provider is sqlite');
     findings.refuse('Service:Audit:Partitions:MonthsAhead', 'while Service:Database:Provider is sqlite');
+    findings.refuse('Service:Audit:Retention', 'while Service:Database:Provider is sqlite');
   }
 });
+
+const sinkTokenTravelsEncrypted = rule(
+  ['Service:Audit:Sink:Url', 'Service:Audit:Sink:BearerToken'],
+  (settings, findings) => {
+    const encrypted = /^https:/i.test(settings['Service:Audit:Sink:Url'] ?? '');
+    if (settings['Service:Audit:Sink:BearerToken'] !== undefined && !encrypted) {
+      findings.wrong(
+        'Service:Audit:Sink:BearerToken',
+        'is set while Service:Audit:Sink:Url is not an https URL',
+        'an https URL beside it, or leaving it unset',
+      );
+    }
+  },
+);
+
+const provisioningHasACredential = rule([], (_settings, findings) => {
+  if (findings.given('Service:Scim:BearerToken')) return;
+  for (const key of [
+    'Service:Scim:PreviousBearerToken',
+    'Service:Scim:SponsorKeyAttribute',
+    'Service:Scim:MaxUsers',
+  ] as const) {
+    findings.refuse(key, 'while Service:Scim:BearerToken is not');
+  }
+});
+
+const provisioningCredentialsDiffer = rule(
+  ['Service:Scim:BearerToken', 'Service:Scim:PreviousBearerToken'],
+  (settings, findings) => {
+    const previous = settings['Service:Scim:PreviousBearerToken'];
+    if (previous !== undefined && previous.reveal() === settings['Service:Scim:BearerToken']?.reveal()) {
+      findings.wrong(
+        'Service:Scim:PreviousBearerToken',
+        'is the same as Service:Scim:BearerToken',
+        'the credential that was in use before, or leaving it unset',
+      );
+    }
+  },
+);
+
+const transmitterIsWhole = rule([], (_settings, findings) => {
+  const needs = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
+  if (findings.given('Service:Ssf:Issuer')) {
+    for (const key of needs) findings.expect(key, 'while Service:Ssf:Issuer is set');
+    return;
+  }
+  for (const key of [...needs, 'Service:Ssf:PreviousBearerToken'] as const) {
+    findings.refuse(key, 'while Service:Ssf:Issuer is not');
+  }
+});
+
+const pushCredentialsDiffer = rule(
+  ['Service:Ssf:BearerToken', 'Service:Ssf:PreviousBearerToken'],
+  (settings, findings) => {
+    const previous = settings['Service:Ssf:PreviousBearerToken'];
+    if (previous !== undefined && previous.reveal() === settings['Service:Ssf:BearerToken']?.reveal()) {
+      findings.wrong(
+        'Service:Ssf:PreviousBearerToken',
+        'is the same as Service:Ssf:BearerToken',
+        'the credential that was in use before, or leaving it unset',
+      );
+    }
+  },
+);
 
 const everyKeyHasOneSource = rule([], (_settings, findings) => {
   for (const number of findings.numbers('Service:Signing:Keys')) {
@@ -154,6 +219,11 @@ export const rules: readonly Rule[] = [
   sponsorCheckFitsItsMode,
   cachedAnswersEndWithTokens,
   databaseFitsItsProvider,
+  sinkTokenTravelsEncrypted,
+  provisioningHasACredential,
+  provisioningCredentialsDiffer,
+  transmitterIsWhole,
+  pushCredentialsDiffer,
   everyKeyHasOneSource,
   somethingSigns,
   oneOfSeveralKeysSigns,

@@ -137,8 +137,9 @@ const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** A credential that others present as a bearer token. */
 export function bearerToken(limits: { readonly min: number }): ValueType<Secret> {
+  const length = limits.min === 1 ? 'one or more' : `at least ${limits.min}`;
   return {
-    accepts: `at least ${limits.min} characters: letters, digits, \`-\`, \`.\`, \`_\`, \`~\`, \`+\`, \`/\`, then \`=\``,
+    accepts: `${length} characters: letters, digits, \`-\`, \`.\`, \`_\`, \`~\`, \`+\`, \`/\`, then \`=\``,
     secret: true,
     read(given) {
       if (given.length > MAX_TEXT) return wrong(`is longer than ${MAX_TEXT} characters`);

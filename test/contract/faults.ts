@@ -4,11 +4,11 @@ import type { Outside, TestDatabase } from '../support/databases.ts';
 
 const INJECTED = 'a failure put there by a test';
 
-/** Runs `act` while every insert into, or update of, the table fails. */
+/** Runs `act` while every insert into, update of or delete from the table fails. */
 export async function whileFailing<Answer>(
   { engine }: TestDatabase,
   outside: Outside,
-  { table, on = 'insert' }: { table: string; on?: 'insert' | 'update' },
+  { table, on = 'insert' }: { table: string; on?: 'insert' | 'update' | 'delete' },
   act: () => Promise<Answer>,
 ): Promise<Answer> {
   const body = `${on} on ${table} for each row`;
@@ -31,9 +31,17 @@ export async function whileFailing<Answer>(
 /** How many rows each of our tables holds, and what those that change hold. */
 export async function contentsOf(outside: Outside): Promise<unknown> {
   const contents: Record<string, unknown> = {};
-  for (const table of ['agents', 'tasks', 'task_grants', 'sponsor_blocks', 'revoked_tokens', 'spent_assertions']) {
+  for (const table of [
+    'agents',
+    'tasks',
+    'task_grants',
+    'sponsor_blocks',
+    'provisioned_users',
+    'revoked_tokens',
+    'spent_assertions',
+  ]) {
     contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);
   }
-  contents.ledger = await outside.sql('select * from ledger order by seq');
+  for (const table of ['ledger', 'outbox']) contents[table] = await outside.sql(`select * from ${table} order by seq`);
   return contents;
 }

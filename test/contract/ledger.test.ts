@@ -207,7 +207,9 @@ onEveryDatabase(
       ] as const;
       for (const [month, end] of months) {
         const at = kind.engine === 'sqlite' ? String(Date.parse(end) * 1_000) : `'${end}T00:00:00Z'`;
-        await connection.sql(`insert into ledger_archives values ('${month}', ${at}, ${at})`);
+        await connection.sql(
+          `insert into ledger_archives (month, archived_before, archived_at) values ('${month}', ${at}, ${at})`,
+        );
       }
       const page = await storage().ledger.page({ limit: 1, now: NOON });
       expect(page.archivedBefore).to.equal(instantFromMillis(Date.parse('2026-09-01')));
@@ -255,6 +257,19 @@ onEveryDatabase(
         }
         await connection.close();
         expect(await ledgerOf(storage())).to.deep.equal(before);
+      });
+
+      it('takes no record so long that it could not be exported with its month', async () => {
+        const connection = await reach('serving');
+        const said = (detail: string) =>
+          `select append_record(row(now(), 'x', ${'null, '.repeat(10)}${detail})::ledger_entry)`;
+        const thrown = await connection.sql(said("repeat('x', 131072)")).catch((error: unknown) => error);
+        expect(String(thrown)).to.match(/ledger_size/);
+        await connection.sql('begin');
+        await connection.sql(`select create_ledger_partitions(now(), 0)`);
+        await connection.sql(said("repeat('x', 131071)"));
+        await connection.sql('rollback');
+        await connection.close();
       });
 
       it('gets partitions around the present only, and is not misled by a table of the same name', async () => {

@@ -5,6 +5,7 @@ import { makeTokenId } from '../../domain/identifiers.ts';
 import { databases, everyDatabase, type FreshDatabase, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { anEntry, aRenewal, ledgerOf, openedTask, registeredAgent } from './scene.ts';
+import { sealed } from './sealer.ts';
 
 for (const kind of everyDatabase) {
   describe(`migrating on ${kind.name}`, () => {
@@ -107,6 +108,7 @@ for (const kind of databases) {
     it('keeps replicas of this release serving when a newer one adds a column to every table', async () => {
       await storage.migrate();
       await storage.createPartitions(NOON, 0);
+      await storage.outbox.setQueueing(true);
       const use = async () => {
         const opening = await openedTask(storage);
         const { agentId, sponsorKey, taskId } = opening.task;
@@ -120,6 +122,12 @@ for (const kind of databases) {
         expect(outcome).to.deep.equal({ standing: block, revokedTasks: 1 });
         expect(await storage.sponsors.findBlock(sponsorKey)).to.deep.equal(block);
         expect(await ledgerOf(storage)).to.have.length.greaterThan(3);
+        const { lastSeq } = await sealed(storage.checkpoints);
+        expect(await storage.checkpoints.sealing(lastSeq)).to.have.property('kind', 'sealed');
+        expect(await storage.checkpoints.page(0, 100)).to.have.length.greaterThan(0);
+        expect(await storage.checkpoints.archivedThrough()).to.equal(undefined);
+        const drained = await storage.outbox.drain({ now: NOON, limit: 100 }, async () => true);
+        expect(drained.kind).to.equal('delivered');
       };
       // Often enough for every connection to have prepared its statements, and for Postgres to keep their plans.
       for (let round = 0; round < 7; round++) await use();
@@ -131,6 +139,10 @@ for (const kind of databases) {
         'spent_assertions',
         'revoked_tokens',
         'ledger',
+        'ledger_archives',
+        'checkpoints',
+        'outbox',
+        'outbox_queueing',
       ]) {
         await outside.sql(`alter table ${table} add column later text`);
       }

@@ -100,6 +100,7 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
     scope: task.scope,
     assertion: anAssertion(task.agentId),
     agentRevision: opening.agentRevision,
+    recordEach: false,
     entry: { ...opening.entry, event: 'token.refreshed', jti: makeTokenId(ulid()) },
     ...changes,
   };

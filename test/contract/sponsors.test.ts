@@ -130,7 +130,9 @@ onEveryDatabase('blocking a person', ({ storage }) => {
     this.timeout(60_000);
     const sponsorKey = newSponsorKey();
     const agent = await registeredAgent(storage());
-    await Promise.all(Array.from({ length: 2_000 }, () => openedTask(storage(), { sponsorKey }, agent)));
+    for (let opened = 0; opened < 2_000; opened += 50) {
+      await Promise.all(Array.from({ length: 50 }, () => openedTask(storage(), { sponsorKey }, agent)));
+    }
     const outcome = await sponsors().block(aBlock(sponsorKey), 'sponsor_blocked');
     expect(outcome.revokedTasks).to.equal(2_000);
     const { records } = await storage().ledger.page({ agentId: agent.agentId, limit: 5_000, now: NOON });
@@ -138,6 +140,89 @@ onEveryDatabase('blocking a person', ({ storage }) => {
     expect(new Set(ended.map((record) => record.taskId)).size).to.equal(2_000);
   });
 });
+
+const unblocked = (sponsorKey: SponsorKey) =>
+  anEntry('sponsor.unblocked', { at: LATER, sponsor: sponsorKey, reason: 'operator_unblocked' });
+const notOwned = (sponsorKey: SponsorKey) =>
+  ({ ...unblocked(sponsorKey), decision: 'deny', reason: 'sponsor_block_not_owned' }) as const;
+
+onEveryDatabase('lifting a block', ({ storage }) => {
+  const lift = (sponsorKey: SponsorKey, source: SponsorBlock['source']) =>
+    storage().sponsors.lift(sponsorKey, source, unblocked(sponsorKey), notOwned(sponsorKey));
+  const sources = ['admin', 'scim', 'ssf'] as const;
+
+  for (const placedBy of sources) {
+    it(`of ${placedBy} is for ${placedBy} alone: each other is refused, which is recorded`, async () => {
+      const block = aBlock(newSponsorKey(), { source: placedBy });
+      await storage().sponsors.block(block, 'sponsor_blocked');
+      const { sponsorKey } = block;
+      const records = await recordedBy(storage(), async () => {
+        for (const other of sources.filter((source) => source !== placedBy)) {
+          expect(await lift(sponsorKey, other)).to.equal('not_owned');
+          expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(block);
+        }
+        expect(await lift(sponsorKey, placedBy)).to.equal('lifted');
+      });
+      expect(records.map(asEntry)).to.deep.equal(
+        [notOwned(sponsorKey), notOwned(sponsorKey), unblocked(sponsorKey)].map(said),
+      );
+      expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+    });
+  }
+
+  it('finds nothing to lift where nobody is blocked, or not any more, and records nothing', async () => {
+    const block = aBlock(newSponsorKey(), { source: 'admin' });
+    await storage().sponsors.block(block, 'sponsor_blocked');
+    await lift(block.sponsorKey, 'admin');
+    const records = await recordedBy(storage(), async () => {
+      expect(await lift(block.sponsorKey, 'admin')).to.equal('not_blocked');
+      expect(await lift(newSponsorKey(), 'scim')).to.equal('not_blocked');
+    });
+    expect(records).to.deep.equal([]);
+  });
+
+  it('brings no task back, and lets the person start another', async () => {
+    const sponsorKey = newSponsorKey();
+    const { task, grantHash } = await openedTask(storage(), { sponsorKey });
+    await storage().sponsors.block(aBlock(sponsorKey, { source: 'admin' }), 'sponsor_blocked');
+    await lift(sponsorKey, 'admin');
+    const grant = await storage().tasks.findGrant(task.agentId, grantHash);
+    expect(grant?.taskState).to.deep.equal({ kind: 'revoked', at: LATER, reason: 'sponsor_blocked' });
+    await openedTask(storage(), { sponsorKey });
+  });
+
+  it('lifts one block once when twenty ask at once', async () => {
+    const block = aBlock(newSponsorKey(), { source: 'admin' });
+    await storage().sponsors.block(block, 'sponsor_blocked');
+    const records = await recordedBy(storage(), async () => {
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => lift(block.sponsorKey, 'admin')));
+      expect(outcomes.toSorted()).to.deep.equal(['lifted', ...Array.from({ length: 19 }, () => 'not_blocked')]);
+    });
+    expect(records).to.have.length(1);
+  });
+});
+
+onEveryDatabase(
+  'lifting a block, seen from outside,',
+  ({ storage, database, kind }) => {
+    for (const fault of [{ table: 'sponsor_blocks', on: 'delete' }, { table: 'ledger' }] as const) {
+      it(`leaves the block standing when writing to ${fault.table} fails`, async () => {
+        const connection = await database().outside?.();
+        if (connection === undefined) throw new Error('this database cannot be reached from outside');
+        const { sponsorKey, ...block } = aBlock(newSponsorKey(), { source: 'admin' });
+        await storage().sponsors.block({ sponsorKey, ...block }, 'sponsor_blocked');
+        const lift = () => storage().sponsors.lift(sponsorKey, 'admin', unblocked(sponsorKey), notOwned(sponsorKey));
+        const before = await contentsOf(connection);
+        const outcome = await whileFailing(kind, connection, fault, () => lift().catch((error: unknown) => error));
+        expect(outcome).to.be.instanceOf(Error);
+        expect(await contentsOf(connection)).to.deep.equal(before);
+        expect(await lift()).to.equal('lifted');
+        await connection.close();
+      });
+    }
+  },
+  databases,
+);
 
 onEveryDatabase(
   'blocking a person, seen from outside,',

@@ -32,6 +32,18 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     expect(grant).to.deep.include({ renewals: 3, scope: opening.task.scope, revokedAt: undefined });
   });
 
+  it('records each renewal that is to be recorded, and counts all the same', async () => {
+    const opening = await openedTask(storage());
+    const renewals = [true, true, false, true].map((recordEach) => aRenewal(opening, { recordEach }));
+    const records = await recordedBy(storage(), async () => {
+      for (const renewal of renewals) expect(await tasks().renew(renewal)).to.deep.equal({ kind: 'renewed' });
+    });
+    const recorded = renewals.filter(({ recordEach }) => recordEach);
+    expect(records.map(asEntry)).to.deep.equal(recorded.map(({ entry }) => said(entry)));
+    const grant = await tasks().findGrant(opening.task.agentId, opening.grantHash);
+    expect(grant?.renewals).to.equal(4);
+  });
+
   it('counts each of fifty renewals at once, and records one', async () => {
     const opening = await openedTask(storage());
     const records = await recordedBy(storage(), async () => {

@@ -13,6 +13,7 @@ import {
   anAssertion,
   anEntry,
   aRefusal,
+  aRenewal,
   asEntry,
   openedTask,
   recordedBy,
@@ -83,6 +84,21 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
       expect(records.map(asEntry)).to.deep.equal(ended(opening, 'client_revoked', renewals));
     });
   }
+
+  it('writes no summary of renewals that were each recorded, and sums up those alone that were not', async () => {
+    const recorded = await openedTask(storage());
+    for (let time = 0; time < 3; time++) await tasks().renew(aRenewal(recorded, { recordEach: true }));
+    const records = await recordedBy(storage(), () => revoke(recorded));
+    expect(records.map(asEntry)).to.deep.equal(ended(recorded, 'client_revoked'));
+
+    const both = await openedTask(storage());
+    for (const recordEach of [true, false, true, false, false]) {
+      await tasks().renew(aRenewal(both, { recordEach }));
+    }
+    const summed = await recordedBy(storage(), () => revoke(both));
+    // As after four renewals of which the first has its record: three have none.
+    expect(summed.map(asEntry)).to.deep.equal(ended(both, 'client_revoked', 4));
+  });
 
   it('ends everything delegated from the task, each with its own record, parents first', async () => {
     const root = await openedTask(storage());

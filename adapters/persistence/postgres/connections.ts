@@ -109,14 +109,14 @@ function createPool({ connectionString, poolSize, limits }: ConnectionOptions, l
  * Set by statement rather than while connecting, because poolers refuse start-up parameters that they do not know. A
  * database's own default of `synchronous_commit = off` is the one durability setting that would make us tell lies.
  */
-function sessionSettings({ lock, statement }: Limits): string {
+function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACTION_LIMIT_MS }: Limits): string {
   return `
     set time zone 'UTC';
     set datestyle to 'ISO';
     set session characteristics as transaction isolation level read committed;
     set lock_timeout to ${lock};
     set statement_timeout to ${statement};
-    set idle_in_transaction_session_timeout to ${IDLE_IN_TRANSACTION_LIMIT_MS};
+    set idle_in_transaction_session_timeout to ${idleInTransaction};
     select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 }
 

@@ -19,6 +19,7 @@ const UNAVAILABLE_STATES = new Set([
 ]);
 
 const CHECK_VIOLATION = '23514';
+const LOCK_NOT_AVAILABLE = '55P03';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 
 /** What pg says, in plain errors, of connections that are gone. */
@@ -32,6 +33,12 @@ export function isRolledBack(error: unknown): boolean {
 export function losesConnection(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.severity === 'FATAL' || error.severity === 'PANIC';
   return isLostConnection(error);
+}
+
+/** Whether it was for a lock that was not to be had within the limit that nothing happened. */
+export function isLockTimeout(error: unknown): boolean {
+  const cause = error instanceof StorageUnavailable ? error.cause : error;
+  return cause instanceof pg.DatabaseError && cause.code === LOCK_NOT_AVAILABLE;
 }
 
 export function asUnavailable(error: unknown): unknown {

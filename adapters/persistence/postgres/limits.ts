@@ -13,6 +13,8 @@ export interface Limits {
   readonly statement: number;
   /** What the client waits for an answer. */
   readonly query: number;
+  /** How long a transaction may pause; IDLE_IN_TRANSACTION_LIMIT_MS unless it says so. */
+  readonly idleInTransaction?: number | undefined;
 }
 
 export const SERVING_LIMITS: Limits = {
@@ -22,7 +24,7 @@ export const SERVING_LIMITS: Limits = {
   acquire: 2_000,
   // Decisions hold their locks for milliseconds; who waits longer is behind something stuck.
   lock: 2_000,
-  // Leaves room for waiting on a lock first; ending ten thousand tasks takes about a second.
+  // Leaves room for waiting on a lock first.
   statement: 4_000,
   // Only a server that does not even report its own time-out runs into this one.
   query: 5_000,
@@ -37,7 +39,17 @@ export const READINESS_LIMITS: Limits = {
   query: 1_000,
 };
 
-/** Our transactions never pause; one that does lost its client, and must not keep its locks. */
+/** A drain pauses while the sink answers, for which that has ten seconds; twice that, and it has lost its client. */
+export const DRAINING_LIMITS: Limits = { ...SERVING_LIMITS, idleInTransaction: 20_000 };
+
+/**
+ * Ending ten thousand tasks took 1.6 seconds on a busy two-core machine. A kill switch must not be out of reach because
+ * there is much to kill: this leaves room for ten times as many, and is less than what a page of the audit allows an
+ * append that may still be under way (`ledger.ts`).
+ */
+export const STOPPING_LIMITS: Limits = { ...SERVING_LIMITS, statement: 20_000, query: 21_000 };
+
+/** Other transactions never pause; one that does lost its client, and must not keep its locks. */
 export const IDLE_IN_TRANSACTION_LIMIT_MS = 10_000;
 
 /** At 16 round trips at once a two-core Postgres was saturated. */
@@ -45,6 +57,12 @@ export const POOL_SIZE = 16;
 
 /** `/readyz` has connections of its own: a starved pool must neither hide the database nor hang the answer. */
 export const READINESS_POOL_SIZE = 2;
+
+/** Operators stop one thing, then another. */
+export const STOPPING_POOL_SIZE = 2;
+
+/** One drain at a time, and a second for a while when the first hangs. */
+export const DRAINING_POOL_SIZE = 2;
 
 /** A migration may wait this long for another one, or for the tables it changes. */
 export const MIGRATION_LOCK_LIMIT_MS = 60_000;

@@ -2,14 +2,28 @@
 
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { postgresAgents } from './agents.ts';
+import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { postgresLedger } from './ledger.ts';
-import { POOL_SIZE, READINESS_LIMITS, READINESS_POOL_SIZE, SERVING_LIMITS } from './limits.ts';
+import {
+  DRAINING_LIMITS,
+  DRAINING_POOL_SIZE,
+  POOL_SIZE,
+  READINESS_LIMITS,
+  READINESS_POOL_SIZE,
+  SERVING_LIMITS,
+  STOPPING_LIMITS,
+  STOPPING_POOL_SIZE,
+} from './limits.ts';
 import { migratePostgres } from './migrate.ts';
+import { postgresOutbox } from './outbox.ts';
 import { createPartitions } from './partitions.ts';
+import { postgresProvisionedUsers } from './provisioned-users.ts';
 import { postgresReadiness } from './readiness.ts';
 import { readSchemaStatus } from './schema-status.ts';
+import { postgresSignals } from './signals.ts';
 import { postgresSponsors } from './sponsors.ts';
+import { postgresSweeping } from './sweeping.ts';
 import { postgresTasks } from './tasks.ts';
 
 export interface PostgresOptions {
@@ -17,7 +31,7 @@ export interface PostgresOptions {
   readonly connectionString: string;
   /** For the role that owns the schema, when it is another. */
   readonly migrationConnectionString?: string | undefined;
-  /** Connections at most; readiness has two more of its own. */
+  /** Connections at most; two more of their own have readiness, drains of the outbox, and kill switches. */
   readonly poolSize?: number | undefined;
   /** How many months' partitions `migrate` creates beyond this one. */
   readonly monthsAhead?: number | undefined;
@@ -32,13 +46,20 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     { connectionString, poolSize: options.poolSize ?? POOL_SIZE, limits: SERVING_LIMITS },
     log,
   );
+  const stopping = openConnections({ connectionString, poolSize: STOPPING_POOL_SIZE, limits: STOPPING_LIMITS }, log);
+  const draining = openConnections({ connectionString, poolSize: DRAINING_POOL_SIZE, limits: DRAINING_LIMITS }, log);
   const readiness = openConnections({ connectionString, poolSize: READINESS_POOL_SIZE, limits: READINESS_LIMITS }, log);
 
   return {
     agents: postgresAgents(connections),
-    tasks: postgresTasks(connections),
-    sponsors: postgresSponsors(connections),
+    tasks: postgresTasks(connections, stopping),
+    sponsors: postgresSponsors(connections, stopping),
+    sweeping: postgresSweeping(connections),
+    signals: postgresSignals(connections),
+    provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),
+    checkpoints: postgresCheckpoints(connections),
+    outbox: postgresOutbox(connections, draining, clock, log),
     readiness: postgresReadiness(readiness, clock),
     schemaStatus: () => readSchemaStatus(connections),
     async migrate() {
@@ -50,7 +71,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     },
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
-      await Promise.all([connections.close(), readiness.close()]);
+      await Promise.all([connections.close(), stopping.close(), draining.close(), readiness.close()]);
     },
   };
 }

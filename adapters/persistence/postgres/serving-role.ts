@@ -1,7 +1,7 @@
 /**
  * What the role that serves may do, when it is another than the one that migrates and so owns everything: what its
- * decisions need and no more. The ledger it can read, and append to only through the functions that number and date a
- * record; the partitions are closed to it altogether.
+ * decisions need and no more. The ledger and its checkpoints it can read, and append to only through the functions that
+ * number and date a record, or find a checkpoint to be the next; the partitions are closed to it altogether.
  */
 
 import type { Knex } from 'knex';
@@ -11,13 +11,19 @@ import { MIGRATIONS_TABLE } from '../sql/migrations.ts';
 const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   [MIGRATIONS_TABLE]: 'select',
   agents: 'select, insert, update, delete',
-  sponsor_blocks: 'select, insert, delete',
+  sponsor_blocks: 'select, insert, update, delete',
+  provisioned_users: 'select, insert, update, delete',
   tasks: 'select, insert, update, delete',
   task_grants: 'select, insert, update, delete',
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',
+  accepted_signals: 'select, insert, delete',
   ledger: 'select',
   ledger_archives: 'select',
+  checkpoints: 'select',
+  // Not the number: an entry that is given one to come would make the append fail that gets it.
+  outbox: 'select, update (due_at, failures), delete',
+  outbox_queueing: 'select, update (queueing)',
 };
 
 /** Takes away what the role had on our tables, then grants the above; safe to repeat. */

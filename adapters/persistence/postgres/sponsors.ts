@@ -5,6 +5,8 @@ import { BLOCK_COLUMNS, type BlockRow, toBlock } from '../sql/block-row.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
+import { append } from './ledger.ts';
+import { LOCK } from './locks.ts';
 
 const find = { name: 'find_block', text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1` };
 
@@ -13,7 +15,12 @@ const block = {
   text: `select ${BLOCK_COLUMNS}, revoked_tasks from (select $1::text as sponsor_key) who, block_sponsor($1, $2, $3, $4, $5)`,
 };
 
-export function postgresSponsors({ run }: Connections): Sponsors {
+const lock = { name: 'lock_sponsor', text: `select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext($1))` };
+
+const remove = { name: 'remove_block', text: 'delete from sponsor_blocks where sponsor_key = $1 and source = $2' };
+
+/** @param stopping connections with time for ending very many tasks */
+export function postgresSponsors({ run, transact }: Connections, stopping: Pick<Connections, 'run'>): Sponsors {
   return {
     async findBlock(sponsorKey) {
       const { rows } = await run<BlockRow>(find, [sponsorKey]);
@@ -22,7 +29,7 @@ export function postgresSponsors({ run }: Connections): Sponsors {
 
     async block({ sponsorKey, source, kind, blockedAt }, reason) {
       const key = storable('sponsor_key', sponsorKey);
-      const { rows } = await run<BlockRow & { revoked_tasks: number }>(block, [
+      const { rows } = await stopping.run<BlockRow & { revoked_tasks: number }>(block, [
         key,
         source,
         kind,
@@ -33,5 +40,15 @@ export function postgresSponsors({ run }: Connections): Sponsors {
       if (row === undefined) throw new Error('a block was placed without an answer');
       return { standing: toBlock(row), revokedTasks: row.revoked_tasks };
     },
+
+    lift: (sponsorKey, source, entry, refusal) =>
+      transact(async (run) => {
+        const key = storable('sponsor_key', sponsorKey);
+        await run(lock, [key]);
+        const lifted = await run(remove, [key, source]);
+        if (lifted.count === 0 && (await run(find, [key])).count === 0) return 'not_blocked';
+        await append(run, lifted.count === 1 ? entry : refusal);
+        return lifted.count === 1 ? 'lifted' : 'not_owned';
+      }),
   };
 }

@@ -1,6 +1,6 @@
 /** Tasks on Postgres: each decision is one of the functions of `migrations/0005-decisions.ts`, in one round trip. */
 
-import type { Obstacle, SpentAssertion, Tasks } from '../../../application/ports/tasks.ts';
+import type { Obstacle, SpentAssertion, TaskSelection, Tasks } from '../../../application/ports/tasks.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
 import type { Bound } from '../sql/column.ts';
 import { scopeColumn } from '../sql/column.ts';
@@ -25,10 +25,14 @@ const open = {
 
 const renew = {
   name: 'renew_grant',
-  text: `select renew_grant(${parameters(1, 10)}, ${entryParameter(11)}) as outcome`,
+  text: `select renew_grant(${parameters(1, 11)}, ${entryParameter(12)}) as outcome`,
 };
 
 const revokeGrant = { name: 'revoke_by_grant', text: `select revoke_by_grant(${parameters(1, 7)}) as outcome` };
+
+const endTask = { name: 'end_task', text: 'select end_task($1, $2, $3) as ended' };
+const endOfAgent = { name: 'end_tasks_of_agent', text: 'select end_tasks_of_agent($1, $2, $3) as ended' };
+const endOfSponsor = { name: 'end_tasks_of_sponsor', text: 'select end_tasks_of_sponsor($1, $2, $3) as ended' };
 
 const revokeOne = {
   name: 'revoke_token',
@@ -47,7 +51,8 @@ const tokenFacts = {
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = $2 where t.task_id = $1`,
 };
 
-export function postgresTasks({ run }: Connections): Tasks {
+/** @param stopping connections with time for ending very many tasks */
+export function postgresTasks({ run }: Connections, stopping: Pick<Connections, 'run'>): Tasks {
   return {
     async open({ task, grantHash, assertion, agentRevision, entry }) {
       const outcome = await decide<'opened' | ObstacleWord>(run, open, [
@@ -75,6 +80,7 @@ export function postgresTasks({ run }: Connections): Tasks {
         scopeColumn(renewal.scope),
         renewal.agentRevision,
         ...spent(renewal.assertion),
+        renewal.recordEach,
         ...boundEntry(renewal.entry),
       ]);
       return outcome === 'renewed' || outcome === 'grant_changed' ? { kind: outcome } : toObstacle(outcome);
@@ -84,6 +90,13 @@ export function postgresTasks({ run }: Connections): Tasks {
       const at = bindInstant(revocation.at);
       const values = [agentId, grantHash, at, revocation.reason, ...spent(assertion)];
       return { kind: await decide(run, revokeGrant, values) };
+    },
+
+    async end(selection, { at, reason }) {
+      const [statement, key] = endOf(selection);
+      const { rows } = await stopping.run<{ ended: number | null }>(statement, [key, bindInstant(at), reason]);
+      const ended = rows[0]?.ended ?? undefined;
+      return ended === undefined ? { kind: 'not_found' } : { kind: 'ended', tasks: ended };
     },
 
     async revokeToken(token, revocation, assertion, entry) {
@@ -111,6 +124,17 @@ type ObstacleWord = Exclude<Obstacle['kind'], 'sponsor_blocked'> | BlockKind;
 
 function toObstacle(word: ObstacleWord): Obstacle {
   return word === 'replayed' || word === 'agent_changed' ? { kind: word } : { kind: 'sponsor_blocked', block: word };
+}
+
+function endOf(selection: TaskSelection): readonly [Prepared, string] {
+  switch (selection.kind) {
+    case 'task':
+      return [endTask, selection.taskId];
+    case 'agent':
+      return [endOfAgent, selection.agentId];
+    case 'sponsor':
+      return [endOfSponsor, storable('sponsor_key', selection.sponsorKey)];
+  }
 }
 
 async function decide<Outcome extends string>(

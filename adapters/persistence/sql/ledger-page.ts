@@ -4,12 +4,12 @@ import type { Knex } from 'knex';
 import type { LedgerPage, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { BindInstant } from './column.ts';
-import { type LedgerRow, ledgerColumns, toLedgerRecord } from './ledger-row.ts';
+import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from './ledger-row.ts';
 
 /** One record more than the page holds, so that the last page is known as such. */
 export function selectPage(knex: Knex, query: LedgerQuery, instant: BindInstant) {
   const select = knex
-    .select(...ledgerColumns)
+    .select(...ledgerColumns, knex.raw(SEALED_BY))
     .from('ledger')
     .orderBy(['ts', 'seq'])
     .limit(query.limit + 1);

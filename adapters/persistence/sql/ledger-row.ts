@@ -7,6 +7,8 @@ import { storableOrNull } from './text.ts';
 
 export interface LedgerRow {
   readonly seq: number;
+  /** The checkpoint that seals it. */
+  readonly checkpoint: number | null;
   readonly ts: Instant;
   readonly event: string;
   readonly task_id: string | null;
@@ -22,7 +24,7 @@ export interface LedgerRow {
   readonly detail: string | null;
 }
 
-/** Every column of a record, in the order of the specification's table. */
+/** Every column of a record but `checkpoint`, in the order of the specification's table. */
 export const ledgerColumns = [
   'seq',
   'ts',
@@ -39,6 +41,13 @@ export const ledgerColumns = [
   'count',
   'detail',
 ] as const satisfies readonly (keyof LedgerRow)[];
+
+/** Ranges have no gap between them, so the first one that ends at a number or after it covers that number. */
+export const SEALED_BY =
+  '(select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint';
+
+/** Every column of a record, for a `select` from `ledger`. */
+export const RECORD_COLUMNS = [...ledgerColumns.map((column) => `ledger.${column}`), SEALED_BY].join(', ');
 
 /** The columns that an append writes, in the order of `entryValues`. */
 export const entryColumns = ledgerColumns.slice(1);
@@ -64,7 +73,7 @@ export function entryValues(entry: LedgerEntry, instant: BindInstant): readonly 
 export function toLedgerRecord(row: LedgerRow): LedgerRecord {
   return {
     seq: row.seq,
-    checkpoint: undefined,
+    checkpoint: row.checkpoint ?? undefined,
     at: row.ts,
     event: row.event,
     taskId: row.task_id ?? undefined,

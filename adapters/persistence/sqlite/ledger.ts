@@ -7,6 +7,7 @@ import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { blockDenial } from '../../../domain/sponsors/block.ts';
+import type { Bound } from '../sql/column.ts';
 import { type ArchivedBeforeRow, selectArchivedBefore, selectPage, toPage } from '../sql/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../sql/ledger-row.ts';
 import { spend } from './assertions.ts';
@@ -15,6 +16,10 @@ import type { Connections, Run } from './connections.ts';
 import { findBlock } from './sponsors.ts';
 
 const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryColumns.map(() => '?').join(', ')})`;
+
+/** The number that was just taken, while queueing is on; due at once, whatever clock dated it. */
+const queue = `insert into outbox (seq, due_at, failures)
+  select last_insert_rowid(), 0, 0 from outbox_queueing where queueing`;
 
 const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc limit 1';
 
@@ -26,9 +31,26 @@ export function dateOf(run: Run, at: Instant): Instant {
   return run<{ ts: Instant }>(newest, [at, plusSeconds(at, AHEAD_AT_MOST_SECONDS)]).rows[0]?.ts ?? at;
 }
 
-/** Writes an entry that has been dated so, in the same transaction. */
+/** Writes an entry that has been dated so, in the same transaction, and queues it for the sink. */
 export function write(run: Run, entry: LedgerEntry): void {
   run(insert, entryValues(entry, bindInstant));
+  run(queue);
+}
+
+const lastNumber = 'select seq from sqlite_sequence where name = ?';
+
+const queueAfter = `insert into outbox (seq, due_at, failures)
+  select seq, 0, 0 from ledger where seq > ? and (select queueing from outbox_queueing)`;
+
+/**
+ * The same for thousands: one statement for what a query selects, in its order.
+ *
+ * @param query of the columns that `write` gives, dated by `dateOf`
+ */
+export function writeSelected(run: Run, query: string, values: readonly Bound[]): void {
+  const last = run<{ seq: number }>(lastNumber, ['ledger']).rows[0]?.seq ?? 0;
+  run(`insert into ledger (${entryColumns.join(', ')}) ${query}`, values);
+  run(queueAfter, [last]);
 }
 
 export function append(run: Run, entry: LedgerEntry): void {

@@ -16,6 +16,8 @@ const find = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ?`
 const insert =
   'insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (?, ?, ?, ?) on conflict do nothing';
 
+const remove = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
+
 const liveTasks = "select task_id from tasks where sponsor_key = ? and state = 'live'";
 
 export function findBlock(run: Run, sponsorKey: SponsorKey): SponsorBlock | undefined {
@@ -37,6 +39,14 @@ export function sqliteSponsors({ read, decide }: Connections): Sponsors {
         const standing = placed ? block : findBlock(run, block.sponsorKey);
         if (standing === undefined) throw new Error('a block neither stood nor was placed');
         return { standing, revokedTasks };
+      }),
+
+    lift: (sponsorKey, source, entry, refusal) =>
+      decide((run) => {
+        const lifted = run(remove, [storable('sponsor_key', sponsorKey), source]).count === 1;
+        if (!lifted && findBlock(run, sponsorKey) === undefined) return 'not_blocked';
+        append(run, lifted ? entry : refusal);
+        return lifted ? 'lifted' : 'not_owned';
       }),
   };
 }

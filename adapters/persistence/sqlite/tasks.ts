@@ -1,7 +1,7 @@
 /** Tasks on SQLite: each decision is one synchronous function, run between BEGIN IMMEDIATE and COMMIT. */
 
-import type { GrantHash, Obstacle, SpentAssertion, Tasks } from '../../../application/ports/tasks.ts';
-import type { AgentId, SponsorKey } from '../../../domain/identifiers.ts';
+import type { GrantHash, Obstacle, SpentAssertion, TaskSelection, Tasks } from '../../../application/ports/tasks.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
 import { scopeColumn } from '../sql/column.ts';
 import {
@@ -14,6 +14,7 @@ import {
   toGrant,
   toTokenFacts,
 } from '../sql/task-row.ts';
+import { storable } from '../sql/text.ts';
 import { isSpent, spend } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
@@ -29,7 +30,8 @@ const selectGrant = `select ${GRANT_COLUMNS} from task_grants g join tasks t usi
   where g.grant_hash = ? and t.agent_id = ?`;
 
 /** Whatever ends a task revokes its grants in the same transaction, so the grant's row is all there is to check. */
-const countRenewal = `update task_grants set renewals = renewals + 1, scope = ?
+const countRenewal = `update task_grants set renewals = renewals + 1, scope = ?,
+    unrecorded = unrecorded + (renewals > 0 and not ?)
   where grant_hash = ? and task_id = ? and scope = ? and revoked_at is null returning renewals`;
 
 const insertRevokedToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, expires_at)
@@ -57,17 +59,19 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
         return row && toGrant(row);
       }),
 
-    renew: ({ taskId, agentId, sponsorKey, grantHash, grantScope, scope, assertion, agentRevision, entry }) =>
+    renew: (renewal) =>
       decide((run) => {
+        const { taskId, agentId, sponsorKey, grantHash, assertion, agentRevision, recordEach, entry } = renewal;
         const obstacle = findObstacle(run, agentId, agentRevision, sponsorKey, assertion);
         if (obstacle !== undefined) return obstacle;
         // Looked up, and spent only below: where the grant has changed nothing may be written.
         if (isSpent(run, assertion)) return { kind: 'replayed' };
-        const values = [scopeColumn(scope), grantHash, taskId, scopeColumn(grantScope)];
+        const [from, to] = [scopeColumn(renewal.grantScope), scopeColumn(renewal.scope)];
+        const values = [to, recordEach, grantHash, taskId, from];
         const { rows } = run<{ renewals: number }>(countRenewal, values);
         if (rows[0] === undefined) return { kind: 'grant_changed' };
         spend(run, assertion);
-        if (rows[0].renewals === 1) append(run, entry);
+        if (recordEach || rows[0].renewals === 1) append(run, entry);
         return { kind: 'renewed' };
       }),
 
@@ -78,6 +82,12 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
         if (!spend(run, assertion)) return { kind: 'replayed' };
         if (row.state !== 'live') return { kind: 'already_ended' };
         return { kind: endTasks(run, [row.task_id], revocation) > 0 ? 'revoked' : 'already_ended' };
+      }),
+
+    end: (selection, revocation) =>
+      decide((run) => {
+        const roots = findRoots(run, selection);
+        return roots === undefined ? { kind: 'not_found' } : { kind: 'ended', tasks: endTasks(run, roots, revocation) };
       }),
 
     revokeToken: ({ tokenId, taskId, expiresAt }, { at, reason }, assertion, entry) =>
@@ -95,6 +105,26 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
         return rows[0] && toTokenFacts(rows[0]);
       }),
   };
+}
+
+const findTask = 'select task_id from tasks where task_id = ?';
+const findAgent = 'select agent_id from agents where agent_id = ?';
+const liveOfAgent = "select task_id from tasks where agent_id = ? and state = 'live'";
+const liveOfSponsor = "select task_id from tasks where sponsor_key = ? and state = 'live'";
+
+/** `undefined` when there is no such task or agent. */
+function findRoots(run: Run, selection: TaskSelection): readonly TaskId[] | undefined {
+  const taskIds = (query: string, key: string) => run<{ task_id: TaskId }>(query, [key]).rows.map((row) => row.task_id);
+  switch (selection.kind) {
+    case 'task': {
+      const found = taskIds(findTask, selection.taskId);
+      return found.length === 0 ? undefined : found;
+    }
+    case 'agent':
+      return run(findAgent, [selection.agentId]).count === 0 ? undefined : taskIds(liveOfAgent, selection.agentId);
+    case 'sponsor':
+      return taskIds(liveOfSponsor, storable('sponsor_key', selection.sponsorKey));
+  }
 }
 
 /** One statement, since every exchange and refresh asks it. */

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import {
   chosenDatabase,
+  chosenProvisioning,
   chosenSigningKeys,
+  chosenSink,
   chosenSponsorCheck,
+  chosenTransmitter,
   chosenUpstream,
 } from '../../../composition/settings/alternatives.ts';
 import { onSqlite, PEM, signalsMode, validWith } from './sources.ts';
@@ -50,6 +53,62 @@ describe('The chosen sponsor check', () => {
       cacheTtl: 20,
     });
     expect(chosenSponsorCheck(validWith(signalsMode))).to.deep.equal({ mode: 'signals' });
+  });
+});
+
+describe('The chosen sink', () => {
+  it('is none unless it has an address', () => {
+    expect(chosenSink(validWith({}))).to.equal(undefined);
+  });
+
+  it('is an address, and what is presented there', () => {
+    const url = 'https://sink.example/records';
+    expect(chosenSink(validWith({ 'Service:Audit:Sink:Url': url }))).to.deep.equal({ url, bearerToken: undefined });
+    const both = chosenSink(validWith({ 'Service:Audit:Sink:Url': url, 'Service:Audit:Sink:BearerToken': 'sesame' }));
+    expect([both?.url, both?.bearerToken?.reveal()]).to.deep.equal([url, 'sesame']);
+  });
+});
+
+describe('The chosen provisioning', () => {
+  it('is none unless it has a credential', () => {
+    expect(chosenProvisioning(validWith({}))).to.equal(undefined);
+  });
+
+  it('accepts the credential in use, and the one before while there is one', () => {
+    const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
+    const one = chosenProvisioning(validWith({ 'Service:Scim:BearerToken': current }));
+    expect(one).to.deep.include({ person: 'externalId', maxUsers: 50_000 });
+    expect(one?.credentials.map((secret) => secret.reveal())).to.deep.equal([current]);
+    const both = chosenProvisioning(
+      validWith({
+        'Service:Scim:BearerToken': current,
+        'Service:Scim:PreviousBearerToken': previous,
+        'Service:Scim:SponsorKeyAttribute': 'userName',
+        'Service:Scim:MaxUsers': '7',
+      }),
+    );
+    expect(both).to.deep.include({ person: 'userName', maxUsers: 7 });
+    expect(both?.credentials.map((secret) => secret.reveal())).to.deep.equal([current, previous]);
+  });
+});
+
+describe('The chosen transmitter', () => {
+  it('is none where none is named', () => {
+    expect(chosenTransmitter(validWith({}))).to.equal(undefined);
+  });
+
+  it('presents the credential in use, or the one before while there is one', () => {
+    const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
+    const named = {
+      'Service:Ssf:Issuer': 'https://transmitter.example/tenant-7/',
+      'Service:Ssf:Audience': 'stream-7',
+      'Service:Ssf:BearerToken': current,
+    };
+    const one = chosenTransmitter(validWith(named));
+    expect(one).to.deep.include({ issuer: 'https://transmitter.example/tenant-7/', audience: 'stream-7' });
+    expect(one?.credentials.map((secret) => secret.reveal())).to.deep.equal([current]);
+    const both = chosenTransmitter(validWith({ ...named, 'Service:Ssf:PreviousBearerToken': previous }));
+    expect(both?.credentials.map((secret) => secret.reveal())).to.deep.equal([current, previous]);
   });
 });
 

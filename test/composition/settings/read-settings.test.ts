@@ -24,10 +24,35 @@ describe('The settings', () => {
       'Service:Agents:MaxTaskTtl': 86_400,
       'Service:Agents:MinTokenTtl': 30,
       'Service:Agents:MaxTokenTtl': 3600,
+      'Service:Tasks:SweepInterval': 60,
+      'Service:Tasks:SweepBatchSize': 20,
+      'Service:Tasks:Retention': 604_800,
+      'Service:Audit:Aggregation:Enabled': true,
+      'Service:Audit:Aggregation:Window': 60,
+      'Service:Audit:Checkpoint:Interval': 60,
+      'Service:Audit:DrainBatchSize': 100,
+      'Service:Audit:DrainInterval': 5,
+      'Service:Audit:Partitions:MonthsAhead': 2,
+      'Service:Scim:SponsorKeyAttribute': 'externalId',
+      'Service:Scim:MaxUsers': 50_000,
       PORT: 5100,
     });
-    for (const unset of ['Service:Signing:ActiveKid', 'Service:Admin:ApiKey', 'Service:Database:Path'] as const) {
-      expect(settings[unset]).to.equal(undefined);
+    for (const unset of [
+      'Service:Signing:ActiveKid',
+      'Service:Admin:ApiKey',
+      'Service:UpstreamIdp:BackchannelLogout:Audience',
+      'Service:Ssf:Issuer',
+      'Service:Ssf:Audience',
+      'Service:Ssf:BearerToken',
+      'Service:Ssf:PreviousBearerToken',
+      'Service:Scim:BearerToken',
+      'Service:Scim:PreviousBearerToken',
+      'Service:Database:Path',
+      'Service:Audit:Retention',
+      'Service:Audit:Sink:Url',
+      'Service:Audit:Sink:BearerToken',
+    ] as const) {
+      expect(settings[unset], unset).to.equal(undefined);
     }
   });
 
@@ -46,6 +71,11 @@ describe('The settings', () => {
       'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta?p=policy',
       'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
       'Service:UpstreamIdp:SponsorCheck:CacheTtl': '00:00:20',
+      'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+      'Service:Ssf:Issuer': 'https://transmitter.example/tenant-7/',
+      'Service:Ssf:Audience': 'https://mandate.example/stream 7',
+      'Service:Ssf:BearerToken': 't'.repeat(32),
+      'Service:Ssf:PreviousBearerToken': 'u'.repeat(32),
       'Service:Database:MigrationConnectionString': 'postgresql://owner:hunter3@db.example/mandate',
       'Service:Signing:Keys:0:Path': '/run/secrets/signing.pem',
       'Service:Signing:Keys:0:Kid': 'spring',
@@ -53,12 +83,27 @@ describe('The settings', () => {
       'Service:Signing:Keys:2:Path': '/run/secrets/old.pem',
       'Service:Signing:ActiveKid': 'spring',
       'Service:Admin:ApiKey': 'k'.repeat(32),
+      'Service:Scim:BearerToken': 's'.repeat(32),
+      'Service:Scim:PreviousBearerToken': 'p'.repeat(32),
+      'Service:Scim:SponsorKeyAttribute': 'userName',
+      'Service:Scim:MaxUsers': '7',
       'Service:Tokens:DefaultTaskTtl': 'PT40M',
       'Service:Tokens:DefaultTokenTtl': 'PT4M',
       'Service:Agents:MinTaskTtl': 'PT2M',
       'Service:Agents:MaxTaskTtl': '2.00:00:00',
       'Service:Agents:MinTokenTtl': 'PT40S',
       'Service:Agents:MaxTokenTtl': 'PT2H',
+      'Service:Tasks:SweepInterval': 'P1D',
+      'Service:Tasks:SweepBatchSize': '1000',
+      'Service:Tasks:Retention': 'PT1S',
+      'Service:Audit:Aggregation:Enabled': 'false',
+      'Service:Audit:Aggregation:Window': 'PT15M',
+      'Service:Audit:Checkpoint:Interval': 'PT1H',
+      'Service:Audit:Retention': 'P31D',
+      'Service:Audit:Sink:Url': 'https://sink.example/records?source=mandate',
+      'Service:Audit:Sink:BearerToken': 'sesame==',
+      'Service:Audit:DrainBatchSize': '1000',
+      'Service:Audit:DrainInterval': '00:00:01',
       'Service:Audit:Partitions:MonthsAhead': '5',
       HOST: '10.0.0.1',
       PORT: '0',
@@ -76,18 +121,38 @@ describe('The settings', () => {
       'Service:UpstreamIdp:SponsorCheck:TokenUrl': 'https://idp.example/realms/main/token',
       'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate-poller',
       'Service:UpstreamIdp:SponsorCheck:CacheTtl': 20,
+      'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+      'Service:Ssf:Issuer': 'https://transmitter.example/tenant-7/',
+      'Service:Ssf:Audience': 'https://mandate.example/stream 7',
+      'Service:Ssf:BearerToken': 't'.repeat(32),
+      'Service:Ssf:PreviousBearerToken': 'u'.repeat(32),
       'Service:Database:Provider': 'postgres',
       'Service:Database:ConnectionString': 'postgresql://mandate:hunter2@db.example/mandate',
       'Service:Database:MigrationConnectionString': 'postgresql://owner:hunter3@db.example/mandate',
       'Service:Database:Path': undefined,
       'Service:Signing:ActiveKid': 'spring',
       'Service:Admin:ApiKey': 'k'.repeat(32),
+      'Service:Scim:BearerToken': 's'.repeat(32),
+      'Service:Scim:PreviousBearerToken': 'p'.repeat(32),
+      'Service:Scim:SponsorKeyAttribute': 'userName',
+      'Service:Scim:MaxUsers': 7,
       'Service:Tokens:DefaultTaskTtl': 2400,
       'Service:Tokens:DefaultTokenTtl': 240,
       'Service:Agents:MinTaskTtl': 120,
       'Service:Agents:MaxTaskTtl': 172_800,
       'Service:Agents:MinTokenTtl': 40,
       'Service:Agents:MaxTokenTtl': 7200,
+      'Service:Tasks:SweepInterval': 86_400,
+      'Service:Tasks:SweepBatchSize': 1000,
+      'Service:Tasks:Retention': 1,
+      'Service:Audit:Aggregation:Enabled': false,
+      'Service:Audit:Aggregation:Window': 900,
+      'Service:Audit:Checkpoint:Interval': 3600,
+      'Service:Audit:Retention': 31 * 86_400,
+      'Service:Audit:Sink:Url': 'https://sink.example/records?source=mandate',
+      'Service:Audit:Sink:BearerToken': 'sesame==',
+      'Service:Audit:DrainBatchSize': 1000,
+      'Service:Audit:DrainInterval': 1,
       'Service:Audit:Partitions:MonthsAhead': 5,
       HOST: '10.0.0.1',
       PORT: 0,
@@ -196,6 +261,32 @@ describe('Settings that cannot be used', () => {
       'Service:Agents:MinTokenTtl: is longer than Service:Agents:MaxTokenTtl',
       'Service:Agents:MinTokenTtl: is longer than Service:Agents:MinTaskTtl',
       'Service:Tokens:DefaultTokenTtl: is shorter than Service:Agents:MinTokenTtl',
+    ]);
+  });
+
+  it('of the ledger and of tasks are held to their bounds', () => {
+    const beyond = {
+      'Service:Tasks:SweepInterval': ['PT0S', 'P1DT1S'],
+      'Service:Tasks:SweepBatchSize': ['0', '1001', '20.5'],
+      'Service:Tasks:Retention': ['PT0S', 'P1M'],
+      'Service:Audit:Aggregation:Window': ['PT0.5S', 'PT0S', 'PT15M1S'],
+      'Service:Audit:Aggregation:Enabled': ['no', '1'],
+      'Service:Audit:Checkpoint:Interval': ['PT0S', 'PT1H1S'],
+      'Service:Audit:Retention': ['P30DT23H59M59S', 'P1M'],
+      'Service:Audit:Sink:Url': ['https://user:secret@sink.example/', 'ftp://sink.example/', '/records'],
+      'Service:Audit:DrainBatchSize': ['0', '1001', '-1'],
+      'Service:Audit:DrainInterval': ['PT0S', 'PT1H1S'],
+      'Service:Audit:Partitions:MonthsAhead': ['0', '13'],
+    };
+    for (const [key, texts] of Object.entries(beyond)) {
+      for (const text of texts) {
+        const errors = errorsWith({ [key]: text });
+        expect(errors, `${key}=${text}`).to.have.lengthOf(1);
+        expect(errors[0]).to.match(new RegExp(`^${key}: `));
+      }
+    }
+    expect(errorsWith({ 'Service:Audit:Sink:BearerToken': 'two words' })).to.deep.equal([
+      'Service:Audit:Sink:BearerToken: holds a character that a bearer token cannot carry',
     ]);
   });
 

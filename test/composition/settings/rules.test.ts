@@ -71,6 +71,81 @@ const refused: readonly Case[] = [
     ),
   },
   {
+    title: 'settings of provisioning without its credential, those as the default included',
+    changes: {
+      'Service:Scim:PreviousBearerToken': 'p'.repeat(32),
+      'Service:Scim:SponsorKeyAttribute': 'externalId',
+      'Service:Scim:MaxUsers': '50000',
+    },
+    errors: ['PreviousBearerToken', 'SponsorKeyAttribute', 'MaxUsers'].map(
+      (name) => `Service:Scim:${name}: is set while Service:Scim:BearerToken is not`,
+    ),
+  },
+  {
+    title: 'a previous credential of provisioning that is the current one',
+    changes: { 'Service:Scim:BearerToken': 's'.repeat(32), 'Service:Scim:PreviousBearerToken': 's'.repeat(32) },
+    errors: ['Service:Scim:PreviousBearerToken: is the same as Service:Scim:BearerToken'],
+  },
+  {
+    title: 'a transmitter without its audience and credential',
+    changes: { 'Service:Ssf:Issuer': 'https://transmitter.example' },
+    errors: ['Audience', 'BearerToken'].map(
+      (name) => `Service:Ssf:${name}: is required while Service:Ssf:Issuer is set`,
+    ),
+  },
+  {
+    title: 'settings of a transmitter that is not named',
+    changes: {
+      'Service:Ssf:Audience': 'stream-7',
+      'Service:Ssf:BearerToken': 's'.repeat(32),
+      'Service:Ssf:PreviousBearerToken': 'p'.repeat(32),
+    },
+    errors: ['Audience', 'BearerToken', 'PreviousBearerToken'].map(
+      (name) => `Service:Ssf:${name}: is set while Service:Ssf:Issuer is not`,
+    ),
+  },
+  {
+    title: 'a previous push credential that is the current one',
+    changes: {
+      'Service:Ssf:Issuer': 'https://transmitter.example',
+      'Service:Ssf:Audience': 'stream-7',
+      'Service:Ssf:BearerToken': 's'.repeat(32),
+      'Service:Ssf:PreviousBearerToken': 's'.repeat(32),
+    },
+    errors: ['Service:Ssf:PreviousBearerToken: is the same as Service:Ssf:BearerToken'],
+  },
+  {
+    title: 'push credentials of less than 32 characters',
+    changes: {
+      'Service:Ssf:Issuer': 'https://transmitter.example',
+      'Service:Ssf:Audience': 'stream-7',
+      'Service:Ssf:BearerToken': 's'.repeat(31),
+      'Service:Ssf:PreviousBearerToken': 'p'.repeat(31),
+    },
+    errors: ['BearerToken', 'PreviousBearerToken'].map((name) => `Service:Ssf:${name}: is shorter than 32 characters`),
+  },
+  {
+    title: 'what only a ledger in partitions can do on SQLite',
+    changes: {
+      ...onSqlite,
+      'Service:Audit:Partitions:MonthsAhead': '3',
+      'Service:Audit:Retention': 'P400D',
+    },
+    errors: ['Partitions:MonthsAhead', 'Retention'].map(
+      (name) => `Service:Audit:${name}: is set while Service:Database:Provider is sqlite`,
+    ),
+  },
+  {
+    title: 'a token of the sink that would travel in the clear',
+    changes: { 'Service:Audit:Sink:Url': 'http://sink.example/records', 'Service:Audit:Sink:BearerToken': 'abc' },
+    errors: ['Service:Audit:Sink:BearerToken: is set while Service:Audit:Sink:Url is not an https URL'],
+  },
+  {
+    title: 'a token for a sink that is nowhere',
+    changes: { 'Service:Audit:Sink:BearerToken': 'abc' },
+    errors: ['Service:Audit:Sink:BearerToken: is set while Service:Audit:Sink:Url is not an https URL'],
+  },
+  {
     title: 'a signing key by path and by text',
     changes: { 'Service:Signing:Keys:0:Pem': PEM },
     errors: ['Service:Signing:Keys:0:Path: is set beside Service:Signing:Keys:0:Pem'],
@@ -179,6 +254,26 @@ const accepted: readonly (readonly [string, Texts])[] = [
   ],
   ['answers reused for as long as a token lives', { 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT5M' }],
   ['SQLite', onSqlite],
+  ['a retention on Postgres', { 'Service:Audit:Retention': 'P31D' }],
+  [
+    'two credentials of provisioning',
+    { 'Service:Scim:BearerToken': 's'.repeat(32), 'Service:Scim:PreviousBearerToken': 'p'.repeat(32) },
+  ],
+  [
+    'a transmitter with two credentials',
+    {
+      'Service:Ssf:Issuer': 'https://transmitter.example',
+      'Service:Ssf:Audience': 'stream-7',
+      'Service:Ssf:BearerToken': 's'.repeat(32),
+      'Service:Ssf:PreviousBearerToken': 'p'.repeat(32),
+    },
+  ],
+  ['back-channel logout', { 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' }],
+  ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],
+  [
+    'a token for a sink behind https, whatever the case of its scheme',
+    { 'Service:Audit:Sink:Url': 'HTTPS://sink.example/records?source=mandate', 'Service:Audit:Sink:BearerToken': 'a' },
+  ],
   ['a development host without a signing key', { NODE_ENV: 'development', 'Service:Signing:Keys:0:Path': undefined }],
   [
     'one signing key that is also said to sign',

@@ -26,10 +26,15 @@ describe('The table of settings', () => {
   it('says which settings are secrets', () => {
     const secret = lines.filter((line) => line.includes('| secret: ')).map((line) => line.split('`')[1]);
     expect(secret).to.deep.equal([
+      'Service:Scim:BearerToken',
+      'Service:Scim:PreviousBearerToken',
       'Service:Database:ConnectionString',
       'Service:Database:MigrationConnectionString',
       'Service:Signing:Keys:N:Pem',
       'Service:Admin:ApiKey',
+      'Service:Ssf:BearerToken',
+      'Service:Ssf:PreviousBearerToken',
+      'Service:Audit:Sink:BearerToken',
     ]);
   });
 

@@ -1,22 +1,20 @@
-/** The ledger (specification "Audit record", "Ledger and seal"): append-only, one partition a month. */
+/** The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, one partition a month. */
 
 import type { Migration } from '../../sql/migrations.ts';
 import { LOCK } from '../locks.ts';
+
+const HOLD_FENCE = `perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)`;
 
 /**
  * The fence, and in a later statement what is newest; the number only after both. Never the other way round, and never
  * in one statement, which would see what was there before it waited.
  */
-const TAKE_FENCE = `perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0);
+const TAKE_FENCE = `${HOLD_FENCE};
       select ts into v_newest from ledger
         where ts > p_at and ts < p_at + interval '1 minute' order by ts desc limit 1;`;
 
-const writeEntry = (at: string) => `insert into ledger (
-        ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
-      ) values (
-        ${at}, p_entry.event, p_entry.task_id, p_entry.agent_id, p_entry.sponsor, p_entry.audience, p_entry.scope,
-        p_entry.jti, p_entry.delegation_depth, p_entry.decision, p_entry.reason, p_entry.count, p_entry.detail
-      );`;
+/** A request's body is 64 KiB at most. Escaped, four characters for a byte, it is far from the longest line of an export. */
+const MAX_RECORD_BYTES = 131_072;
 
 export const ledger: Migration = {
   name: '0003-ledger',
@@ -39,9 +37,16 @@ export const ledger: Migration = {
       reason text,
       count integer,
       detail text,
+      -- Above all that a request can say. What is longer could be sealed, but not be exported, and would keep its month.
+      constraint ledger_size check (
+        octet_length(event) + coalesce(octet_length(audience), 0) + coalesce(octet_length(scope), 0)
+          + coalesce(octet_length(jti), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(detail), 0)
+        <= ${MAX_RECORD_BYTES}),
       primary key (ts, seq)
     ) partition by range (ts)`,
     `alter sequence ledger_seq owned by ledger.seq`,
+    // Ranges are sealed and read by number, through whichever partitions they lie in.
+    `create index ledger_by_seq on ledger (seq)`,
     `create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null`,
     `create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null`,
     `create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null`,
@@ -51,8 +56,26 @@ export const ledger: Migration = {
       month text collate "C" primary key,
       -- The first instant after it.
       archived_before timestamptz not null,
-      archived_at timestamptz not null
+      archived_at timestamptz not null,
+      -- What its export holds; null when there was nothing in that month.
+      first_checkpoint integer,
+      last_checkpoint integer,
+      first_seq bigint,
+      last_seq bigint
     )`,
+
+    // Records that still have to be copied to the sink.
+    `create table outbox (
+      seq bigint primary key,
+      due_at timestamptz not null,
+      failures integer not null
+    ) with (fillfactor = 90)`,
+    // One row: whether appends queue their record.
+    `create table outbox_queueing (
+      only_row boolean primary key check (only_row),
+      queueing boolean not null
+    )`,
+    `insert into outbox_queueing (only_row, queueing) values (true, false)`,
 
     `create function refuse_ledger_change() returns trigger language plpgsql as $$
     begin
@@ -64,7 +87,9 @@ export const ledger: Migration = {
       for each row execute function refuse_ledger_change()`,
     `create trigger ledger_append_only before update or delete or truncate on ledger
       for each statement execute function refuse_ledger_change()`,
-    `revoke update, delete, truncate on ledger from public, current_user`,
+    `create trigger ledger_archives_append_only before update or delete or truncate on ledger_archives
+      for each statement execute function refuse_ledger_change()`,
+    `revoke update, delete, truncate on ledger, ledger_archives from public, current_user`,
 
     // What a record says, before it has a number.
     `create type ledger_entry as (
@@ -94,23 +119,50 @@ export const ledger: Migration = {
       return coalesce(v_newest, p_at);
     end $$`,
 
-    // These two run as their owner, since nobody else may insert: the role that serves can add a record to the ledger,
-    // but neither choose its number nor pass by the fence.
+    // These two run as their owner, since nobody else may insert: the role that serves can add records to the ledger,
+    // but neither choose their numbers nor pass by the fence.
     //
-    // For a decision that writes several: it asks for the time once, which takes the fence, and dates them all by it.
-    `create function write_record(p_at timestamptz, p_entry ledger_entry) returns void
+    // For a decision that may write thousands, in the order that they come in: it asks for the time once, and dates them
+    // all by it. From the first number on every other append may have to wait for a sealer that waits for this one, so
+    // they are one statement. The fence is held by then; whoever came here without it would be sealed over.
+    `create function write_records(p_at timestamptz, p_entries ledger_entry[]) returns void
     language plpgsql security definer as $$
     begin
-      ${writeEntry('p_at')}
+      ${HOLD_FENCE};
+      with written as (
+        insert into ledger (
+          ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+        )
+        select p_at, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count,
+            detail
+          from unnest(p_entries) with ordinality as entry (
+            at, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count,
+            detail, nth
+          ) order by nth
+        returning seq
+      )
+      insert into outbox (seq, due_at, failures)
+        select seq, '-infinity', 0 from written where (select queueing from outbox_queueing);
     end $$`,
 
     `create function append_record(p_entry ledger_entry) returns void language plpgsql security definer as $$
     declare
       p_at timestamptz := p_entry.at;
       v_newest timestamptz;
+      v_seq bigint;
     begin
       ${TAKE_FENCE}
-      ${writeEntry('coalesce(v_newest, p_at)')}
+      insert into ledger (
+        ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+      ) values (
+        coalesce(v_newest, p_at), p_entry.event, p_entry.task_id, p_entry.agent_id, p_entry.sponsor, p_entry.audience,
+        p_entry.scope, p_entry.jti, p_entry.delegation_depth, p_entry.decision, p_entry.reason, p_entry.count,
+        p_entry.detail
+      ) returning seq into v_seq;
+      -- Due at once, whatever clock dated it.
+      if (select queueing from outbox_queueing) then
+        insert into outbox (seq, due_at, failures) values (v_seq, '-infinity', 0);
+      end if;
     end $$`,
 
     // Runs as its owner, so that the serving role, which owns nothing, can see to next month's partition. A table is
@@ -119,6 +171,7 @@ export const ledger: Migration = {
     language plpgsql security definer as $$
     declare
       v_month timestamp := date_trunc('month', p_now at time zone 'UTC');
+      v_left timestamptz := (select max(archived_before) from ledger_archives);
       v_name text;
       v_grantee oid;
     begin
@@ -132,7 +185,10 @@ export const ledger: Migration = {
       perform pg_advisory_xact_lock(${LOCK.partitions}, 0);
       for v_ahead in 0..p_months_ahead loop
         v_name := 'ledger_' || to_char(v_month, 'YYYY_MM');
-        if to_regclass(format('%I.%I', current_schema(), v_name)) is null then
+        -- A month that has left stays away: a partition of its name would keep all later ones from leaving.
+        if to_regclass(format('%I.%I', current_schema(), v_name)) is null
+          and (v_left is null or v_month at time zone 'UTC' >= v_left)
+        then
           execute format('create table %I (like ledger including defaults including constraints)', v_name);
           execute format('revoke all on %I from public', v_name);
           execute format('revoke update, delete, truncate on %I from current_user', v_name);
@@ -150,15 +206,18 @@ export const ledger: Migration = {
         v_month := v_month + interval '1 month';
       end loop;
     end $$`,
-    `revoke execute on function create_ledger_partitions, append_record, write_record from public`,
+    `revoke execute on function create_ledger_partitions, append_record, write_records from public`,
     // They must find our tables and nobody else's, whatever the caller's search path is.
     `do $$
     declare
       v_function text;
     begin
-      foreach v_function in array array['create_ledger_partitions', 'append_record', 'write_record'] loop
+      foreach v_function in array array['create_ledger_partitions', 'append_record', 'write_records'] loop
         execute format('alter function %I set search_path = %I, pg_temp', v_function, current_schema());
       end loop;
     end $$`,
+    // A month's ends are written out and read again: in a caller's time zone they could come to mean something else.
+    `alter function create_ledger_partitions set timezone = 'UTC'`,
+    `alter function create_ledger_partitions set datestyle = 'ISO'`,
   ],
 };

@@ -2,7 +2,7 @@
  * The decisions that are asked often, or must not be interrupted, each one round trip. Inside a volatile PL/pgSQL
  * function every statement sees anew what has been committed: so a lock taken in one is honoured by the next.
  *
- * Locks are always taken in the order of `locks.ts`: person, session, agent, then rows, then the ledger's fence.
+ * Locks are always taken in the order of `locks.ts`: person, subject, session, agent, then rows, then the ledger's fence.
  */
 
 import type { Migration } from '../../sql/migrations.ts';
@@ -55,6 +55,10 @@ export const decisions: Migration = {
       v_obstacle text;
     begin
       perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
+      -- A logout names the subject, and nothing else. Where that is the sponsor key it takes the lock above.
+      if p_sponsor <> p_sponsor_key then
+        perform pg_advisory_xact_lock_shared(${LOCK.subject}, hashtext(p_sponsor));
+      end if;
       if p_session_id is not null then
         perform pg_advisory_xact_lock_shared(${LOCK.session}, hashtext(p_session_id));
       end if;
@@ -80,7 +84,8 @@ export const decisions: Migration = {
     // update that waited for one under way looks at the row again before it counts.
     `create function renew_grant(
       p_task_id text, p_agent_id text, p_sponsor_key text, p_grant_hash text, p_grant_scope text, p_scope text,
-      p_agent_revision bigint, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_agent_revision bigint, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_record_each boolean, p_entry ledger_entry
     ) returns text language plpgsql as $$
     declare
       v_obstacle text;
@@ -93,7 +98,8 @@ export const decisions: Migration = {
       if v_obstacle is not null then
         return v_obstacle;
       end if;
-      update task_grants set renewals = renewals + 1, scope = p_scope
+      update task_grants set renewals = renewals + 1, scope = p_scope,
+          unrecorded = unrecorded + case when renewals = 0 or p_record_each then 0 else 1 end
         where grant_hash = p_grant_hash and task_id = p_task_id and scope = p_grant_scope and revoked_at is null
         returning renewals into v_renewals;
       if not found then
@@ -101,7 +107,7 @@ export const decisions: Migration = {
         delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
         return 'grant_changed';
       end if;
-      if v_renewals = 1 then
+      if v_renewals = 1 or p_record_each then
         perform append_record(p_entry);
       end if;
       return 'renewed';
@@ -127,18 +133,45 @@ export const decisions: Migration = {
       return p_entry.reason;
     end $$`,
 
+    // Writes what the ledger says of tasks that have just ended, after other records of the same decision: renewals that
+    // have no record of their own summed up, then the end. What was counted is final once the grants are revoked.
+    // Everything is put together before the fence is taken: see write_records.
+    `create function write_ends(p_ids text[], p_at timestamptz, p_first ledger_entry[]) returns void
+    language plpgsql as $$
+    declare
+      v_entries ledger_entry[];
+      v_at timestamptz;
+    begin
+      v_entries := p_first || array(
+        select row(null, said.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
+            'allow', said.reason, said.count, null)::ledger_entry
+          from unnest(p_ids) as ended (task_id)
+            join tasks t on t.task_id = ended.task_id
+            cross join lateral (
+              select sum(g.unrecorded)::integer as unrecorded from task_grants g where g.task_id = t.task_id
+            ) counted
+            cross join lateral (values
+              (1, 'token.refreshed', null, counted.unrecorded),
+              (2, 'task.' || t.state, coalesce(t.end_reason, 'task_ttl_elapsed'), null)
+            ) as said (nth, event, reason, count)
+          where said.nth = 2 or counted.unrecorded > 0
+          order by t.created_at, t.task_id, said.nth);
+      if cardinality(v_entries) > 0 then
+        v_at := ledger_time(p_at);
+        perform write_records(v_at, v_entries);
+      end if;
+    end $$`,
+
     // Ends live tasks and everything delegated from them, and answers how many. One whose time is up is not live, swept
-    // or not: an expiry is never recorded as a revocation. The roots end with the given reason,
-    // also where one was delegated from another; the rest with 'parent_revoked'. The first record, when there is one,
-    // comes before those of the tasks. Rows are locked in the order of their keys; what is counted is read afterwards.
-    // Joined by indexed lookups throughout, since no planner can guess how many there are.
-    `create function end_tasks(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry)
+    // or not: an expiry is never recorded as a revocation. The roots end with the given reason, also where one was
+    // delegated from another; the rest with 'parent_revoked'. The first records come before those of the tasks. Rows
+    // are locked in the order of their keys. Joined by indexed lookups throughout, since no planner can guess how many
+    // there are.
+    `create function end_tasks_after(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry[])
     returns integer language plpgsql as $$
     declare
       v_ids text[];
       v_reasons text[];
-      v_at timestamptz;
-      v_task record;
     begin
       with recursive tree as (
         select root collate "C" as task_id, true as named from unnest(p_roots) as root
@@ -156,25 +189,16 @@ export const decisions: Migration = {
         from unnest(v_ids) as ended (task_id) where g.task_id = ended.task_id and g.revoked_at is null;
       update tasks t set state = 'revoked', ended_at = p_at, end_reason = ended.reason
         from unnest(v_ids, v_reasons) as ended (task_id, reason) where t.task_id = ended.task_id;
-      v_at := ledger_time(p_at);
-      if p_first.at is not null then
-        perform write_record(v_at, p_first);
-      end if;
-      for v_task in
-        select t.*, (select sum(renewals) from task_grants g where g.task_id = t.task_id)::integer as renewals
-          from unnest(v_ids) as ended (task_id) join tasks t on t.task_id = ended.task_id
-          order by t.created_at, t.task_id
-      loop
-        if v_task.renewals > 1 then
-          perform write_record(v_at, row(null, 'token.refreshed', v_task.task_id, v_task.agent_id, v_task.sponsor,
-            v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', null, v_task.renewals - 1, null
-          )::ledger_entry);
-        end if;
-        perform write_record(v_at, row(null, 'task.revoked', v_task.task_id, v_task.agent_id, v_task.sponsor,
-          v_task.audience, v_task.scope, null, v_task.delegation_depth, 'allow', v_task.end_reason, null, null
-        )::ledger_entry);
-      end loop;
+      perform write_ends(v_ids, p_at, p_first);
       return coalesce(cardinality(v_ids), 0);
+    end $$`,
+
+    // The same with one first record, or with null for none.
+    `create function end_tasks(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry)
+    returns integer language plpgsql as $$
+    begin
+      return end_tasks_after(p_roots, p_at, p_reason,
+        case when p_first.at is null then array[]::ledger_entry[] else array[p_first] end);
     end $$`,
 
     // A grant's task never changes hands, so who the person is can be read before their lock is taken.

@@ -1,5 +1,5 @@
 /**
- * The ledger (specification "Audit record", "Ledger and seal"): append-only. An INSERT OR REPLACE deletes without
+ * The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only. An INSERT OR REPLACE deletes without
  * asking a DELETE trigger, so a number that is taken is refused as well.
  */
 
@@ -41,7 +41,29 @@ export const ledger: Migration = {
       month text primary key,
       -- The first instant after it.
       archived_before integer not null,
-      archived_at integer not null
+      archived_at integer not null,
+      -- What its export holds; null when there was nothing in that month.
+      first_checkpoint integer,
+      last_checkpoint integer,
+      first_seq integer,
+      last_seq integer
     ) strict`,
+    `create trigger ledger_archives_no_update before update on ledger_archives ${REFUSE}`,
+    `create trigger ledger_archives_no_delete before delete on ledger_archives ${REFUSE}`,
+    `create trigger ledger_archives_no_replace before insert on ledger_archives
+      when exists (select 1 from ledger_archives where month = new.month) ${REFUSE}`,
+
+    // Records that still have to be copied to the sink.
+    `create table outbox (
+      seq integer primary key,
+      due_at integer not null,
+      failures integer not null
+    ) strict`,
+    // One row: whether appends queue their record.
+    `create table outbox_queueing (
+      only_row integer primary key check (only_row = 1),
+      queueing integer not null
+    ) strict`,
+    `insert into outbox_queueing (only_row, queueing) values (1, 0)`,
   ],
 };

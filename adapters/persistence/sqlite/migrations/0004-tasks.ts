@@ -26,7 +26,7 @@ export const tasks: Migration = {
         or state = 'expired' and ended_at is not null and end_reason is null
       )
     ) strict, without rowid`,
-    `create index tasks_by_agent on tasks (agent_id)`,
+    `create index tasks_by_agent on tasks (agent_id, state)`,
     `create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live'`,
     `create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null`,
     `create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null`,
@@ -39,6 +39,8 @@ export const tasks: Migration = {
       task_id text not null references tasks,
       scope text not null,
       renewals integer not null default 0,
+      -- Those of them that have no record of their own.
+      unrecorded integer not null default 0,
       revoked_at integer
     ) strict, without rowid`,
     `create index task_grants_by_task on task_grants (task_id)`,

@@ -59,6 +59,26 @@ describe('the ledger’s partitions', () => {
     await other.close();
   });
 
+  it('begin and end in UTC, whatever the time zone and the style of dates are of who asks', async () => {
+    const serving = await database.outside?.('serving');
+    await serving?.sql("set timezone = 'UTC+5'; set datestyle = 'Postgres, DMY'");
+    await serving?.sql("select create_ledger_partitions('2032-06-15 12:00Z', 0)");
+    await serving?.close();
+    await outside.sql("set timezone = 'UTC'");
+    const rows = await outside.sql(
+      "select pg_get_expr(relpartbound, oid) as ends from pg_class where relname = 'ledger_2032_06'",
+    );
+    expect(rows).to.deep.equal([{ ends: "FOR VALUES FROM ('2032-06-01 00:00:00+00') TO ('2032-07-01 00:00:00+00')" }]);
+  });
+
+  it('are not made anew for a month that has left, or one before it: no later one could leave then', async () => {
+    await outside.sql(
+      "insert into ledger_archives (month, archived_before, archived_at) values ('2031-10', '2031-11-01Z', '2031-12-02Z')",
+    );
+    await storage.createPartitions(instantFromMillis(Date.parse('2031-09-15T00:00:00Z')), 2);
+    expect(await partitions()).to.deep.equal(['ledger_2031_11', 'ledger_2031_12', 'ledger_2032_01', 'ledger_2032_02']);
+  });
+
   it('let appends go on while one is being created', async () => {
     const writer = await database.outside?.('serving');
     await writer?.sql('begin');

@@ -1,0 +1,180 @@
+/**
+ * Months leaving the ledger on Postgres (specification "Ledger and seal"): as the role that owns the tables, beside a
+ * service that goes on appending.
+ *
+ * The one thing here that anybody could have to wait for is the lock on the ledger that detaching takes. It is asked
+ * for under a short limit, because everybody who comes later waits behind whoever waits for it. The fence comes first,
+ * as in every append: the other way round, the sealer would be waiting for an append that waits for us.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Archives, Departure, Exported, HeldMonth } from '../../../application/ports/archives.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/month.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections, Prepared, Run } from './connections.ts';
+import { isLockTimeout } from './errors.ts';
+import { append } from './ledger.ts';
+import { LOCK } from './locks.ts';
+import { partitionOf } from './partitions.ts';
+
+/** A request waits at most two seconds for a lock: it must not be our waiting that it gives up on. */
+const LOCK_LIMIT_MS = 1_000;
+/** The pauses, in milliseconds, between attempts: what waited behind us is through by then. */
+const LOCK_PAUSES_MS = [500, 1_000, 2_000, 4_000] as const;
+
+const holdOff = { name: 'hold_off', text: `select pg_try_advisory_xact_lock(${LOCK.archive}, 0) as held` };
+/** The transaction that holds it only waits for us, which may take hours; it has seen nothing and so keeps no row alive. */
+const holdOn = { name: 'hold_on', text: `select set_config('idle_in_transaction_session_timeout', '0', true)` };
+
+const partitions = {
+  name: 'ledger_partitions',
+  text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'ledger'::regclass order by c.relname`,
+};
+
+const hasLeft = { name: 'has_left', text: 'select exists (select from ledger_archives where month = $1) as left' };
+
+const newestExported = {
+  name: 'newest_exported',
+  text: `select coalesce(max(last_checkpoint), 0) as last_checkpoint, coalesce(max(last_seq), 0) as last_seq
+    from ledger_archives`,
+};
+
+/** Without a sink nothing is queued any more, and what is left in the queue goes nowhere. */
+const hasUndelivered = {
+  name: 'has_undelivered',
+  text: 'select (select queueing from outbox_queueing) and exists (select from outbox where seq <= $1) as undelivered',
+};
+
+const lockLimit = { name: 'lock_limit', text: `select set_config('lock_timeout', '${LOCK_LIMIT_MS}', true)` };
+/** Takes the fence, as every append does before it takes its number. */
+const takeFence = { name: 'take_fence', text: 'select ledger_time($1)' };
+const lockLedger = { name: 'lock_ledger', text: 'lock table only ledger in access exclusive mode' };
+
+const noteDeparture = {
+  name: 'note_departure',
+  text: `insert into ledger_archives
+      (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
+};
+
+/** @param connections of the role that owns the schema; at least two */
+export function postgresArchives({ run, transact }: Connections): Archives {
+  return {
+    async exclusively(work) {
+      return transact(async (hold) => {
+        await hold(holdOn);
+        const { rows } = await hold<{ held: boolean }>(holdOff);
+        return rows[0]?.held === true ? { answer: await work() } : 'busy';
+      });
+    },
+
+    async heldBefore(before) {
+      const { rows } = await run<{ name: string }>(partitions);
+      const months = rows.flatMap(({ name }) => monthOfPartition(name) ?? []).filter((month) => month < before);
+      const held: HeldMonth[] = [];
+      for (const month of months) held.push(await heldMonth(run, month));
+      return held;
+    },
+
+    exported: () => readExported(run),
+
+    async remove(departure) {
+      for (const wait of [...LOCK_PAUSES_MS, undefined]) {
+        const outcome = await attempt(transact, departure);
+        if (outcome !== 'locked' || wait === undefined) return outcome;
+        await pause(wait);
+      }
+      return 'locked';
+    },
+  };
+}
+
+const PARTITION = /^ledger_(\d{4})_(\d{2})$/;
+
+/** Ours are named so; what somebody else has attached is left alone. */
+function monthOfPartition(name: string): Month | undefined {
+  const [, year, month] = PARTITION.exec(name) ?? [];
+  return parseMonth(`${year}-${month}`);
+}
+
+async function heldMonth(run: Run, month: Month): Promise<HeldMonth> {
+  const partition = partitionOf(startOfMonth(month));
+  const { rows } = await run<{ last_seq: number | null }>(highestIn(partition));
+  const lastSeq = rows[0]?.last_seq ?? undefined;
+  const left = await run<{ left: boolean }>(hasLeft, [month]);
+  return {
+    month,
+    partition,
+    lastSeq,
+    leftBefore: left.rows[0]?.left === true,
+    undelivered: await isUndelivered(run, lastSeq),
+  };
+}
+
+async function isUndelivered(run: Run, lastSeq: number | undefined): Promise<boolean> {
+  const { rows } = await run<{ undelivered: boolean }>(hasUndelivered, [lastSeq ?? 0]);
+  return rows[0]?.undelivered === true;
+}
+
+/** @param partition named by `partitionOf`, so that it needs no quotes */
+function highestIn(partition: string): Prepared {
+  return { name: `highest_in_${partition}`, text: `select max(seq) as last_seq from ${partition}` };
+}
+
+async function readExported(run: Run): Promise<Exported> {
+  const { rows } = await run<{ last_checkpoint: number; last_seq: number }>(newestExported);
+  return { lastCheckpoint: rows[0]?.last_checkpoint ?? 0, lastSeq: rows[0]?.last_seq ?? 0 };
+}
+
+type Outcome = Awaited<ReturnType<Archives['remove']>>;
+
+/** Carries an outcome out of a transaction that is to be rolled back. */
+class PutBack extends Error {
+  readonly outcome: Outcome;
+
+  constructor(outcome: Outcome) {
+    super(outcome);
+    this.outcome = outcome;
+  }
+}
+
+async function attempt(transact: Connections['transact'], departure: Departure): Promise<Outcome> {
+  try {
+    await transact((run) => leave(run, departure));
+    return 'removed';
+  } catch (error) {
+    if (error instanceof PutBack) return error.outcome;
+    if (isLockTimeout(error)) return 'locked';
+    throw error;
+  }
+}
+
+async function leave(run: Run, { month, at, before, range, entry }: Departure): Promise<void> {
+  const partition = partitionOf(startOfMonth(month));
+  await run(lockLimit);
+  await run<{ ledger_time: Instant }>(takeFence, [bindInstant(at)]);
+  await run(lockLedger);
+
+  const exported = await readExported(run);
+  const unchanged = exported.lastCheckpoint === before.lastCheckpoint && exported.lastSeq === before.lastSeq;
+  const { rows } = await run<{ name: string }>(partitions);
+  if (!unchanged || !rows.some(({ name }) => name === partition)) throw new PutBack('overtaken');
+  const highest = (await run<{ last_seq: number | null }>(highestIn(partition))).rows[0]?.last_seq ?? 0;
+  if (highest > (range?.lastSeq ?? before.lastSeq)) throw new PutBack('gained');
+  if (await isUndelivered(run, highest)) throw new PutBack('undelivered');
+
+  await append(run, entry);
+  await run({ name: `detach_${partition}`, text: `alter table ledger detach partition ${partition}` });
+  await run({ name: `drop_${partition}`, text: `drop table ${partition}` });
+  await run(noteDeparture, [
+    month,
+    bindInstant(startOfMonth(nextMonth(month))),
+    bindInstant(at),
+    range?.firstCheckpoint ?? null,
+    range?.lastCheckpoint ?? null,
+    range?.firstSeq ?? null,
+    range?.lastSeq ?? null,
+  ]);
+}

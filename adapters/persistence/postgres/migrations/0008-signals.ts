@@ -1,0 +1,100 @@
+/**
+ * Signals from outside (specification "POST /backchannel-logout", "POST /events"): which were accepted, and what they
+ * do, each one round trip. Locks are taken in the order of `locks.ts`.
+ */
+
+import type { Migration } from '../../sql/migrations.ts';
+import { LOCK } from '../locks.ts';
+
+export const signals: Migration = {
+  name: '0008-signals',
+  statements: [
+    `create table accepted_signals (
+      receiver text collate "C" not null check (receiver in ('logout', 'ssf')),
+      issuer text collate "C" not null,
+      jti text collate "C" not null,
+      forget_at timestamptz not null,
+      primary key (receiver, issuer, jti)
+    )`,
+    `create index accepted_signals_by_forgetting on accepted_signals (forget_at)`,
+    // A logout names the subject, which is not the sponsor key everywhere.
+    `create index tasks_live_by_subject on tasks (sponsor) where state = 'live'`,
+
+    // Remembers a signal; false when one with its jti was accepted before. Of two at once the second waits for the
+    // first to commit.
+    `create function remember_signal(p_receiver text, p_issuer text, p_jti text, p_forget_at timestamptz)
+    returns boolean language plpgsql as $$
+    begin
+      insert into accepted_signals (receiver, issuer, jti, forget_at)
+        values (p_receiver, p_issuer, p_jti, p_forget_at) on conflict do nothing;
+      return found;
+    end $$`,
+
+    // Answers how many tasks it ended; null when the signal is a repeated one. An exchange holds the subject's lock only
+    // where the subject is not the sponsor key, and the sponsor key's otherwise: both are taken. The rows are locked
+    // while they are read, so that the record names nobody whose tasks another decision has just ended.
+    `create function accept_logout(
+      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text
+    ) returns integer language plpgsql as $$
+    declare
+      v_roots text[];
+      v_sponsor text := p_subject;
+    begin
+      if p_session_id is not null then
+        perform pg_advisory_xact_lock(${LOCK.session}, hashtext(p_session_id));
+      else
+        perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_subject));
+        perform pg_advisory_xact_lock(${LOCK.subject}, hashtext(p_subject));
+      end if;
+      if not remember_signal('logout', p_issuer, p_jti, p_forget_at) then
+        return null;
+      end if;
+      if p_session_id is not null then
+        v_roots := array(select task_id from tasks
+          where session_id = p_session_id and state = 'live' and expires_at > p_at order by task_id for update);
+      else
+        v_roots := array(select task_id from tasks
+          where sponsor = p_subject and state = 'live' and expires_at > p_at order by task_id for update);
+      end if;
+      if v_sponsor is null then
+        -- Null again where there is none, or where a provider gave several people one session.
+        select case when count(distinct t.sponsor) = 1 then min(t.sponsor) end into v_sponsor
+          from unnest(v_roots) as root join tasks t on t.task_id = root;
+      end if;
+      return end_tasks(v_roots, p_at, 'sponsor_logged_out', row(p_at, 'sponsor.signal', null, null, v_sponsor, null,
+        null, null, null, 'allow', 'sponsor_logged_out', null, null)::ledger_entry);
+    end $$`,
+
+    // Answers how many tasks it ended; null when the signal is a repeated one. The reasons come in the order of their
+    // records, with a space between them; no end reason leaves the tasks as they are.
+    `create function accept_security_event(
+      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_reasons text,
+      p_lift boolean, p_block text, p_end_reason text
+    ) returns integer language plpgsql as $$
+    declare
+      v_first ledger_entry[];
+    begin
+      perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
+      if not remember_signal('ssf', p_issuer, p_jti, p_forget_at) then
+        return null;
+      end if;
+      if p_lift then
+        delete from sponsor_blocks where sponsor_key = p_sponsor_key and source = 'ssf';
+      end if;
+      if p_block is not null then
+        -- An account that was disabled may be purged later, and stays refused from when it was disabled.
+        insert into sponsor_blocks (sponsor_key, source, kind, blocked_at)
+          values (p_sponsor_key, 'ssf', p_block, p_at) on conflict (sponsor_key) do update set kind = excluded.kind
+            where sponsor_blocks.source = 'ssf' and excluded.kind = 'deleted';
+      end if;
+      v_first := array(
+        select row(p_at, 'sponsor.signal', null, null, p_sponsor_key, null, null, null, null, 'allow', told.reason,
+            null, null)::ledger_entry
+          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth) order by told.nth);
+      return end_tasks_after(
+        array(select task_id from tasks
+          where p_end_reason is not null and sponsor_key = p_sponsor_key and state = 'live'),
+        p_at, p_end_reason, v_first);
+    end $$`,
+  ],
+};

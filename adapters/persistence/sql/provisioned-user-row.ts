@@ -1,0 +1,56 @@
+/** The `provisioned_users` table's rows and the users they stand for. */
+
+import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
+import type { BindInstant, Bound } from './column.ts';
+import { storable, storableOrNull } from './text.ts';
+
+export interface ProvisionedUserRow {
+  readonly user_id: UserId;
+  readonly user_name: string;
+  readonly external_id: string | null;
+  readonly active: boolean | number;
+  readonly sponsor_key: SponsorKey;
+  readonly revision: number;
+  readonly created_at: Instant;
+  readonly modified_at: Instant;
+}
+
+export const provisionedUserColumnNames = [
+  'user_id',
+  'user_name',
+  'external_id',
+  'active',
+  'sponsor_key',
+  'revision',
+  'created_at',
+  'modified_at',
+] as const satisfies readonly (keyof ProvisionedUserRow)[];
+
+export function toProvisionedUser(row: ProvisionedUserRow): ProvisionedUser {
+  return {
+    userId: row.user_id,
+    userName: row.user_name,
+    externalId: row.external_id ?? undefined,
+    active: Boolean(row.active),
+    sponsorKey: row.sponsor_key,
+    revision: row.revision,
+    createdAt: row.created_at,
+    modifiedAt: row.modified_at,
+  };
+}
+
+export function provisionedUserColumns(user: ProvisionedUser, instant: BindInstant): Readonly<Record<string, Bound>> {
+  return {
+    user_id: user.userId,
+    user_name: storable('user_name', user.userName),
+    user_name_key: storable('user_name_key', userNameKey(user.userName)),
+    external_id: storableOrNull('external_id', user.externalId),
+    active: user.active,
+    sponsor_key: storable('sponsor_key', user.sponsorKey),
+    revision: user.revision,
+    created_at: instant(user.createdAt),
+    modified_at: instant(user.modifiedAt),
+  };
+}

@@ -1,0 +1,63 @@
+/** Provisioned users on SQLite. Decisions are made one after another, so what one reads holds until it has written. */
+
+import type { ProvisionedUsers } from '../../../application/ports/provisioned-users.ts';
+import {
+  type CountRow,
+  countUsers,
+  deleteUser,
+  findByName,
+  findUser,
+  insertUser,
+  pageOfUsers,
+  replaceUser,
+} from '../sql/provisioned-user-queries.ts';
+import { type ProvisionedUserRow, toProvisionedUser } from '../sql/provisioned-user-row.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections } from './connections.ts';
+import { bringAbout } from './provisioning.ts';
+
+export function sqliteProvisionedUsers({ knex, read, decide }: Connections): ProvisionedUsers {
+  return {
+    find: (userId) =>
+      read((run) => {
+        const { rows } = run<ProvisionedUserRow>(findUser(knex, userId));
+        return rows[0] && toProvisionedUser(rows[0]);
+      }),
+
+    list: (question) =>
+      read((run) => ({
+        users: run<ProvisionedUserRow>(pageOfUsers(knex, question)).rows.map(toProvisionedUser),
+        total: run<CountRow>(countUsers(knex, question.match)).rows[0]?.users ?? 0,
+      })),
+
+    create: (user, news, maxUsers) =>
+      decide((run) => {
+        if (run(findByName(knex, user.userName, user.userId)).count > 0) return 'uniqueness';
+        const { rows } = run<CountRow>(countUsers(knex));
+        if ((rows[0]?.users ?? 0) >= maxUsers) return 'full';
+        run(insertUser(knex, user, bindInstant));
+        bringAbout(knex, run, user.userId, news);
+        return 'created';
+      }),
+
+    replace: (stored, user, news) =>
+      decide((run) => {
+        const { rows } = run<ProvisionedUserRow>(findUser(knex, stored.userId));
+        if (rows[0] === undefined) return 'gone';
+        if (rows[0].revision !== stored.revision) return 'changed';
+        if (run(findByName(knex, user.userName, user.userId)).count > 0) return 'uniqueness';
+        run(replaceUser(knex, stored, user, bindInstant));
+        bringAbout(knex, run, user.userId, news);
+        return 'replaced';
+      }),
+
+    remove: (stored, news) =>
+      decide((run) => {
+        if (run(deleteUser(knex, stored)).count === 0) {
+          return run(findUser(knex, stored.userId)).count === 0 ? 'gone' : 'changed';
+        }
+        bringAbout(knex, run, stored.userId, news);
+        return 'removed';
+      }),
+  };
+}

@@ -1,0 +1,47 @@
+import type { Instant } from '../../domain/instant.ts';
+import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import type { SecurityAction } from '../../domain/signals/security-event.ts';
+import type { SignalUse } from '../../domain/signals/signal-claims.ts';
+
+/** A verified signal, which is acted on once. */
+export interface SignalOccurrence extends SignalUse {
+  /** Whose `jti` it is. */
+  readonly issuer: string;
+  /** When it was accepted. */
+  readonly at: Instant;
+}
+
+export interface LogoutSignal extends SignalOccurrence {
+  readonly loggedOut: LoggedOut;
+}
+
+export interface SecuritySignal extends SignalOccurrence {
+  readonly action: SecurityAction;
+}
+
+export type SignalResult =
+  /** A signal with this `jti` was accepted before: nothing was written. */
+  { readonly kind: 'repeated' } | { readonly kind: 'accepted'; readonly revokedTasks: number };
+
+/**
+ * What others tell us of a person. Each method is one decision in one transaction: it waits for exchanges about the
+ * person or the session that are under way, remembers the signal's `jti` until `forgetAt`, does what the signal means,
+ * and appends `sponsor.signal` before what Tasks.revokeByGrant says of each task that it ends. Of two equal signals at
+ * once one is acted on, the other is `repeated`. A task whose time is up is not ended.
+ *
+ * All methods may throw StorageUnavailable; whether the signal was acted on is then unknown, and it may be sent again.
+ */
+export interface Signals {
+  /**
+   * Ends the live tasks of the session, whoever's they are, or else those of the person (by `sub`, whatever the sponsor
+   * key claim is), with `sponsor_logged_out`. Blocks nobody. The record names the person when the signal does, else the
+   * one whose tasks it ended, or nobody when it ended none.
+   */
+  logOut(signal: LogoutSignal): Promise<SignalResult>;
+
+  /**
+   * Lifts the person's block if it is this receiver's own, or places one if none stands; a block of another source is
+   * left as it is. Ends their live tasks when `end` says why. Appends a `sponsor.signal` for each of `reasons`.
+   */
+  applySecurityEvent(signal: SecuritySignal): Promise<SignalResult>;
+}

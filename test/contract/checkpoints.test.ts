@@ -1,0 +1,397 @@
+import { expect } from 'chai';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
+import { databases, type Role } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { untilWaiting } from './hold.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { anEntry, ledgerOf } from './scene.ts';
+import { checkpointOver, faultsOf, seal, sealed, seqsOf } from './sealer.ts';
+
+onEveryDatabase('sealing the ledger', ({ storage, database, kind }) => {
+  const checkpoints = () => storage().checkpoints;
+  const append = async (count: number) => {
+    for (let nth = 0; nth < count; nth++) await storage().ledger.append(anEntry('admin.denied'));
+  };
+  const lastSeq = async () => Math.max(0, ...(await ledgerOf(storage())).map((record) => record.seq));
+  const newest = async () => (await checkpoints().page(0, 1_000)).at(-1);
+
+  it('has nothing to do on an empty ledger', async () => {
+    expect(await checkpoints().unsealed()).to.equal(undefined);
+    expect(await checkpoints().page(0, 10)).to.deep.equal([]);
+    expect(await checkpoints().archivedThrough()).to.equal(undefined);
+    expect(await checkpoints().sealing(1)).to.deep.equal({ kind: 'not_sealed' });
+  });
+
+  it('begins at 1 and goes on exactly where the last seal ended, to the newest record', async () => {
+    await append(3);
+    expect(await checkpoints().unsealed()).to.deep.equal({ firstSeq: 1, lastSeq: 3, previous: undefined });
+    const first = await sealed(checkpoints());
+    expect(await checkpoints().unsealed()).to.equal(undefined);
+    await append(2);
+    expect(await checkpoints().unsealed()).to.deep.equal({ firstSeq: 4, lastSeq: 5, previous: first });
+  });
+
+  it('keeps every field of a checkpoint, to the microsecond', async () => {
+    await append(1);
+    const previous = await newest();
+    const added = await sealed(checkpoints());
+    expect(added.closedAt % 1_000).to.not.equal(0);
+    expect(added.prevCheckpointHash).to.be.a('string');
+    expect(await checkpoints().page(previous?.checkpointId ?? 0, 10)).to.deep.equal([added]);
+  });
+
+  it('adds the successor of the newest checkpoint and nothing else', async () => {
+    await append(2);
+    const unsealed = await checkpoints().unsealed();
+    if (unsealed === undefined) throw new Error('nothing to seal');
+    const next = checkpointOver(unsealed, await seqsOf(checkpoints(), unsealed));
+    const before = await newest();
+    for (const changes of [
+      { checkpointId: next.checkpointId + 1 },
+      { checkpointId: next.checkpointId - 1 },
+      { checkpointId: 1 },
+      { firstSeq: next.firstSeq + 1 },
+      { firstSeq: next.firstSeq - 1 },
+      { firstSeq: 1 },
+    ]) {
+      expect(await checkpoints().add({ ...next, ...changes }), JSON.stringify(changes)).to.equal('overtaken');
+    }
+    expect(await newest()).to.deep.equal(before);
+    expect(await checkpoints().add(next)).to.equal('added');
+    expect(await checkpoints().add(next)).to.equal('overtaken');
+    expect(await newest()).to.deep.equal(next);
+  });
+
+  it('refuses a checkpoint that ends where no record is held, ends before it begins, or lacks its link', async () => {
+    await append(2);
+    const unsealed = await checkpoints().unsealed();
+    if (unsealed === undefined) throw new Error('nothing to seal');
+    const next = checkpointOver(unsealed, await seqsOf(checkpoints(), unsealed));
+    for (const changes of [
+      { lastSeq: next.lastSeq + 1 },
+      { lastSeq: Number.MAX_SAFE_INTEGER },
+      { lastSeq: next.firstSeq - 1 },
+      { prevCheckpointHash: undefined },
+    ]) {
+      const thrown = await checkpoints()
+        .add({ ...next, ...changes })
+        .catch((error: unknown) => error);
+      expect(String(thrown), JSON.stringify(changes)).to.include('a checkpoint ends with a record that is held');
+    }
+    expect(await checkpoints().unsealed()).to.deep.equal(unsealed);
+    expect(await checkpoints().add(next)).to.equal('added');
+  });
+
+  it('lets one of twenty sealers add a range, and tells the others that they were overtaken', async () => {
+    await append(4);
+    const unsealed = await checkpoints().unsealed();
+    if (unsealed === undefined) throw new Error('nothing to seal');
+    const next = checkpointOver(unsealed, await seqsOf(checkpoints(), unsealed));
+    const rivals: Checkpoint[] = Array.from({ length: 20 }, (_, nth) => ({ ...next, kid: `rival-${nth}` }));
+    const outcomes = await Promise.all(rivals.map((rival) => checkpoints().add(rival)));
+    expect(outcomes.filter((outcome) => outcome === 'added')).to.have.length(1);
+    expect(outcomes.filter((outcome) => outcome === 'overtaken')).to.have.length(19);
+    expect(await newest()).to.deep.equal(rivals[outcomes.indexOf('added')]);
+  });
+
+  it('pages through checkpoints by their id, oldest first', async () => {
+    for (let round = 0; round < 3; round++) {
+      await append(1);
+      await sealed(checkpoints());
+    }
+    const all = await checkpoints().page(0, 1_000);
+    expect(all.map(({ checkpointId }) => checkpointId)).to.deep.equal(all.map((_, index) => index + 1));
+    const paged: Checkpoint[] = [];
+    for (;;) {
+      const page = await checkpoints().page(paged.at(-1)?.checkpointId ?? 0, 2);
+      if (page.length === 0) break;
+      paged.push(...page);
+    }
+    expect(paged).to.deep.equal(all);
+    expect(await checkpoints().page(all.length, 10)).to.deep.equal([]);
+  });
+
+  it('reads the records of a range in the order of their numbers, whatever their times', async () => {
+    const firstSeq = (await lastSeq()) + 1;
+    // Further apart than the dating of an append evens out, and on Postgres in two partitions.
+    for (const days of [9, 1, 30, 5]) {
+      await storage().ledger.append(
+        anEntry('token.denied', { at: plusSeconds(NOON, days * 86_400), detail: String(days), reason: 'why' }),
+      );
+    }
+    const range = { firstSeq, lastSeq: firstSeq + 3 };
+    const whole = await checkpoints().records(range, 0, 100);
+    expect(whole.map((record) => [record.seq - firstSeq, record.detail])).to.deep.equal([
+      [0, '9'],
+      [1, '1'],
+      [2, '30'],
+      [3, '5'],
+    ]);
+    expect(whole).to.deep.equal((await ledgerOf(storage())).toSorted((a, b) => a.seq - b.seq).slice(-4));
+    expect(await checkpoints().records(range, firstSeq, 2)).to.deep.equal(whole.slice(1, 3));
+    expect(await checkpoints().records({ ...range, lastSeq: firstSeq + 1 }, 0, 100)).to.deep.equal(whole.slice(0, 2));
+    expect(await checkpoints().records(range, firstSeq + 3, 100)).to.deep.equal([]);
+  });
+
+  it('shows each record with the checkpoint that seals it, and none until then', async () => {
+    await seal(checkpoints());
+    const from = await lastSeq();
+    await append(2);
+    const first = await sealed(checkpoints());
+    await append(1);
+    const second = await sealed(checkpoints());
+    await append(2);
+    const shown = (await ledgerOf(storage())).filter((record) => record.seq > from).toSorted((a, b) => a.seq - b.seq);
+    const expected = [first.checkpointId, first.checkpointId, second.checkpointId, undefined, undefined];
+    expect(shown.map((record) => record.checkpoint)).to.deep.equal(expected);
+    const page = await storage().ledger.page({ limit: 1, now: NOON });
+    expect(page.records.map((record) => record.checkpoint)).to.deep.equal([1]);
+    const range = { firstSeq: from + 1, lastSeq: from + 5 };
+    const read = await checkpoints().records(range, 0, 10);
+    expect(read.map((record) => record.checkpoint)).to.deep.equal(expected);
+  });
+
+  it('says of a number by which checkpoint it is sealed, and of any other that it is not', async () => {
+    await seal(checkpoints());
+    await append(3);
+    const checkpoint = await sealed(checkpoints());
+    await append(1);
+    for (let seq = checkpoint.firstSeq; seq <= checkpoint.lastSeq; seq++) {
+      expect(await checkpoints().sealing(seq)).to.deep.equal({ kind: 'sealed', checkpoint });
+    }
+    for (const seq of [checkpoint.lastSeq + 1, checkpoint.lastSeq + 2, Number.MAX_SAFE_INTEGER, 0, -1]) {
+      expect(await checkpoints().sealing(seq), String(seq)).to.deep.equal({ kind: 'not_sealed' });
+    }
+  });
+
+  it('covers numbers that no record has, since an append took them and came to nothing', async () => {
+    await seal(checkpoints());
+    const outside = await database().outside?.();
+    if (outside === undefined) return;
+    await append(1);
+    if (kind.engine === 'postgres') {
+      await outside.sql('begin');
+      await outside.sql(
+        `select append_record(row('2026-09-17 12:00Z', 'admin.denied', ${'null, '.repeat(10)}null)::ledger_entry)`,
+      );
+      await outside.sql('rollback');
+    } else {
+      await outside.sql('update sqlite_sequence set seq = seq + 1');
+    }
+    await append(2);
+    await outside.close();
+    const checkpoint = await sealed(checkpoints());
+    expect(checkpoint.lastSeq - checkpoint.firstSeq).to.equal(3);
+    expect(checkpoint.treeSize).to.equal(3);
+    // A number that nothing was committed at looks like that of a record which was deleted: proving tells them apart.
+    const held = await checkpoints().records(checkpoint, 0, 10);
+    expect(held.map((record) => record.seq - checkpoint.firstSeq)).to.deep.equal([0, 2, 3]);
+    expect(await checkpoints().sealing(checkpoint.firstSeq + 1)).to.deep.equal({ kind: 'sealed', checkpoint });
+    expect(await checkpoints().sealing(checkpoint.firstSeq + 2)).to.deep.equal({ kind: 'sealed', checkpoint });
+  });
+
+  it('leaves no gap, no overlap and no record out', async () => {
+    await seal(checkpoints());
+    expect(await faultsOf(checkpoints())).to.deep.equal([]);
+  });
+});
+
+onEveryDatabase(
+  'the seals, seen from outside,',
+  ({ storage, database, kind }) => {
+    const checkpoints = () => storage().checkpoints;
+    const reach = async (role?: Role) => {
+      const connection = await database().outside?.(role);
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      return connection;
+    };
+    const roles: readonly (Role | undefined)[] =
+      kind.engine === 'postgres' ? ['serving', 'owner', 'superuser'] : [undefined];
+    const time = kind.engine === 'postgres' ? "'2026-09-01T00:00:00Z'" : String(Date.parse('2026-09-01') * 1_000);
+
+    before(async () => {
+      for (let round = 0; round < 4; round++) {
+        for (let nth = 0; nth < 3; nth++) await storage().ledger.append(anEntry('admin.denied'));
+        await sealed(checkpoints());
+      }
+    });
+
+    it('refuse to be changed or cut, as does what has been archived, whoever asks', async () => {
+      const owner = await reach();
+      await owner.sql(`insert into ledger_archives values ('2026-06', ${time}, ${time}, null, null, null, null)`);
+      const contents = async () => [
+        await owner.sql('select * from checkpoints order by 1'),
+        await owner.sql('select * from ledger_archives order by 1'),
+      ];
+      const before = await contents();
+      for (const role of roles) {
+        const connection = await reach(role);
+        for (const statement of [
+          "update checkpoints set root_hash = 'another' where checkpoint_id = 2",
+          "update checkpoints set root_hash = 'another' where checkpoint_id = 99",
+          'delete from checkpoints',
+          "update ledger_archives set month = '2026-05'",
+          'delete from ledger_archives',
+          ...(kind.engine === 'postgres'
+            ? [
+                'truncate checkpoints',
+                'truncate ledger_archives',
+                "insert into checkpoints select * from checkpoints on conflict (checkpoint_id) do update set kid = 'another'",
+              ]
+            : [
+                "insert or replace into checkpoints select checkpoint_id, first_seq, last_seq, tree_size, 'another', prev_checkpoint_hash, closed_at, kid, signature from checkpoints",
+                'insert or replace into ledger_archives select * from ledger_archives',
+              ]),
+        ]) {
+          const matched = !statement.includes('99');
+          const thrown = await connection.sql(statement).catch((error: unknown) => error);
+          // SQLite has no triggers for statements: one that finds no row does nothing, and says so.
+          if (matched || kind.engine === 'postgres') {
+            expect(String(thrown), `${role} ${statement}`).to.match(/append-only|permission denied/);
+          }
+        }
+        await connection.close();
+      }
+      expect(await contents()).to.deep.equal(before);
+      await owner.close();
+    });
+
+    if (kind.engine === 'postgres') {
+      it('take a checkpoint from the role that serves only where it is the next', async () => {
+        const connection = await reach('serving');
+        for (const statement of [
+          "insert into checkpoints values (99, 100, 101, 2, 'root', 'hash', now(), 'key', 'signature')",
+          `insert into ledger_archives values ('2027-01', ${time}, ${time}, 1, 2, 1, 6)`,
+          'alter table checkpoints disable trigger all',
+          'drop function add_checkpoint',
+          'insert into outbox values (1, now(), 0)',
+          'delete from outbox_queueing',
+          // The append that gets this number would fail.
+          'update outbox set seq = seq + 1',
+        ]) {
+          const thrown = await connection.sql(statement).catch((error: unknown) => error);
+          expect(String(thrown), statement).to.match(/permission denied|must be owner/);
+        }
+        await connection.close();
+      });
+
+      it('take no checkpoint that nobody could read, or that says what cannot be', async () => {
+        await storage().ledger.append(anEntry('admin.denied'));
+        const range = await checkpoints().unsealed();
+        if (range === undefined) throw new Error('nothing to seal');
+        const id = (range.previous?.checkpointId ?? 0) + 1;
+        const connection = await reach('serving');
+        for (const values of [
+          "1, 'root', 'hash', 'infinity', 'key', 'signature'",
+          "1, 'root', 'hash', '0044-03-15 BC', 'key', 'signature'",
+          "1, 'root', 'hash', '10000-01-01Z', 'key', 'signature'",
+          "0, 'root', 'hash', now(), 'key', 'signature'",
+          "2, 'root', 'hash', now(), 'key', 'signature'",
+          "1, 'root', 'hash', now(), 'key', repeat('0', 5000)",
+        ]) {
+          const thrown = await connection
+            .sql(`select add_checkpoint(${id}, ${range.firstSeq}, ${range.lastSeq}, ${values})`)
+            .catch((error: unknown) => error);
+          expect(String(thrown), values).to.match(/says what can be/);
+        }
+        await connection.close();
+        await sealed(checkpoints());
+      });
+
+      it('wait for records that are added without having asked for the time', async () => {
+        const connection = await reach('serving');
+        await connection.sql('begin');
+        await connection.sql(
+          `select write_records(${time}, array[row(${time}, 'admin.denied', ${'null, '.repeat(10)}null)::ledger_entry])`,
+        );
+        const sealing = checkpoints().unsealed();
+        await untilWaiting(connection, 1);
+        await connection.sql('commit');
+        expect(await sealing).to.include({ firstSeq: (await sealed(checkpoints())).firstSeq });
+        await connection.close();
+      });
+
+      for (const [end, outcome] of [
+        ['rollback', 'added'],
+        ['commit', 'overtaken'],
+      ] as const) {
+        it(`let a sealer wait for one that is adding a checkpoint: ${end}, and the other’s is ${outcome}`, async () => {
+          await storage().ledger.append(anEntry('admin.denied'));
+          const unsealed = await checkpoints().unsealed();
+          if (unsealed === undefined) throw new Error('nothing to seal');
+          const next = checkpointOver(unsealed, await seqsOf(checkpoints(), unsealed));
+          const rival = await reach('serving');
+          await rival.sql('begin');
+          const values = `${next.checkpointId}, ${next.firstSeq}, ${next.lastSeq}, 1, 'root', 'hash', now(), 'key', 'text'`;
+          expect(await rival.sql(`select add_checkpoint(${values}) as added`)).to.deep.equal([{ added: true }]);
+          const adding = checkpoints().add(next);
+          await untilWaiting(rival, 1);
+          await rival.sql(end);
+          expect(await adding).to.equal(outcome);
+          await rival.close();
+        });
+      }
+
+      it('are read with both records of a number that somebody put there twice, on one page', async () => {
+        for (let nth = 0; nth < 3; nth++) await storage().ledger.append(anEntry('admin.denied'));
+        const range = await checkpoints().unsealed();
+        if (range === undefined) throw new Error('nothing to seal');
+        const [from, twice] = [range.lastSeq - 2, range.lastSeq - 1];
+        const superuser = await reach('superuser');
+        await superuser.sql(`insert into ledger (seq, ts, event) values (${twice}, '2026-10-02 00:00Z', 'forged')`);
+        const read = await checkpoints().records(range, from - 1, 2);
+        expect(read.map((record) => record.seq)).to.deep.equal([from, twice, twice]);
+        const rest = await checkpoints().records(range, twice, 2);
+        expect(rest.map((record) => record.seq)).to.deep.equal([twice + 1]);
+        await superuser.sql('drop table ledger_2026_10');
+        await superuser.close();
+      });
+
+      it('find our tables and nobody else’s, whatever the search path of who calls is', async () => {
+        const superuser = await reach('superuser');
+        const [row] = await superuser.sql(
+          "select array_agg(proname::text order by 1) as open from pg_proc where prosecdef and not coalesce(proconfig::text like '%search_path=public, pg_temp%', false)",
+        );
+        expect(row?.open).to.equal(null);
+        const [granted] = await superuser.sql(
+          "select array_agg(proname::text) as open from pg_proc where prosecdef and has_function_privilege('pg_monitor', oid, 'execute')",
+        );
+        expect(granted?.open).to.equal(null);
+        await superuser.close();
+      });
+    }
+
+    it('tell what has been archived: a checkpoint as a whole, also where records of it are still here', async () => {
+      const [first, second, third] = await checkpoints().page(0, 10);
+      if (first === undefined || second === undefined || third === undefined) throw new Error('not sealed');
+      expect(await checkpoints().archivedThrough()).to.equal(undefined);
+      const owner = await reach();
+      const archive = (month: string, values: readonly (number | null)[]) =>
+        owner.sql(`insert into ledger_archives (month, archived_before, archived_at,
+            first_checkpoint, last_checkpoint, first_seq, last_seq)
+          values ('${month}', ${time}, ${time}, ${values.map((value) => value ?? 'null').join(', ')})`);
+      await archive('2026-07', [1, 2, 1, second.lastSeq]);
+      await archive('2026-08', [null, null, null, null]);
+      await owner.close();
+      expect(await checkpoints().archivedThrough()).to.deep.equal(second);
+      for (const [seq, checkpoint] of [
+        [first.firstSeq, first],
+        [first.lastSeq, first],
+        [second.firstSeq, second],
+        [second.lastSeq, second],
+      ] as const) {
+        expect(await checkpoints().sealing(seq)).to.deep.equal({ kind: 'archived', checkpoint });
+      }
+      expect(await checkpoints().sealing(third.firstSeq)).to.deep.equal({ kind: 'sealed', checkpoint: third });
+      expect(await checkpoints().sealing(0)).to.deep.equal({ kind: 'not_sealed' });
+      expect(await checkpoints().sealing(-5)).to.deep.equal({ kind: 'not_sealed' });
+    });
+
+    it('keep a time to the microsecond whatever the engine stores it as', async () => {
+      const [first] = await checkpoints().page(0, 1);
+      expect(first?.closedAt).to.equal(instantFromMicros(NOON + 1));
+    });
+  },
+  databases,
+);

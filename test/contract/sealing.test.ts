@@ -1,0 +1,227 @@
+/**
+ * Sealers on several processes over one Postgres, while transactions append that stay open with low numbers or come to
+ * nothing (design "Storage", Sealing). SQLite makes one decision after another, and has no such case.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import pg from 'pg';
+import { LOCK } from '../../adapters/persistence/postgres/locks.ts';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Unsealed } from '../../application/ports/checkpoints.ts';
+import { toMicrosecondText } from '../../domain/instant.ts';
+import { fromSource } from '../../scripts/from-source.ts';
+import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { checkpointOver, faultsOf, seal } from './sealer.ts';
+
+const CHILD = new URL('./sealing-child.ts', import.meta.url).pathname;
+const WRITERS = 8;
+
+const appendMany = (count: number) => `select append_record(
+  row('${toMicrosecondText(NOON)}', 'admin.denied', ${'null, '.repeat(10)}null)::ledger_entry)
+  from generate_series(1, ${count})`;
+
+/**
+ * Appends about `total` records in transactions of several: every fifth stays open for a while with what it has, and
+ * every seventh is rolled back. Answers how many were kept.
+ */
+async function appendAtOnce(database: FreshDatabase, total: number, each: number, holdMs: number): Promise<number> {
+  const perWriter = Math.ceil(total / WRITERS / each);
+  let kept = 0;
+  const write = async (writer: number) => {
+    const connection = await reach(database);
+    for (let nth = 0; nth < perWriter; nth++) {
+      const turn = nth * WRITERS + writer;
+      const rolledBack = turn % 7 === 3;
+      await connection.sql('begin');
+      await connection.sql(appendMany(each));
+      if (turn % 5 === 2) await pause(holdMs);
+      await connection.sql(rolledBack ? 'rollback' : 'commit');
+      if (!rolledBack) kept += each;
+    }
+    await connection.close();
+  };
+  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+  return kept;
+}
+
+async function reach(database: FreshDatabase, role: 'serving' | 'owner' = 'serving'): Promise<Outside> {
+  const connection = await database.outside?.(role);
+  if (connection === undefined) throw new Error('Postgres cannot be reached from outside');
+  return connection;
+}
+
+const connectionStringOf = ({ settings }: FreshDatabase) => String(settings['Service:Database:ConnectionString']);
+
+async function startSealers(database: FreshDatabase, sealers: number) {
+  const child = spawn(process.execPath, [...fromSource, CHILD], {
+    env: { ...process.env, DATABASE: connectionStringOf(database), SEALERS: String(sealers) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const said: string[] = [];
+  const lines = createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+  await Promise.race([once(lines, 'line'), once(child, 'exit')]);
+  return {
+    /** @returns how many checkpoints it added */
+    async stop(): Promise<number> {
+      child.stdin.end();
+      if (child.exitCode === null) await once(child, 'exit');
+      expect(child.exitCode).to.equal(0);
+      return Number(/^added (\d+)$/.exec(said.at(-1) ?? '')?.[1]);
+    },
+  };
+}
+
+describe('sealing while others append, on Postgres', () => {
+  let database: FreshDatabase;
+  let storage: Storage;
+  beforeEach(async function () {
+    this.timeout(120_000);
+    database = await freshDatabase('postgres');
+    storage = await database.open();
+  });
+  afterEach(async () => {
+    await storage.close();
+    await database.drop();
+  });
+
+  const sealTheRest = async () => {
+    while ((await seal(storage.checkpoints)) !== 'nothing');
+  };
+  const treeSizes = async () => (await storage.checkpoints.page(0, 100_000)).map(({ treeSize }) => treeSize);
+
+  it('puts each of 20,000 records into exactly one checkpoint, with ten sealers on three processes', async function () {
+    this.timeout(120_000);
+    const children = await Promise.all([4, 3, 3].map((sealers) => startSealers(database, sealers)));
+    const kept = await appendAtOnce(database, 23_400, 50, 40);
+    const added = await Promise.all(children.map((child) => child.stop()));
+    await sealTheRest();
+    expect(kept).to.be.greaterThan(19_999);
+    const sizes = await treeSizes();
+    expect(sizes.reduce((sum, size) => sum + size, 0)).to.equal(kept);
+    expect(await faultsOf(storage.checkpoints)).to.deep.equal([]);
+    const outside = await reach(database);
+    const [last] = await outside.sql('select max(last_seq)::integer as seq from checkpoints');
+    await outside.close();
+    expect(last?.seq).to.be.greaterThan(kept);
+    expect(Math.min(...added)).to.be.greaterThan(0);
+    expect(sizes.length).to.be.greaterThan(20);
+  });
+
+  it('waits for an append that has a low number, which holds up nobody but the next ones', async () => {
+    const [slow, quick] = [await reach(database), await reach(database)];
+    await slow.sql('begin');
+    await slow.sql(appendMany(1));
+    await quick.sql(appendMany(2));
+    const sealing = seal(storage.checkpoints);
+    expect(await Promise.race([sealing, pause(50, 'waiting')])).to.equal('waiting');
+    await slow.sql('commit');
+    expect(await sealing).to.deep.include({ firstSeq: 1, lastSeq: 3, treeSize: 3 });
+    await slow.close();
+    await quick.close();
+  });
+
+  it('gives up on one that does not end before the appends behind it do, and seals it once it has ended', async () => {
+    const slow = await reach(database);
+    await slow.sql('begin');
+    await slow.sql(appendMany(1));
+    const sealing = seal(storage.checkpoints).catch((error: unknown) => error);
+    await pause(50);
+    const [appending] = [storage.ledger.append({ at: NOON, event: 'admin.denied', decision: 'deny' })];
+    expect(await sealing).to.have.property('name', 'StorageUnavailable');
+    await appending;
+    await slow.sql('commit');
+    expect(await seal(storage.checkpoints)).to.deep.include({ firstSeq: 1, lastSeq: 2, treeSize: 2 });
+    await slow.close();
+  });
+
+  describe('in a small way', () => {
+    /** What the same work leaves behind when the ledger is sealed so. */
+    const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
+      let appending = true;
+      const sealOn = async () => {
+        while (appending) {
+          await pass();
+          await pause(5);
+        }
+      };
+      const sealing = Array.from({ length: sealers }, sealOn);
+      await appendAtOnce(database, 800, 5, 20);
+      appending = false;
+      await Promise.all(sealing);
+      await sealTheRest();
+      return faultsOf(storage.checkpoints);
+    };
+
+    it('leaves nothing wrong', async () => {
+      expect(await faultsWith(async () => void (await seal(storage.checkpoints)), 3)).to.deep.equal([]);
+    });
+
+    it('is seen to go wrong with the number taken before the fence', async () => {
+      const owner = await reach(database, 'owner');
+      const [row] = await owner.sql("select pg_get_functiondef('append_record'::regproc) as definition");
+      const definition = String(row?.definition);
+      const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
+      // Whatever else a decision does after it appends makes the time in between longer.
+      const late = `perform pg_sleep(0.005); ${fence} end`;
+      const wrong = definition.replace(fence, '').replace(/\bend(?=\s*\$function\$)/, late);
+      expect(wrong.split(fence)).to.have.length(2);
+      await owner.sql(wrong);
+      await owner.close();
+      const faults = await faultsWith(async () => void (await seal(storage.checkpoints)), 3);
+      expect(faults.join()).to.match(/sealed \d+ records and holds/);
+    });
+
+    it('is seen to go wrong with the records read in the statement that takes the fence', async () => {
+      const faults = await withClient(database, (client) =>
+        faultsWith(async () => {
+          const unsealed = await newestRange(
+            client,
+            `with fence as materialized (select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0))
+              select l.seq from fence, ledger l where l.seq > $1 order by l.seq`,
+          );
+          if (unsealed !== undefined) await storage.checkpoints.add(checkpointOver(unsealed, unsealed.seqs));
+        }),
+      );
+      expect(faults.join()).to.match(/sealed \d+ records and holds/);
+    });
+
+    it('is seen to go wrong with the records read in a transaction that sees what there was at its beginning', async () => {
+      const faults = await withClient(database, (client) =>
+        faultsWith(async () => {
+          await client.query('begin isolation level repeatable read');
+          await client.query(`select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)`);
+          const unsealed = await newestRange(client, 'select seq from ledger where seq > $1 order by seq');
+          await client.query('commit');
+          if (unsealed !== undefined) await storage.checkpoints.add(checkpointOver(unsealed, unsealed.seqs));
+        }),
+      );
+      expect(faults.join()).to.match(/sealed \d+ records and holds/);
+    });
+
+    async function newestRange(client: pg.Client, text: string) {
+      const previous = (await storage.checkpoints.page(0, 100_000)).at(-1);
+      const { rows } = await client.query<{ seq: string }>(text, [previous?.lastSeq ?? 0]);
+      const seqs = rows.map((row) => Number(row.seq));
+      const lastSeq = seqs.at(-1);
+      if (lastSeq === undefined) return undefined;
+      const unsealed: Unsealed = { firstSeq: (previous?.lastSeq ?? 0) + 1, lastSeq, previous };
+      return { ...unsealed, seqs };
+    }
+  });
+});
+
+/** One sealer's own connection; its passes do not overlap. */
+async function withClient<Answer>(database: FreshDatabase, work: (client: pg.Client) => Promise<Answer>) {
+  const client = new pg.Client({ connectionString: connectionStringOf(database) });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
