@@ -10,17 +10,24 @@ import { polledSponsors } from '../adapters/identity-provider/polled-sponsors.ts
 import { serviceAssertion } from '../adapters/identity-provider/service-assertion.ts';
 import { serviceTokens } from '../adapters/identity-provider/service-token.ts';
 import { agentKeys } from '../adapters/jose/agent-keys.ts';
+import { checkpointVerifier } from '../adapters/jose/checkpoint-verifier.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/persistence/storage.ts';
+import { httpSink } from '../adapters/sink/http-sink.ts';
+import { eventLoopTurn } from '../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../adapters/system/sha256.ts';
+import { type AnonymousDenials, anonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import { type SealedTrees, sealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Randomness } from '../application/ports/randomness.ts';
-import { chosenSponsorCheck, chosenUpstream } from './settings/alternatives.ts';
+import { ledgerPasses } from './passes.ts';
+import { chosenSink, chosenSponsorCheck, chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { httpSurfaces } from './surfaces.ts';
-import { type SponsorSources, tokens } from './tokens.ts';
+import { type SinkOption, type SponsorSources, type TransmitterOption, tokens } from './tokens.ts';
 
 /** What a container can't make by itself. */
 export interface Given {
@@ -58,7 +65,12 @@ export function buildContainer(given: Given): DependencyContainer {
       c.resolve(tokens.log),
     ),
   );
+  once(tokens.transmitter, transmitterOption);
   once(tokens.sponsorSources, sponsorSources);
+  once(tokens.anonymousDenials, denialsThatNameNobody);
+  once(tokens.sealedTrees, treesOfCheckpoints);
+  once(tokens.sinkOption, sinkOption);
+  once(tokens.passes, ledgerPasses);
   once(tokens.httpSurfaces, httpSurfaces);
   return container;
 }
@@ -66,6 +78,14 @@ export function buildContainer(given: Given): DependencyContainer {
 function providerLocation(settings: Settings): ProviderLocation {
   const chosen = chosenUpstream(settings);
   return chosen.kind === 'issuer' ? chosen : { kind: 'metadata_url', url: chosen.url };
+}
+
+function transmitterOption(c: DependencyContainer): TransmitterOption {
+  const chosen = chosenTransmitter(c.resolve(tokens.settings));
+  if (chosen === undefined) return { keys: undefined };
+  const [network, clock, log] = [c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log)];
+  const metadata = discovery({ kind: 'transmitter', issuer: chosen.issuer }, network, log);
+  return { keys: providerKeys(metadata, network, clock, log, undefined, 'transmitter') };
 }
 
 function sponsorSources(c: DependencyContainer): SponsorSources {
@@ -76,4 +96,30 @@ function sponsorSources(c: DependencyContainer): SponsorSources {
   const assertion = serviceAssertion(c.resolve(tokens.signingKeys), clock, c.resolve(tokens.randomness));
   const asItself = serviceTokens(chosen, { network, clock, metadata, assertion });
   return { directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens: asItself }) };
+}
+
+function denialsThatNameNobody(c: DependencyContainer): AnonymousDenials {
+  const settings = c.resolve(tokens.settings);
+  const service = {
+    ledger: c.resolve(tokens.storage).ledger,
+    clock: c.resolve(tokens.clock),
+    log: c.resolve(tokens.log),
+  };
+  const window = settings['Service:Audit:Aggregation:Window'];
+  return anonymousDenials(service, settings['Service:Audit:Aggregation:Enabled'] ? window : undefined);
+}
+
+function sinkOption(c: DependencyContainer): SinkOption {
+  const chosen = chosenSink(c.resolve(tokens.settings));
+  return { sink: chosen && httpSink(chosen, c.resolve(tokens.network), c.resolve(tokens.log)) };
+}
+
+function treesOfCheckpoints(c: DependencyContainer): SealedTrees {
+  return sealedTrees({
+    checkpoints: c.resolve(tokens.storage).checkpoints,
+    verifier: checkpointVerifier(c.resolve(tokens.signingKeys).published()),
+    clock: c.resolve(tokens.clock),
+    hash: sha256Bytes,
+    turn: eventLoopTurn,
+  });
 }

@@ -4,13 +4,17 @@ import type { InjectionToken } from 'tsyringe';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/persistence/storage.ts';
+import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { ProviderMetadata } from '../application/ports/provider-metadata.ts';
 import type { Randomness } from '../application/ports/randomness.ts';
+import type { Sink } from '../application/ports/sink.ts';
 import type { SponsorDirectory } from '../application/ports/sponsor-directory.ts';
+import type { Passes } from './passes.ts';
 import type { Settings } from './settings/read-settings.ts';
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);
@@ -18,6 +22,16 @@ const token = <T>(name: string): InjectionToken<T> => Symbol(name);
 /** The directory is there only in `poll` mode. */
 export interface SponsorSources {
   readonly directory: SponsorDirectory | undefined;
+}
+
+/** The transmitter's keys are there only where one pushes events. */
+export interface TransmitterOption {
+  readonly keys: RefreshedProviderKeys | undefined;
+}
+
+/** The sink is there only where it has an address. */
+export interface SinkOption {
+  readonly sink: Sink | undefined;
 }
 
 export const tokens = {
@@ -31,6 +45,11 @@ export const tokens = {
   agentKeys: token<AgentKeys>('agentKeys'),
   providerMetadata: token<ProviderMetadata>('providerMetadata'),
   providerKeys: token<RefreshedProviderKeys>('providerKeys'),
+  transmitter: token<TransmitterOption>('transmitter'),
   sponsorSources: token<SponsorSources>('sponsorSources'),
+  anonymousDenials: token<AnonymousDenials>('anonymousDenials'),
+  sealedTrees: token<SealedTrees>('sealedTrees'),
+  sinkOption: token<SinkOption>('sinkOption'),
+  passes: token<Passes>('passes'),
   httpSurfaces: token<HttpSurfaces>('httpSurfaces'),
 } as const;

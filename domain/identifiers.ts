@@ -12,6 +12,8 @@ export type TaskId = Branded<'TaskId'>;
 export type TokenId = Branded<'TokenId'>;
 /** The value of the sponsor key claim: who the person is for blocks and provisioning. */
 export type SponsorKey = Branded<'SponsorKey'>;
+/** A provisioned user, for as long as its record is there (RFC 7643 §3.1). */
+export type UserId = Branded<'UserId'>;
 
 /** 1 to 128 lowercase letters, digits, `-`, `_`, `.`, starting with a letter or digit. */
 const AGENT_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/;
@@ -36,6 +38,7 @@ export function namesAgent(subject: string): boolean {
 const ULID = '[0-9A-HJKMNP-TV-Z]{26}';
 const TASK_ID = new RegExp(`^task_${ULID}$`);
 const TOKEN_ID = new RegExp(`^tok_${ULID}$`);
+const USER_ID = new RegExp(`^user_${ULID}$`);
 
 export function makeTaskId(ulid: string): TaskId {
   return `task_${ulid}` as TaskId;
@@ -51,4 +54,12 @@ export function makeTokenId(ulid: string): TokenId {
 
 export function parseTokenId(text: string): TokenId | undefined {
   return TOKEN_ID.test(text) ? (text as TokenId) : undefined;
+}
+
+export function makeUserId(ulid: string): UserId {
+  return `user_${ulid}` as UserId;
+}
+
+export function parseUserId(text: string): UserId | undefined {
+  return USER_ID.test(text) ? (text as UserId) : undefined;
 }

@@ -9,11 +9,14 @@ import type { ReadinessCheck } from '../../application/ports/readiness.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AgentKeysSurface, agentKeysRouter } from './agent-keys-router.ts';
+import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { discoveryRouter } from './discovery.ts';
+import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { healthRouter } from './health.ts';
 import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
 import { answerFaults, unknownPath } from './problem-faults.ts';
 import { requestLog } from './request-log.ts';
+import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 
 export interface HttpSurfaces {
   readonly issuer: string;
@@ -22,6 +25,11 @@ export interface HttpSurfaces {
   readonly admin: AdminSurface;
   readonly audit: AuditSurface;
   readonly agentKeys: AgentKeysSurface;
+  /** `undefined` where the receiver is not configured: its path is then one like any unknown one. */
+  readonly backchannelLogout: BackchannelLogoutSurface | undefined;
+  readonly events: EventsSurface | undefined;
+  /** `undefined` where it is not configured. */
+  readonly scim: ScimSurface | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
@@ -44,6 +52,9 @@ export function httpApp(surfaces: HttpSurfaces): RequestListener {
   app.use('/agents', agentKeysRouter(surfaces.agentKeys));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
+  if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
+  if (surfaces.events !== undefined) app.use(eventsRouter(surfaces.events));
+  app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
   return app;

@@ -14,6 +14,8 @@ export interface Problem {
   readonly errors?: readonly FieldError[];
   /** The OAuth code, for a refusal that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
   readonly error?: 'temporarily_unavailable';
+  /** The checkpoint that an archived record is sealed by (specification "GET /audit/records/{seq}/proof"). */
+  readonly checkpoint?: number;
   /** For the log; a fixed word. */
   readonly reason: string;
 }
@@ -35,6 +37,7 @@ export function answerProblem(response: Response, problem: Problem): void {
       status: problem.status,
       ...(problem.error === undefined ? {} : { error: problem.error }),
       ...(problem.detail === undefined ? {} : { detail: problem.detail }),
+      ...(problem.checkpoint === undefined ? {} : { checkpoint: problem.checkpoint }),
       ...(problem.errors === undefined ? {} : { errors: byField(problem.errors) }),
     });
 }

@@ -1,14 +1,18 @@
-/** The identity provider's discovery document (OpenID Connect Discovery 1.0 §4, RFC 8414 §3). */
+/**
+ * What somebody who signs tokens publishes of themselves: the identity provider's discovery document (OpenID Connect
+ * Discovery 1.0 §4, RFC 8414 §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
+ */
 
 import type { Log } from '../../application/ports/log.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/provider-metadata.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 
-/** `Service:UpstreamIdp:Issuer` or `MetadataUrl`: exactly one is set. */
+/** `Service:UpstreamIdp:Issuer` or `MetadataUrl`, of which exactly one is set, or `Service:Ssf:Issuer`. */
 export type ProviderLocation =
   | { readonly kind: 'issuer'; readonly issuer: string }
-  | { readonly kind: 'metadata_url'; readonly url: string };
+  | { readonly kind: 'metadata_url'; readonly url: string }
+  | { readonly kind: 'transmitter'; readonly issuer: string };
 
 /** As for a key set. */
 const TIMEOUT_MS = 5000;
@@ -19,9 +23,11 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   let held: ProviderDescription | undefined;
   let underWay: Promise<void> | undefined;
   let lastProblem: string | undefined;
-  const url = new URL(metadataUrl(location));
+  const urls = metadataUrls(location);
+  const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
-  async function read(): Promise<ProviderDescription | string> {
+  /** Answers what is wrong, in a sentence, when there is no description. */
+  async function read(url: URL): Promise<ProviderDescription | Trouble> {
     try {
       const headers = { accept: 'application/json' };
       const { status, body } = await network.send({
@@ -31,21 +37,33 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
       });
-      return status === 200 ? describe(parseStrictJson(body), location, url) : `The answer's status was ${status}.`;
+      if (status !== 200) return { problem: `The answer's status was ${status}.` };
+      const described = describe(parseStrictJson(body), location, url);
+      return typeof described === 'string' ? { problem: described } : described;
     } catch (cause) {
-      if (cause instanceof NetworkFailure) return cause.message;
+      if (cause instanceof NetworkFailure) return { problem: cause.message, silent: !cause.answered };
       // Documents are read in the background too, where nobody could catch it.
-      log.error("Reading the identity provider's metadata failed.", cause);
-      return 'Reading it failed.';
+      log.error(`Reading the ${owner}'s metadata failed.`, cause);
+      return { problem: 'Reading it failed.' };
     }
   }
 
   async function readAndKeep(): Promise<void> {
-    const result = await read();
-    const problem = typeof result === 'string' ? result : undefined;
-    if (typeof result !== 'string') held = result;
-    if (problem !== undefined && problem !== lastProblem) {
-      log.warn("The identity provider's metadata could not be read.", { host: url.host, problem });
+    // What the first place said, which is where the document should be.
+    let problem: string | undefined;
+    for (const url of urls) {
+      const result = await read(url);
+      if (!('problem' in result)) {
+        held = result;
+        lastProblem = undefined;
+        return;
+      }
+      problem ??= result.problem;
+      // They are all on one host: who waited for it once has waited long enough.
+      if (result.silent === true) break;
+    }
+    if (problem !== lastProblem) {
+      log.warn(`The ${owner}'s metadata could not be read.`, { host: urls[0]?.host, problem });
     }
     lastProblem = problem;
   }
@@ -61,10 +79,24 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   return { refresh, current: async () => held ?? refresh() };
 }
 
-/** OpenID Connect Discovery §4: a terminating slash of the issuer goes before the well-known path is appended. */
-function metadataUrl(location: ProviderLocation): string {
-  if (location.kind === 'metadata_url') return location.url;
-  return `${location.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+interface Trouble {
+  readonly problem: string;
+  /** Nobody answered at all. */
+  readonly silent?: boolean;
+}
+
+/** Where the document may be, in the order of looking. */
+function metadataUrls(location: ProviderLocation): readonly URL[] {
+  if (location.kind === 'metadata_url') return [new URL(location.url)];
+  const issuer = location.issuer.replace(/\/$/, '');
+  // OpenID Connect Discovery §4: a terminating slash of the issuer goes before the well-known path is appended.
+  const openid = new URL(`${issuer}/.well-known/openid-configuration`);
+  if (location.kind === 'issuer') return [openid];
+  // Shared Signals Framework §7.2: inserted before the issuer's path. Some append it, some publish only OpenID's.
+  const inserted = new URL(issuer);
+  inserted.pathname = `/.well-known/ssf-configuration${inserted.pathname.replace(/\/$/, '')}`;
+  const appended = new URL(`${issuer}/.well-known/ssf-configuration`);
+  return inserted.href === appended.href ? [inserted, openid] : [inserted, appended, openid];
 }
 
 function describe(document: Json | undefined, location: ProviderLocation, url: URL): ProviderDescription | string {
@@ -73,7 +105,7 @@ function describe(document: Json | undefined, location: ProviderLocation, url: U
   const jwksUri = member(document, 'jwks_uri');
   if (typeof issuer !== 'string' || issuer === '') return 'The document has no issuer.';
   // OpenID Connect Discovery §4.3: exactly, or one provider could speak for another.
-  if (location.kind === 'issuer' && issuer !== location.issuer) return 'The document is of another issuer.';
+  if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document is of another issuer.';
   if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) return 'The document has no absolute jwks_uri.';
   const { protocol } = new URL(jwksUri);
   if (protocol !== 'https:' && protocol !== 'http:') return 'The jwks_uri is neither http nor https.';

@@ -5,13 +5,12 @@
 
 import type { DenialReason } from '../denial.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
+import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
 import { audienceClaim, type CompactJws, dateClaim, hasType, textClaim } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 
 /** Specification "Client assertion rules" 2. */
 const MAX_LIFETIME_SECONDS = 300;
-/** How far apart two honest clocks may be (decisions). */
-export const CLOCK_SKEW_SECONDS = 60;
 const MAX_JTI_LENGTH = 256;
 /** Specification "Task token claims": act.instance. */
 const MAX_INSTANCE_LENGTH = 128;

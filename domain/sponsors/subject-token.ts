@@ -3,11 +3,11 @@
  * and 5; decisions "Subject tokens"). The order of the checks is the order of the decisions' list of reasons.
  */
 
-import { CLOCK_SKEW_SECONDS } from '../agents/assertion.ts';
 import type { DenialReason } from '../denial.ts';
 import { namesAgent, type SponsorKey } from '../identifiers.ts';
 import { type Instant, toSeconds } from '../instant.ts';
 import { isScopeToken, type Scope } from '../scope.ts';
+import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
 import { audienceClaim, type CompactJws, dateClaim, hasType, isTextList, textClaim } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 import { parseSponsorKey } from './sponsor-key.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { namesAgent, parseAgentId, parseTaskId, parseTokenId } from '../../domain/identifiers.ts';
+import { namesAgent, parseAgentId, parseTaskId, parseTokenId, parseUserId } from '../../domain/identifiers.ts';
 
 describe('identifiers', () => {
   it('takes as agent_id 1 to 128 lowercase letters, digits, -, _ and . that start with a letter or digit', () => {
@@ -18,6 +18,10 @@ describe('identifiers', () => {
     const ulid = '01M31S7W68TMK7WDX8YKPSYTES';
     expect(parseTaskId(`task_${ulid}`)).to.equal(`task_${ulid}`);
     expect(parseTokenId(`tok_${ulid}`)).to.equal(`tok_${ulid}`);
+    expect(parseUserId(`user_${ulid}`)).to.equal(`user_${ulid}`);
+    for (const other of [ulid, `task_${ulid}`, `user_${ulid.toLowerCase()}`, `user_${ulid}0`]) {
+      expect(parseUserId(other)).to.equal(undefined);
+    }
     for (const id of [
       ulid,
       `tok_${ulid}`,

@@ -7,6 +7,9 @@ import { databases } from '../support/databases.ts';
 import { encodeForm, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
+/** Here the record of each one is looked at; how many at once are counted is test/system/ledger-seal.test.ts. */
+const EACH_RECORDED = { 'Service:Audit:Aggregation:Enabled': 'false' };
+
 const ENDPOINTS = ['/oauth2/token', '/oauth2/introspect', '/oauth2/revoke'];
 
 /** Sends bytes as they are and gives back what came until the other side closed or fell silent. */
@@ -29,7 +32,7 @@ for (const database of databases) {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await startMandate({ database, settings: EACH_RECORDED });
       agent = await mandate.agent();
     });
     after(() => mandate.stop());

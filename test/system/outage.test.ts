@@ -1,6 +1,7 @@
 /** A database that cannot answer: a refusal that says so, in time, and never a token without its record. */
 
 import { expect } from 'chai';
+import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
 import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
@@ -8,11 +9,26 @@ import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 /** Every answer comes within this, whatever the database does: its own limits are shorter. */
 const IN_TIME_MS = 9000;
 
+/** Seconds: the default of Service:Audit:Aggregation:Window. */
+const AGGREGATION_WINDOW = 60;
+
 function expectUnavailable(answer: Answer): void {
   expect(answer.status, answer.text).to.equal(503);
   expect(answer.headers.get('retry-after')).to.equal('5');
   expect(answer.body).to.have.all.keys('error', 'error_description');
   expect(answer.body.error).to.equal('temporarily_unavailable');
+}
+
+/** Connections that were being made when the database came back take a while to be given up. */
+async function onceItAnswers(act: () => Promise<void>): Promise<void> {
+  const until = performance.now() + IN_TIME_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || performance.now() > until) throw error;
+    }
+  }
 }
 
 describe('a Postgres that falls silent', () => {
@@ -65,7 +81,11 @@ describe('a Postgres that falls silent', () => {
         'unsupported_grant_type',
       );
       proxy.resume();
+      // It had no record then, so it is in the next summary, alone as it is.
+      mandate.clock.advance(AGGREGATION_WINDOW);
+      await onceItAnswers(() => mandate.passes.closeWindows());
     });
+    expect(lines.at(-1)).to.include({ event: 'token.denied', reason: 'unsupported_grant_type', count: 1 });
     expect(lines.filter((line) => line.event === 'token.issued')).to.have.lengthOf(0);
     expect((await mandate.post('/oauth2/introspect', { token })).body.active).to.equal(true);
     expect((await agent.exchange()).status).to.equal(200);

@@ -14,12 +14,14 @@ import { discardRest } from '../body.ts';
 import { answerInvalid, answerProblem } from '../problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
-import { presentAgent } from './agent-representation.ts';
+import { answerUnknownAgent, presentAgent } from './agent-representation.ts';
 import { readJsonBody } from './json-body.ts';
 import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from './query-parameters.ts';
 import { parsePatch, parseRegistration } from './registration-body.ts';
+import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
+import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
-export interface AdminSurface extends AdminAccess {
+export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -42,6 +44,8 @@ export function adminRouter(surface: AdminSurface): Router {
     .patch((request, response) => update(surface, request, request.params.agentId, response))
     .delete((request, response) => remove(surface, request, request.params.agentId, response))
     .all(methodNotAllowed('GET, HEAD, PATCH, DELETE'));
+  addStopRoutes(router, surface);
+  addSponsorRoutes(router, surface);
   router.use(unknownPath);
   router.use(answerFaults(surface.log));
   return router;
@@ -116,8 +120,4 @@ async function remove(surface: AdminSurface, request: Request, id: string, respo
     case 'removed':
       response.status(204).end();
   }
-}
-
-function answerUnknownAgent(response: Response): void {
-  answerProblem(response, { status: 404, detail: 'There is no such agent.', reason: 'unknown_agent' });
 }

@@ -1,8 +1,10 @@
 /** An agent as JSON (decisions "Agents"): the registration in the order of the specification's table, then the rest. */
 
+import type { Response } from 'express';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { toShortText } from '../../../domain/instant.ts';
+import { answerProblem } from '../problem-details.ts';
 
 export function presentAgent(agent: Agent): Record<string, unknown> {
   return {
@@ -21,4 +23,8 @@ export function presentAgent(agent: Agent): Record<string, unknown> {
     created_at: toShortText(agent.createdAt),
     updated_at: toShortText(agent.updatedAt),
   };
+}
+
+export function answerUnknownAgent(response: Response): void {
+  answerProblem(response, { status: 404, detail: 'There is no such agent.', reason: 'unknown_agent' });
 }

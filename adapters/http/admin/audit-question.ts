@@ -6,12 +6,11 @@ import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import type { LedgerDecision } from '../../../domain/ledger/record.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
-import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from './query-parameters.ts';
+import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from './query-parameters.ts';
 
 export const CURSOR = 'cursor';
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 
-const DEFAULT_PAGE = 100;
 /** As long as a subject's `sub` or a sponsor key may be. */
 const MAX_SPONSOR_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;

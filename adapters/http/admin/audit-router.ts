@@ -1,18 +1,24 @@
-/** `/audit` (specification "Admin API", GET /audit). Mount it there. */
+/** `/audit` (specification "Admin API", GET /audit, its checkpoints and proofs). Mount it there. */
 
 import express, { type Request, type Response, type Router } from 'express';
+import type { CheckpointsPage, CheckpointsQuestion } from '../../../application/ledger/list-checkpoints.ts';
+import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer, LedgerQuestion } from '../../../application/ledger/query.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import { toShortText } from '../../../domain/instant.ts';
+import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
-import { answerInvalid } from '../problem-details.ts';
+import { answerInvalid, answerProblem } from '../problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
 import { CURSOR, parseAuditQuestion } from './audit-question.ts';
+import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from './query-parameters.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
+  checkpoints(question: CheckpointsQuestion): Promise<CheckpointsPage>;
+  prove(seq: number): Promise<ProofOutcome>;
   readonly log: Log;
 }
 
@@ -22,6 +28,14 @@ export function auditRouter(surface: AuditSurface): Router {
   router
     .route('/')
     .get((request, response) => page(surface, request, response))
+    .all(methodNotAllowed('GET, HEAD'));
+  router
+    .route('/checkpoints')
+    .get((request, response) => checkpoints(surface, request, response))
+    .all(methodNotAllowed('GET, HEAD'));
+  router
+    .route('/records/:seq/proof')
+    .get((request, response) => proof(surface, request.params.seq, response))
     .all(methodNotAllowed('GET, HEAD'));
   router.use(unknownPath);
   router.use(answerFaults(surface.log));
@@ -41,4 +55,56 @@ async function page(surface: AuditSurface, request: Request, response: Response)
     next_cursor: answer.nextCursor ?? null,
     archived_before: answer.archivedBefore === undefined ? null : toShortText(answer.archivedBefore),
   });
+}
+
+async function checkpoints(surface: AuditSurface, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['after', 'limit']);
+  const after = query.read('after', parseOrdinal, 'Must be a checkpoint_id.') ?? 0;
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  const page = await surface.checkpoints({ after, limit });
+  response.json({ checkpoints: page.checkpoints.map(presentCheckpoint), next_after: page.nextAfter ?? null });
+}
+
+/** A number that no record can have is one that none has. */
+const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
+
+async function proof(surface: AuditSurface, text: string, response: Response): Promise<void> {
+  const seq = parseOrdinal(text);
+  const outcome = seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq);
+  switch (outcome.kind) {
+    case 'not_found':
+      return answerProblem(response, {
+        status: 404,
+        detail: 'No sealed record has this number: there is none, or it is not sealed yet.',
+        reason: 'no_sealed_record',
+      });
+    case 'archived': {
+      const { checkpointId } = outcome.checkpoint;
+      return answerProblem(response, {
+        status: 410,
+        detail: `The record has left the ledger with its month: the export that holds checkpoint ${checkpointId} proves it.`,
+        checkpoint: checkpointId,
+        reason: 'record_archived',
+      });
+    }
+    case 'broken': {
+      const { checkpointId } = outcome.checkpoint;
+      const fault = new Error('The seal is broken.');
+      surface.log.error('the ledger does not rebuild a root that was signed', fault, { checkpoint: checkpointId });
+      return answerProblem(response, {
+        status: 500,
+        detail: `The records that checkpoint ${checkpointId} covers no longer rebuild the root that was signed.`,
+        checkpoint: checkpointId,
+        reason: 'seal_broken',
+      });
+    }
+    case 'proof':
+      response.json({
+        seq: outcome.proof.seq,
+        checkpoint: presentCheckpoint(outcome.proof.checkpoint),
+        leaf_index: outcome.proof.leafIndex,
+        audit_path: outcome.proof.auditPath,
+      });
+  }
 }

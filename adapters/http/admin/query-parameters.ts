@@ -57,3 +57,12 @@ export function parsePageSize(text: string): number | undefined {
   const size = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
   return size !== undefined && size <= MAX_PAGE ? size : undefined;
 }
+
+/** The length of a page where none is asked for. */
+export const DEFAULT_PAGE = 100;
+
+/** A number that counts something stored: plain digits, one spelling for each; `undefined` for anything else. */
+export function parseOrdinal(text: string): number | undefined {
+  const number = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : undefined;
+  return Number.isSafeInteger(number) ? number : undefined;
+}

@@ -10,7 +10,10 @@ describe('the admin key', () => {
   });
   afterEach(() => api.stop());
 
-  const guarded = ['/admin/agents', '/admin/agents/jira-triage', '/admin', '/admin/nothing/here', '/audit', '/audit/x'];
+  const guarded = [
+    ...['/admin/agents', '/admin/agents/jira-triage', '/admin', '/admin/nothing/here'],
+    ...['/audit', '/audit/x', '/audit/checkpoints', '/audit/records/1/proof'],
+  ];
   for (const path of guarded) {
     it(`is asked for at ${path}, and its absence is recorded`, async () => {
       const answer = await api.stranger.get(path);

@@ -1,0 +1,75 @@
+/** Blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; decisions "Blocks"). */
+
+import type { Response, Router } from 'express';
+import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
+import type { LiftOutcome } from '../../../application/ports/sponsors.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import { toShortText } from '../../../domain/instant.ts';
+import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { discardRest } from '../body.ts';
+import { answerProblem } from '../problem-details.ts';
+import { methodNotAllowed } from '../problem-faults.ts';
+import { readSponsorKey } from './sponsor-key-parameter.ts';
+
+export interface SponsorSurface {
+  findBlock(sponsorKey: SponsorKey): Promise<SponsorBlock | undefined>;
+  block(sponsorKey: SponsorKey): Promise<BlockOutcome>;
+  unblock(sponsorKey: SponsorKey): Promise<LiftOutcome>;
+}
+
+export function addSponsorRoutes(router: Router, surface: SponsorSurface): void {
+  router
+    .route('/sponsors/:sponsorKey')
+    .get((request, response) => show(surface, request.params.sponsorKey, response))
+    .all(methodNotAllowed('GET, HEAD'));
+  router
+    .route('/sponsors/:sponsorKey/block')
+    .put((request, response) => {
+      discardRest(request);
+      return block(surface, request.params.sponsorKey, response);
+    })
+    .delete((request, response) => {
+      discardRest(request);
+      return unblock(surface, request.params.sponsorKey, response);
+    })
+    .all(methodNotAllowed('PUT, DELETE'));
+}
+
+async function show(surface: SponsorSurface, text: string, response: Response): Promise<void> {
+  const sponsorKey = readSponsorKey(text, response);
+  if (sponsorKey === undefined) return;
+  const standing = await surface.findBlock(sponsorKey);
+  if (standing === undefined) answerNotBlocked(response);
+  else response.json(presentBlock(standing));
+}
+
+async function block(surface: SponsorSurface, text: string, response: Response): Promise<void> {
+  const sponsorKey = readSponsorKey(text, response);
+  if (sponsorKey === undefined) return;
+  const { standing, revokedTasks } = await surface.block(sponsorKey);
+  response.json({ sponsor: presentBlock(standing), revoked_tasks: revokedTasks });
+}
+
+async function unblock(surface: SponsorSurface, text: string, response: Response): Promise<void> {
+  const sponsorKey = readSponsorKey(text, response);
+  if (sponsorKey === undefined) return;
+  switch (await surface.unblock(sponsorKey)) {
+    case 'lifted':
+      response.status(204).end();
+      return;
+    case 'not_blocked':
+      return answerNotBlocked(response);
+    case 'not_owned': {
+      const detail = 'Another source placed this block, and only that source lifts it.';
+      return answerProblem(response, { status: 409, detail, reason: 'sponsor_block_not_owned' });
+    }
+  }
+}
+
+function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {
+  return { sponsor_key: sponsorKey, source, kind, blocked_at: toShortText(blockedAt) };
+}
+
+function answerNotBlocked(response: Response): void {
+  answerProblem(response, { status: 404, detail: 'This person is not blocked.', reason: 'not_blocked' });
+}

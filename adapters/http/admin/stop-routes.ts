@@ -1,0 +1,63 @@
+/** The kill switches (specification "Admin API", DELETE of one task, an agent's tasks and a person's). */
+
+import type { Response, Router } from 'express';
+import type { EndOutcome, TaskSelection } from '../../../application/ports/tasks.ts';
+import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
+import { discardRest } from '../body.ts';
+import { answerProblem } from '../problem-details.ts';
+import { methodNotAllowed } from '../problem-faults.ts';
+import { answerUnknownAgent } from './agent-representation.ts';
+import { readSponsorKey } from './sponsor-key-parameter.ts';
+
+export interface StopSurface {
+  stop(selection: TaskSelection): Promise<EndOutcome>;
+}
+
+export function addStopRoutes(router: Router, surface: StopSurface): void {
+  router
+    .route('/tasks/:taskId')
+    .delete((request, response) => {
+      discardRest(request);
+      return stopTask(surface, request.params.taskId, response);
+    })
+    .all(methodNotAllowed('DELETE'));
+  router
+    .route('/agents/:agentId/tasks')
+    .delete((request, response) => {
+      discardRest(request);
+      return stopAgentTasks(surface, request.params.agentId, response);
+    })
+    .all(methodNotAllowed('DELETE'));
+  router
+    .route('/sponsors/:sponsorKey/tasks')
+    .delete((request, response) => {
+      discardRest(request);
+      return stopSponsorTasks(surface, request.params.sponsorKey, response);
+    })
+    .all(methodNotAllowed('DELETE'));
+}
+
+async function stopTask(surface: StopSurface, id: string, response: Response): Promise<void> {
+  const taskId = parseTaskId(id);
+  const outcome = taskId && (await surface.stop({ kind: 'task', taskId }));
+  if (outcome?.kind === 'ended') answerEnded(response, outcome.tasks);
+  else answerProblem(response, { status: 404, detail: 'There is no such task.', reason: 'unknown_task' });
+}
+
+async function stopAgentTasks(surface: StopSurface, id: string, response: Response): Promise<void> {
+  const agentId = parseAgentId(id);
+  const outcome = agentId && (await surface.stop({ kind: 'agent', agentId }));
+  if (outcome?.kind === 'ended') answerEnded(response, outcome.tasks);
+  else answerUnknownAgent(response);
+}
+
+async function stopSponsorTasks(surface: StopSurface, text: string, response: Response): Promise<void> {
+  const sponsorKey = readSponsorKey(text, response);
+  if (sponsorKey === undefined) return;
+  const outcome = await surface.stop({ kind: 'sponsor', sponsorKey });
+  answerEnded(response, outcome.kind === 'ended' ? outcome.tasks : 0);
+}
+
+function answerEnded(response: Response, tasks: number): void {
+  response.json({ revoked_tasks: tasks });
+}

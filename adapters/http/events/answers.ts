@@ -1,0 +1,92 @@
+/**
+ * What a transmitter is answered (RFC 8935 §2.2 to §2.4; specification "Shared Signals answers"). It shows its operator
+ * nothing else, so a description says which check failed, in fixed words.
+ */
+
+import type { Response } from 'express';
+import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
+import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
+import type { SecurityEventDenialReason } from '../../../domain/signals/security-event.ts';
+import { DATABASE_RETRY_AFTER } from '../retry-after.ts';
+
+/** RFC 8935 §2.4. */
+type ErrorCode = 'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience';
+
+const REFUSALS: Readonly<
+  Record<Exclude<SecurityEventDenialReason, 'ssf_keys_unavailable'>, readonly [err: ErrorCode, description: string]>
+> = {
+  ssf_malformed: ['invalid_request', 'malformed: the body is no compact JWS of a well-formed JSON object.'],
+  ssf_unsupported_algorithm: ['invalid_key', 'unsupported_algorithm: sign with RS, PS or ES 256 to 512, or EdDSA.'],
+  ssf_unknown_key: ['invalid_key', "unknown_key: the token's kid is not in the transmitter's key set."],
+  ssf_key_mismatch: ['invalid_key', "key_mismatch: the key that the kid names does not fit the token's alg."],
+  ssf_invalid_signature: ['invalid_key', "invalid_signature: none of the transmitter's keys made the signature."],
+  ssf_untrusted_issuer: ['invalid_issuer', 'untrusted_issuer: the iss is not the transmitter that is configured here.'],
+  ssf_audience_mismatch: ['invalid_audience', 'audience_mismatch: the aud is not that of the stream configured here.'],
+  ssf_missing_issued_at: ['invalid_request', 'missing_issued_at: the token has no iat.'],
+  ssf_not_yet_valid: ['invalid_request', 'not_yet_valid: the iat, or the nbf, is in the future.'],
+  ssf_too_old: ['invalid_request', 'too_old: the iat is more than a day ago.'],
+  ssf_missing_jti: ['invalid_request', 'missing_jti: the token needs a jti of 1 to 256 characters.'],
+  ssf_not_a_security_event: [
+    'invalid_request',
+    'not_a_security_event: the typ must be secevent+jwt, and events an object of one or more events.',
+  ],
+  ssf_ambiguous_subject: ['invalid_request', 'ambiguous_subject: the token names more than one person.'],
+  ssf_no_usable_subject: [
+    'invalid_request',
+    'no_usable_subject: no subject, or one that is nobody of the identity provider configured here.',
+  ],
+  ssf_unsupported_subject_format: [
+    'invalid_request',
+    'unsupported_subject_format: the subject must be of the format iss_sub or opaque.',
+  ],
+};
+
+export function answerSecurityEvent(response: Response, outcome: SecurityEventOutcome): void {
+  if (outcome.kind !== 'refused') {
+    // RFC 8935 §2.2: the same for what is acted on, what is ignored and what was sent before.
+    response.locals.reason = outcome.kind;
+    response.status(202).end();
+    return;
+  }
+  const { reason } = outcome;
+  response.locals.reason = reason;
+  if (reason === 'ssf_keys_unavailable') {
+    answerLater(response, 'keys_unavailable: the keys to verify it with could not be fetched. Send it again.');
+    return;
+  }
+  const [err, description] = REFUSALS[reason];
+  response.status(400).json({ err, description });
+}
+
+export function answerMalformed(response: Response, description: string): void {
+  response.locals.reason = 'ssf_malformed';
+  response.status(400).json({ err: 'invalid_request', description });
+}
+
+export function answerMethod(response: Response): void {
+  response.locals.reason = 'ssf_malformed';
+  const description = 'This endpoint answers POST only.';
+  response.set('Allow', 'POST').status(405).json({ err: 'invalid_request', description });
+}
+
+/** And nothing more: who has no credential learns nothing. */
+export function answerUnauthenticated(response: Response, reason: CredentialDenialReason): void {
+  response.locals.reason = reason;
+  response.set('WWW-Authenticate', 'Bearer').status(401).json({ err: 'authentication_failed' });
+}
+
+export function answerStorageUnavailable(response: Response): void {
+  response.locals.reason = 'storage_unavailable';
+  response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+  answerLater(response, 'The service could not reach its database. Send it again.');
+}
+
+export function answerFault(response: Response): void {
+  response.locals.reason = 'fault';
+  response.status(500).json({ err: 'server_error', description: 'The service met an unexpected condition.' });
+}
+
+/** No code of RFC 8935 says "not now"; OAuth's does. */
+function answerLater(response: Response, description: string): void {
+  response.status(503).json({ err: 'temporarily_unavailable', description });
+}

@@ -1,0 +1,156 @@
+/** `/scim` (specification "/scim/v2"). Mount it there. */
+
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { Log } from '../../../application/ports/log.ts';
+import type { UsersPage } from '../../../application/ports/provisioned-users.ts';
+import type { UsersListing } from '../../../application/signals/list-users.ts';
+import type { removeUser, WriteOutcome } from '../../../application/signals/provision-user.ts';
+import { parseUserId, type UserId } from '../../../domain/identifiers.ts';
+import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
+import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { discardRest } from '../body.ts';
+import {
+  answerInvalid,
+  answerNotHere,
+  answerRefusedWrite,
+  answerScimError,
+  listResponse,
+  locationOf,
+  presentUser,
+  presentUsers,
+  sendScim,
+} from './answers.ts';
+import { readListQuery } from './list-query.ts';
+import { requireScimCredential, type ScimAccess } from './scim-access.ts';
+import { readScimBody } from './scim-body.ts';
+import { answerScimFaults } from './scim-faults.ts';
+import { serviceProviderConfig, userResourceType, userSchema } from './self-description.ts';
+
+export interface ScimSurface extends ScimAccess {
+  /** The service's own address, without a slash at its end. */
+  readonly issuer: string;
+  /** The attribute that names the person. */
+  readonly person: PersonAttribute;
+  create(body: JsonObject): Promise<WriteOutcome>;
+  find(userId: UserId): Promise<ProvisionedUser | undefined>;
+  list(listing: UsersListing): Promise<UsersPage>;
+  replace(userId: UserId, body: JsonObject): Promise<WriteOutcome>;
+  patch(userId: UserId, body: JsonObject): Promise<WriteOutcome>;
+  remove(userId: UserId): ReturnType<typeof removeUser>;
+}
+
+/** @param surface `undefined` where the receiver is not configured: then nothing is here */
+export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(neverStored);
+  if (surface !== undefined) {
+    router.use(requireScimCredential(surface));
+    router.use('/v2', versionTwo(surface));
+  }
+  router.use(nothingHere);
+  router.use(answerScimFaults(log));
+  return router;
+}
+
+function versionTwo(surface: ScimSurface): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  const baseUrl = `${surface.issuer}/scim/v2`;
+  router
+    .route('/Users')
+    .get((request, response) => list(surface, baseUrl, request, response))
+    .post((request, response) => create(surface, baseUrl, request, response))
+    .all(methodNotAllowed('GET, HEAD, POST'));
+  router
+    .route('/Users/:userId')
+    .get((request, response) => show(surface, baseUrl, request.params.userId, response))
+    .put((request, response) => change(surface.replace, baseUrl, request, response))
+    .patch((request, response) => change(surface.patch, baseUrl, request, response))
+    .delete((request, response) => remove(surface, request, response))
+    .all(methodNotAllowed('GET, HEAD, PUT, PATCH, DELETE'));
+
+  const resourceType = userResourceType(baseUrl);
+  const schema = userSchema(baseUrl, surface.person);
+  const documents: readonly (readonly [path: string, document: unknown])[] = [
+    ['/ServiceProviderConfig', serviceProviderConfig(baseUrl)],
+    ['/ResourceTypes', listResponse([resourceType])],
+    ['/ResourceTypes/User', resourceType],
+    ['/Schemas', listResponse([schema])],
+    [`/Schemas/${USER_SCHEMA.replaceAll(':', '\\:')}`, schema],
+  ];
+  for (const [path, document] of documents) {
+    router
+      .route(path)
+      .get((_request, response) => sendScim(response, 200, document))
+      .all(methodNotAllowed('GET, HEAD'));
+  }
+  return router;
+}
+
+async function list(surface: ScimSurface, baseUrl: string, request: Request, response: Response): Promise<void> {
+  const query = readListQuery(request.originalUrl);
+  if (query.kind === 'invalid') return answerInvalid(response, query);
+  const { filter, startIndex, count } = query;
+  const page = await surface.list({ filter, startIndex, count });
+  sendScim(response, 200, presentUsers(page, startIndex, baseUrl));
+}
+
+async function create(surface: ScimSurface, baseUrl: string, request: Request, response: Response): Promise<void> {
+  const body = await readScimBody(request, response);
+  if (body === undefined) return;
+  const outcome = await surface.create(body);
+  if (outcome.kind !== 'written') return answerRefusedWrite(response, outcome);
+  response.setHeader('Location', locationOf(outcome.user, baseUrl));
+  sendScim(response, 201, presentUser(outcome.user, baseUrl));
+}
+
+async function show(surface: ScimSurface, baseUrl: string, id: string, response: Response): Promise<void> {
+  const userId = parseUserId(id);
+  const user = userId === undefined ? undefined : await surface.find(userId);
+  if (user === undefined) return answerNotHere(response);
+  sendScim(response, 200, presentUser(user, baseUrl));
+}
+
+async function change(
+  write: ScimSurface['replace' | 'patch'],
+  baseUrl: string,
+  request: Request<{ userId: string }>,
+  response: Response,
+): Promise<void> {
+  const userId = parseUserId(request.params.userId);
+  if (userId === undefined) {
+    discardRest(request);
+    return answerNotHere(response);
+  }
+  const body = await readScimBody(request, response);
+  if (body === undefined) return;
+  const outcome = await write(userId, body);
+  if (outcome.kind !== 'written') return answerRefusedWrite(response, outcome);
+  sendScim(response, 200, presentUser(outcome.user, baseUrl));
+}
+
+async function remove(surface: ScimSurface, request: Request<{ userId: string }>, response: Response): Promise<void> {
+  discardRest(request);
+  const userId = parseUserId(request.params.userId);
+  const outcome = userId === undefined ? 'not_found' : await surface.remove(userId);
+  if (outcome === 'removed') response.status(204).end();
+  else answerRefusedWrite(response, { kind: outcome });
+}
+
+const neverStored: RequestHandler = (_request, response, next) => {
+  response.setHeader('Cache-Control', 'no-store');
+  next();
+};
+
+const nothingHere: RequestHandler = (request, response) => {
+  discardRest(request);
+  answerNotHere(response);
+};
+
+function methodNotAllowed(allow: string): RequestHandler {
+  return (request, response) => {
+    discardRest(request);
+    response.setHeader('Allow', allow);
+    answerScimError(response, { status: 405, detail: `This path answers ${allow}.`, reason: 'method_not_allowed' });
+  };
+}

@@ -1,0 +1,63 @@
+/** Back-channel logout: the identity provider says that a session, or a person, has ended (specification "POST /backchannel-logout"). */
+
+import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
+import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import type { SignalResult, Signals } from '../ports/signals.ts';
+
+export interface AcceptLogout {
+  readonly signals: Pick<Signals, 'logOut'>;
+  readonly providerKeys: Pick<ProviderKeys, 'verify'>;
+  readonly anonymous: Pick<AnonymousDenials, 'record'>;
+  readonly clock: Clock;
+  /** `Service:UpstreamIdp:BackchannelLogout:Audience`. */
+  readonly audience: string;
+}
+
+export type LogoutOutcome = SignalResult | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
+
+const SIGNATURE_REASONS = {
+  unsupported_algorithm: 'logout_unsupported_algorithm',
+  // A provider whose key set holds no usable key is one whose keys we do not have.
+  no_registered_keys: 'logout_keys_unavailable',
+  keys_unavailable: 'logout_keys_unavailable',
+  unknown_key: 'logout_unknown_key',
+  key_mismatch: 'logout_key_mismatch',
+  invalid_signature: 'logout_invalid_signature',
+} as const satisfies Record<SignatureFault, LogoutDenialReason>;
+
+/**
+ * A refusal is recorded as `signal.denied` and names nobody: whatever the token says, it is not believed.
+ *
+ * @param logoutToken `undefined` when the request held none that could be read
+ * @throws StorageUnavailable
+ */
+export async function acceptLogout(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
+  const outcome = await decide(service, logoutToken);
+  if (outcome.kind === 'refused') {
+    await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason });
+  }
+  return outcome;
+}
+
+async function decide(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
+  const { signals, providerKeys, clock, audience } = service;
+
+  // 1. A token that the identity provider signed.
+  const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
+  if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
+  const signature = await providerKeys.verify(jws);
+  if (signature.kind !== 'verified') return { kind: 'refused', reason: SIGNATURE_REASONS[signature.kind] };
+
+  // 2. A logout, meant for us and made just now.
+  const { issuer } = signature;
+  const at = clock.now();
+  const verdict = judgeLogoutToken(jws, { issuer, audience, now: at });
+  if (verdict.kind === 'refused') return verdict;
+
+  // 3. Acted on once: its jti is remembered in the transaction that ends the tasks.
+  const { jti, forgetAt, loggedOut } = verdict;
+  return signals.logOut({ issuer, jti, forgetAt, at, loggedOut });
+}

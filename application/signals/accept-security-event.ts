@@ -1,0 +1,73 @@
+/** Shared Signals push: a transmitter says what happened to a person's account or sessions (specification "POST /events"). */
+
+import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
+import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import type { SignalResult, Signals } from '../ports/signals.ts';
+
+export interface AcceptSecurityEvent {
+  readonly signals: Pick<Signals, 'applySecurityEvent'>;
+  readonly transmitterKeys: Pick<ProviderKeys, 'verify'>;
+  readonly anonymous: Pick<AnonymousDenials, 'record'>;
+  readonly clock: Clock;
+  /** `Service:Ssf:Audience`. */
+  readonly audience: string;
+  /** The identity provider whose people have tasks here; `undefined` while it is not known. */
+  readonly upstreamIssuer: () => Promise<string | undefined>;
+}
+
+export type SecurityEventOutcome =
+  | SignalResult
+  /** None of its events is acted on. */
+  | { readonly kind: 'ignored' }
+  | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
+
+const SIGNATURE_REASONS = {
+  unsupported_algorithm: 'ssf_unsupported_algorithm',
+  // A transmitter whose key set holds no usable key is one whose keys we do not have.
+  no_registered_keys: 'ssf_keys_unavailable',
+  keys_unavailable: 'ssf_keys_unavailable',
+  unknown_key: 'ssf_unknown_key',
+  key_mismatch: 'ssf_key_mismatch',
+  invalid_signature: 'ssf_invalid_signature',
+} as const satisfies Record<SignatureFault, SecurityEventDenialReason>;
+
+/**
+ * A refusal is recorded as `signal.denied` and names nobody: whatever the token says, it is not believed.
+ *
+ * @param eventToken `undefined` when the request held none that could be read
+ * @throws StorageUnavailable
+ */
+export async function acceptSecurityEvent(
+  service: AcceptSecurityEvent,
+  eventToken: string | undefined,
+): Promise<SecurityEventOutcome> {
+  const outcome = await decide(service, eventToken);
+  if (outcome.kind === 'refused') {
+    await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason });
+  }
+  return outcome;
+}
+
+async function decide(service: AcceptSecurityEvent, eventToken: string | undefined): Promise<SecurityEventOutcome> {
+  const { signals, transmitterKeys, clock, audience, upstreamIssuer } = service;
+
+  // 1. A token that the transmitter signed.
+  const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
+  if (jws === undefined) return { kind: 'refused', reason: 'ssf_malformed' };
+  const signature = await transmitterKeys.verify(jws);
+  if (signature.kind !== 'verified') return { kind: 'refused', reason: SIGNATURE_REASONS[signature.kind] };
+
+  // 2. Events for our stream, not too old, about one person of the identity provider's.
+  const { issuer } = signature;
+  const expected = { issuer, audience, upstreamIssuer: await upstreamIssuer(), now: clock.now() };
+  const verdict = judgeSecurityEvent(jws, expected);
+  if (verdict.kind === 'refused') return verdict;
+  const { jti, forgetAt, action } = verdict;
+  if (action === undefined) return { kind: 'ignored' };
+
+  // 3. Acted on once: its jti is remembered in the transaction that does what it says.
+  return signals.applySecurityEvent({ issuer, jti, forgetAt, at: expected.now, action });
+}

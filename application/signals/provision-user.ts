@@ -1,0 +1,126 @@
+/**
+ * The writes of a provisioned user (specification "/scim/v2"; decisions "SCIM"). Each is decided from the user as read,
+ * and applied only while that user still stands, together with what it says about people.
+ */
+
+import { makeUserId, type UserId } from '../../domain/identifiers.ts';
+import {
+  applied,
+  isSameUser,
+  judgeUser,
+  NEW_USER,
+  type ProvisionedUser,
+  replacedUser,
+  type UserDraft,
+} from '../../domain/signals/provisioned-user.ts';
+import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
+import type { ScimFault } from '../../domain/signals/scim-fault.ts';
+import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
+import { readUserPatch } from '../../domain/signals/user-patch.ts';
+import { type Assignments, readUserResource } from '../../domain/signals/user-resource.ts';
+import type { JsonObject } from '../../domain/tokens/strict-json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ProvisionedUsers } from '../ports/provisioned-users.ts';
+import type { Randomness } from '../ports/randomness.ts';
+
+export interface Provisioning {
+  readonly users: ProvisionedUsers;
+  readonly clock: Clock;
+  readonly randomness: Pick<Randomness, 'ulid'>;
+  /** `Service:Scim:SponsorKeyAttribute`. */
+  readonly person: PersonAttribute;
+  /** `Service:Scim:MaxUsers`. */
+  readonly maxUsers: number;
+}
+
+/** What a write came to, when it was not applied. */
+export type WriteRefusal =
+  | ScimFault
+  /** Another user has that name. */
+  | { readonly kind: 'uniqueness' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'not_found' }
+  /** The user kept changing under the write. */
+  | { readonly kind: 'kept_changing' };
+
+export type WriteOutcome = { readonly kind: 'written'; readonly user: ProvisionedUser } | WriteRefusal;
+
+/** Specification "/scim/v2": after three rounds a write gives up. */
+const MAX_ROUNDS = 3;
+
+export async function createUser(service: Provisioning, body: JsonObject): Promise<WriteOutcome> {
+  // 1. What is kept of it, and whom it is about.
+  const read = readUserResource(body, service.person);
+  if (read.kind === 'invalid') return read;
+  const judged = judgeUser(applied(NEW_USER, read.assignments), service.person);
+  if (judged.kind === 'invalid') return judged;
+
+  // 2. Stored, if its name is free and there is room, with what it says about the person.
+  const at = service.clock.now();
+  const userId = makeUserId(service.randomness.ulid());
+  const user: ProvisionedUser = { userId, ...judged.fields, revision: 1, createdAt: at, modifiedAt: at };
+  const news = { statements: statementsOf(undefined, user), at };
+  const stored = await service.users.create(user, news, service.maxUsers);
+  return stored === 'created' ? { kind: 'written', user } : { kind: stored };
+}
+
+export async function replaceUser(service: Provisioning, userId: UserId, body: JsonObject): Promise<WriteOutcome> {
+  return change(service, userId, readUserResource(body, service.person), (stored) =>
+    // Specification "/scim/v2": a replace has to say whom it is about.
+    ({ draft: replacedUser(stored), known: undefined }),
+  );
+}
+
+export async function patchUser(service: Provisioning, userId: UserId, body: JsonObject): Promise<WriteOutcome> {
+  return change(service, userId, readUserPatch(body, service.person), (stored) => ({
+    draft: stored,
+    known: stored,
+  }));
+}
+
+/** @param start from what the assignments go on */
+async function change(
+  service: Provisioning,
+  userId: UserId,
+  read: Assignments,
+  start: (stored: ProvisionedUser) => { readonly draft: UserDraft; readonly known: ProvisionedUser | undefined },
+): Promise<WriteOutcome> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    // 1. What is stored.
+    const stored = await service.users.find(userId);
+    if (stored === undefined) return { kind: 'not_found' };
+    if (read.kind === 'invalid') return read;
+
+    // 2. What it would become, judged as a whole.
+    const { draft, known } = start(stored);
+    const judged = judgeUser(applied(draft, read.assignments), service.person, known);
+    if (judged.kind === 'invalid') return judged;
+
+    // 3. Stored, if it was made of what still stands. A restated user is written too: what holds for the person may
+    // have changed since, and is then put right.
+    const at = service.clock.now();
+    const user = isSameUser(judged.fields, stored)
+      ? stored
+      : { ...stored, ...judged.fields, revision: stored.revision + 1, modifiedAt: at };
+    const outcome = await service.users.replace(stored, user, { statements: statementsOf(stored, user), at });
+    if (outcome === 'replaced') return { kind: 'written', user };
+    if (outcome === 'gone') return { kind: 'not_found' };
+    if (outcome === 'uniqueness') return { kind: outcome };
+  }
+  return { kind: 'kept_changing' };
+}
+
+export async function removeUser(
+  service: Pick<Provisioning, 'users' | 'clock'>,
+  userId: UserId,
+): Promise<'removed' | 'not_found' | 'kept_changing'> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const stored = await service.users.find(userId);
+    if (stored === undefined) return 'not_found';
+    const news = { statements: statementsOf(stored, undefined), at: service.clock.now() };
+    const outcome = await service.users.remove(stored, news);
+    if (outcome === 'removed') return outcome;
+    if (outcome === 'gone') return 'not_found';
+  }
+  return 'kept_changing';
+}

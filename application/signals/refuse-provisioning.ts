@@ -1,0 +1,13 @@
+/** Records a request without the receiver's credential as `scim.denied` (specification "Authentication"). */
+
+import type { CredentialDenialReason } from '../../domain/ledger/aggregation.ts';
+import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
+
+export interface ProvisioningRefusal {
+  readonly anonymous: Pick<AnonymousDenials, 'record'>;
+}
+
+/** Names nobody, so it is answered even where the ledger can't take it (decisions "Token endpoint"). */
+export function refuseProvisioning({ anonymous }: ProvisioningRefusal, reason: CredentialDenialReason): Promise<void> {
+  return anonymous.record({ event: 'scim.denied', reason });
+}

@@ -1,0 +1,98 @@
+/**
+ * The claims of a logout token whose signature has verified (OpenID Connect Back-Channel Logout 1.0 §2.4, §2.6;
+ * specification "POST /backchannel-logout"). The order of the checks is the order of the decisions' list of reasons.
+ */
+
+import { type Instant, toSeconds } from '../instant.ts';
+import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
+import { type CompactJws, dateClaim, hasType } from '../tokens/compact-jws.ts';
+import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
+import { CONTROL, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
+
+/** `signal.denied` of this receiver (decisions "Reasons"). */
+export const logoutDenialReasons = [
+  'logout_malformed',
+  'logout_unsupported_algorithm',
+  'logout_keys_unavailable',
+  'logout_unknown_key',
+  'logout_key_mismatch',
+  'logout_invalid_signature',
+  'logout_untrusted_issuer',
+  'logout_audience_mismatch',
+  'logout_missing_issued_at',
+  'logout_not_yet_valid',
+  'logout_too_old',
+  'logout_missing_jti',
+  'logout_expired',
+  'logout_not_a_logout_event',
+  'logout_nonce_present',
+  'logout_identifier_too_long',
+  'logout_no_subject_or_session',
+] as const;
+export type LogoutDenialReason = (typeof logoutDenialReasons)[number];
+
+/** §2.4: the member that makes a token a logout token. */
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+/** §2.4 recommends the first; providers older than that say the second, or nothing. */
+const ACCEPTED_TYPES = ['logout+jwt', 'jwt'];
+/** Decisions "Blocks, poll mode, health". */
+const MAX_AGE_SECONDS = 10 * 60;
+
+/** Whose tasks end: of a session when one is named, else of the person. */
+export type LoggedOut =
+  | { readonly kind: 'session'; readonly sessionId: string; readonly subject: string | undefined }
+  | { readonly kind: 'person'; readonly subject: string };
+
+export type LogoutVerdict =
+  | ({ readonly kind: 'accepted'; readonly loggedOut: LoggedOut } & SignalUse)
+  | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
+
+export function judgeLogoutToken(
+  { claims, ...jws }: CompactJws,
+  expected: {
+    readonly issuer: string;
+    /** The human-facing client at the provider. */
+    readonly audience: string;
+    readonly now: Instant;
+  },
+): LogoutVerdict {
+  const refused = (reason: LogoutDenialReason) => ({ kind: 'refused', reason }) as const;
+
+  const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
+  if (signal.kind === 'refused') return refused(`logout_${signal.check}`);
+  const expiry = dateClaim(claims, 'exp');
+  if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.now)) return refused('logout_expired');
+  // The same keys sign access tokens, ID tokens and, at some providers, security event tokens.
+  if (!isLogoutType({ ...jws, claims }) || !carriesLogoutEvent(claims)) return refused('logout_not_a_logout_event');
+  // §2.4: forbidden, so that no logout token passes for an ID token, nor an ID token for one.
+  if (member(claims, 'nonce') !== undefined) return refused('logout_nonce_present');
+
+  const [subject, sessionId] = [readIdentifier(claims, 'sub'), readIdentifier(claims, 'sid')];
+  if (subject === 'malformed' || sessionId === 'malformed') return refused('logout_malformed');
+  const identifiers = [signal.jti, subject?.text ?? '', sessionId?.text ?? ''];
+  if (identifiers.some((text) => text.length > MAX_SIGNAL_IDENTIFIER)) return refused('logout_identifier_too_long');
+  const { jti, forgetAt } = signal;
+  if (sessionId !== undefined) {
+    const loggedOut = { kind: 'session', sessionId: sessionId.text, subject: subject?.text } as const;
+    return { kind: 'accepted', jti, forgetAt, loggedOut };
+  }
+  if (subject === undefined) return refused('logout_no_subject_or_session');
+  return { kind: 'accepted', jti, forgetAt, loggedOut: { kind: 'person', subject: subject.text } };
+}
+
+function isLogoutType(jws: CompactJws): boolean {
+  return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
+}
+
+/** §2.6 asks for the member and not for what it holds; providers put events of their own beside it. */
+function carriesLogoutEvent(claims: JsonObject): boolean {
+  const events = member(claims, 'events');
+  return isJsonObject(events) && member(events, LOGOUT_EVENT) !== undefined;
+}
+
+/** An empty one names nobody, like one that is absent; one that is no text may mean anybody. */
+function readIdentifier(claims: JsonObject, name: 'sub' | 'sid'): { readonly text: string } | 'malformed' | undefined {
+  const value = member(claims, name);
+  if (value === undefined || value === '') return undefined;
+  return typeof value === 'string' && !CONTROL.test(value) ? { text: value } : 'malformed';
+}

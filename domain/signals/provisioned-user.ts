@@ -1,0 +1,92 @@
+/**
+ * A user that an identity provider provisions (specification "Provisioning user"): identifiers, whether they are
+ * active, and nothing else; and what a change of one says about people.
+ */
+
+import type { SponsorKey, UserId } from '../identifiers.ts';
+import type { Instant } from '../instant.ts';
+import { parseSponsorKey } from '../sponsors/sponsor-key.ts';
+import { type ScimFault, scimFault } from './scim-fault.ts';
+import { type Assignment, MAX_NAME_LENGTH, type PersonAttribute } from './user-attribute.ts';
+
+export interface ProvisionedUser {
+  readonly userId: UserId;
+  /** As it was sent. No two users have names that differ only in case. */
+  readonly userName: string;
+  readonly externalId: string | undefined;
+  readonly active: boolean;
+  /** The person that the last write of it was about. */
+  readonly sponsorKey: SponsorKey;
+  /** Goes up with each change; a restated user keeps it. */
+  readonly revision: number;
+  readonly createdAt: Instant;
+  readonly modifiedAt: Instant;
+}
+
+/** What a client can set. */
+export type UserFields = Pick<ProvisionedUser, 'userName' | 'externalId' | 'active' | 'sponsorKey'>;
+
+/** Fields before they are judged as a whole. */
+export interface UserDraft {
+  readonly userName: string | undefined;
+  readonly externalId: string | undefined;
+  readonly active: boolean;
+}
+
+/** A new user is active unless it says otherwise (RFC 7643 §4.1.1 leaves the default to us). */
+export const NEW_USER: UserDraft = { userName: undefined, externalId: undefined, active: true };
+
+/**
+ * What a replace starts from: all that it leaves out is gone, but for `active`. A client that does not speak of it
+ * must not reactivate anybody.
+ */
+export function replacedUser({ active }: ProvisionedUser): UserDraft {
+  return { ...NEW_USER, active };
+}
+
+export function applied(draft: UserDraft, assignments: readonly Assignment[]): UserDraft {
+  let fields = draft;
+  for (const { attribute, value } of assignments) fields = { ...fields, [attribute]: value };
+  return fields;
+}
+
+/**
+ * @param person the attribute whose value is the sponsor key
+ * @param known the user as it stands: enough to deactivate one that names nobody since the attribute was chosen anew,
+ *   because taking authority away must not depend on anything else being in order
+ */
+export function judgeUser(
+  { userName, externalId, active }: UserDraft,
+  person: PersonAttribute,
+  known?: Pick<ProvisionedUser, PersonAttribute | 'sponsorKey'>,
+): { readonly kind: 'valid'; readonly fields: UserFields } | ScimFault {
+  if (userName === undefined) return scimFault('invalidValue', 'A user needs a userName.');
+  const named = person === 'userName' ? userName : externalId;
+  const stands = known !== undefined && !active && named === known[person] ? known.sponsorKey : undefined;
+  const sponsorKey = (named === undefined ? undefined : parseSponsorKey(named)) ?? stands;
+  if (sponsorKey !== undefined) return { kind: 'valid', fields: { userName, externalId, active, sponsorKey } };
+  if (named === undefined) return scimFault('invalidValue', `A user needs ${article(person)}: it names the person.`);
+  const rule = `must be 1 to ${MAX_NAME_LENGTH} characters without white space: it names the person.`;
+  return scimFault('invalidValue', `${person} ${rule}`);
+}
+
+function article(person: PersonAttribute): string {
+  return person === 'externalId' ? 'an externalId' : 'a userName';
+}
+
+export function isSameUser(one: UserFields, other: UserFields): boolean {
+  return (
+    one.userName === other.userName &&
+    one.externalId === other.externalId &&
+    one.active === other.active &&
+    one.sponsorKey === other.sponsorKey
+  );
+}
+
+/**
+ * What user names are compared by (RFC 7643 §4.1.1: caseExact is false). Up and down again, because letters such as a
+ * final sigma have two lower cases; in one normal form, because one name has several spellings in Unicode.
+ */
+export function userNameKey(userName: string): string {
+  return userName.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+}

@@ -1,0 +1,136 @@
+/**
+ * The claims of a security event token whose signature has verified (RFC 8417; specification "POST /events"): what
+ * happened, and to whom. The order of the checks is the order of the decisions' list of reasons.
+ */
+
+import type { SponsorKey } from '../identifiers.ts';
+import type { Instant } from '../instant.ts';
+import type { BlockKind } from '../sponsors/block.ts';
+import type { RevocationReason } from '../tasks/task.ts';
+import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
+import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
+import { readSubjects } from './event-subject.ts';
+import { judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
+
+/** `signal.denied` of this receiver (decisions "Reasons"). */
+export const securityEventDenialReasons = [
+  'ssf_malformed',
+  'ssf_unsupported_algorithm',
+  'ssf_keys_unavailable',
+  'ssf_unknown_key',
+  'ssf_key_mismatch',
+  'ssf_invalid_signature',
+  'ssf_untrusted_issuer',
+  'ssf_audience_mismatch',
+  'ssf_missing_issued_at',
+  'ssf_not_yet_valid',
+  'ssf_too_old',
+  'ssf_missing_jti',
+  'ssf_not_a_security_event',
+  'ssf_ambiguous_subject',
+  'ssf_no_usable_subject',
+  'ssf_unsupported_subject_format',
+] as const;
+export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[number];
+
+/** Reasons of `sponsor.signal` (specification "Audit events"). */
+export type SecuritySignalReason =
+  | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
+  | 'ssf_account_enabled';
+
+/** Those that are acted on (CAEP 1.0 §3.1, RISC 1.0 §2): the mildest first, so that the strictest has the last word. */
+const ACTED_ON: readonly (readonly [uri: string, reason: SecuritySignalReason])[] = [
+  ['https://schemas.openid.net/secevent/risc/event-type/account-enabled', 'ssf_account_enabled'],
+  ['https://schemas.openid.net/secevent/caep/event-type/session-revoked', 'ssf_sessions_revoked'],
+  ['https://schemas.openid.net/secevent/risc/event-type/account-disabled', 'ssf_account_disabled'],
+  ['https://schemas.openid.net/secevent/risc/event-type/account-purged', 'ssf_account_purged'],
+];
+const BLOCKS: Readonly<Partial<Record<SecuritySignalReason, BlockKind>>> = {
+  ssf_account_disabled: 'disabled',
+  ssf_account_purged: 'deleted',
+};
+
+/** Specification "POST /events". */
+const MAX_AGE_SECONDS = 24 * 60 * 60;
+const ACCEPTED_TYPES = ['secevent+jwt'];
+
+/** What a token's events come to, for the one person they are about. */
+export interface SecurityAction {
+  readonly sponsorKey: SponsorKey;
+  /** Of each event that is acted on; at least one. */
+  readonly reasons: readonly SecuritySignalReason[];
+  /** Takes away this receiver's own block; never beside a new one. */
+  readonly lift: boolean;
+  readonly block: BlockKind | undefined;
+  /** Why the person's live tasks end; `undefined` when they don't. */
+  readonly end: RevocationReason | undefined;
+}
+
+export type SecurityEventVerdict =
+  /** Without an action when none of its events is acted on. */
+  | ({ readonly kind: 'accepted'; readonly action: SecurityAction | undefined } & SignalUse)
+  | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
+
+export function judgeSecurityEvent(
+  { claims, ...jws }: CompactJws,
+  expected: {
+    /** The transmitter. */
+    readonly issuer: string;
+    readonly audience: string;
+    /** The upstream identity provider's; `undefined` while it is not known. */
+    readonly upstreamIssuer: string | undefined;
+    readonly now: Instant;
+  },
+): SecurityEventVerdict {
+  const refused = (reason: SecurityEventDenialReason) => ({ kind: 'refused', reason }) as const;
+
+  const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
+  if (signal.kind === 'refused') return refused(`ssf_${signal.check}`);
+  const { jti, forgetAt } = signal;
+  if (jti.length > MAX_SIGNAL_IDENTIFIER) return refused('ssf_missing_jti');
+  const events = hasType({ ...jws, claims }, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
+  if (events === undefined) return refused('ssf_not_a_security_event');
+  // Such a token needs no subject that we could read: a verification's names the stream.
+  if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
+
+  const places = [member(claims, 'sub_id'), ...events.flatMap(({ payload }) => placesIn(payload))];
+  const subject = readSubjects(places, expected.upstreamIssuer);
+  if (subject.kind === 'refused') return refused(`ssf_${subject.check}`);
+  const reasons = events.map(({ reason }) => reason);
+  return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, reasons) };
+}
+
+interface ReadEvent {
+  readonly reason: SecuritySignalReason;
+  readonly payload: JsonObject;
+}
+
+/** RFC 8417 §2.2: an object of events by URI, each an object. Those that are acted on, the strictest last. */
+function readEvents(claims: JsonObject): readonly ReadEvent[] | undefined {
+  const events = member(claims, 'events');
+  if (!isJsonObject(events) || Object.keys(events).length === 0) return undefined;
+  const read: ReadEvent[] = [];
+  for (const [uri, reason] of ACTED_ON) {
+    const payload = member(events, uri);
+    if (payload === undefined) continue;
+    if (!isJsonObject(payload)) return undefined;
+    read.push({ reason, payload });
+  }
+  return read;
+}
+
+/** `subject` is where the drafts of the profiles put it, and transmitters of today still do. */
+function placesIn(payload: JsonObject) {
+  return [member(payload, 'subject'), member(payload, 'sub_id')];
+}
+
+function endsTasks(reason: SecuritySignalReason): reason is Extract<SecuritySignalReason, RevocationReason> {
+  return reason !== 'ssf_account_enabled';
+}
+
+function actionFor(sponsorKey: SponsorKey, reasons: readonly SecuritySignalReason[]): SecurityAction {
+  const end = reasons.findLast(endsTasks);
+  const block = end === undefined ? undefined : BLOCKS[end];
+  const lift = reasons.includes('ssf_account_enabled') && block === undefined;
+  return { sponsorKey, reasons, lift, block, end };
+}

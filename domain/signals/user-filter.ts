@@ -1,0 +1,26 @@
+/**
+ * The two filters there are (specification "/scim/v2"): `userName eq "…"` and `externalId eq "…"`. Everything else of
+ * RFC 7644 §3.4.2.2 is refused, so a filter never reaches further than one comparison.
+ */
+
+import { parseStrictJson } from '../tokens/strict-json.ts';
+import { type ScimFault, scimFault } from './scim-fault.ts';
+import { isName, type PersonAttribute, targetOf } from './user-attribute.ts';
+
+export type UserFilter =
+  | { readonly kind: 'equals'; readonly attribute: PersonAttribute; readonly value: string }
+  /** No user can have such a value. */
+  | { readonly kind: 'nobody' };
+
+/** RFC 7644 §3.4.2.2: attribute, operator in any case, and a value that is a JSON string to the end. */
+const COMPARISON = /^ *(\S+) +eq +(".*") *$/is;
+
+export function readUserFilter(text: string): UserFilter | ScimFault {
+  const [, path = '', quoted = ''] = COMPARISON.exec(text) ?? [];
+  const attribute = targetOf(path);
+  const value = parseStrictJson(quoted);
+  if ((attribute !== 'userName' && attribute !== 'externalId') || typeof value !== 'string') {
+    return scimFault('invalidFilter', 'The filter must be userName eq "…" or externalId eq "…".');
+  }
+  return isName(value) ? { kind: 'equals', attribute, value } : { kind: 'nobody' };
+}

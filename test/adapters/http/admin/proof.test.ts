@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import type { Checkpoints } from '../../../../application/ports/checkpoints.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+
+const entry = { at: NOON, event: 'token.denied', decision: 'deny', reason: 'invalid_request' } as const;
+
+/** Three records sealed by one checkpoint, a fourth by the next, and a fifth by none. */
+async function startSealed(checkpoints?: (checkpoints: Checkpoints) => Checkpoints): Promise<AdminApi> {
+  const api = await startAdminApi(checkpoints === undefined ? {} : { checkpoints });
+  for (let record = 0; record < 3; record += 1) await api.storage.ledger.append(entry);
+  await api.seal();
+  await api.storage.ledger.append(entry);
+  await api.seal();
+  await api.storage.ledger.append(entry);
+  return api;
+}
+
+describe('GET /audit/records/{seq}/proof', () => {
+  let api: AdminApi;
+  before(async () => {
+    api = await startSealed();
+  });
+  after(() => api.stop());
+  const proof = (seq: number | string) => api.send('get', `/audit/records/${seq}/proof`);
+
+  it('answers the proof with the checkpoint that seals the record', async () => {
+    const { checkpoints } = (await api.send('get', '/audit/checkpoints')).body;
+    const answers = [await proof(1), await proof(2), await proof(3), await proof(4)];
+    for (const [at, { status, body, headers }] of answers.entries()) {
+      expect([status, headers['cache-control']]).to.deep.equal([200, 'no-store']);
+      expect(Object.keys(body)).to.deep.equal(['seq', 'checkpoint', 'leaf_index', 'audit_path']);
+      expect([body.seq, body.leaf_index]).to.deep.equal([at + 1, at % 3]);
+      expect(body.checkpoint).to.deep.equal(checkpoints[at < 3 ? 0 : 1]);
+    }
+    expect(answers.map(({ body }) => body.audit_path.length)).to.deep.equal([2, 2, 1, 0]);
+  });
+
+  for (const seq of ['5', '6', '0', '9007199254740991']) {
+    it(`answers 404 for ${seq}, which is not sealed or not there`, async () => {
+      const answer = await proof(seq);
+      expect([answer.status, answer.type]).to.deep.equal([404, 'application/problem+json']);
+    });
+  }
+
+  for (const seq of ['01', '-1', '1.0', '1e0', '+1', '%201', 'x', '9007199254740992', '1'.repeat(40), '%31%00']) {
+    it(`answers 404 for "${seq}", which no record can have`, async () => {
+      const answer = await proof(seq);
+      expect([answer.status, answer.type]).to.deep.equal([404, 'application/problem+json']);
+    });
+  }
+
+  it('answers 405 to another method, and 404 to paths beside it', async () => {
+    const answer = await api.send('delete', '/audit/records/1/proof');
+    expect([answer.status, answer.headers.allow]).to.deep.equal([405, 'GET, HEAD']);
+    for (const path of ['/audit/records', '/audit/records/1', '/audit/records/1/proof/', '/audit/records/1/Proof']) {
+      expect((await api.send('get', path)).status, path).to.equal(404);
+    }
+  });
+});
+
+describe('GET /audit/records/{seq}/proof of a record that has left the ledger', () => {
+  it('is answered with 410 and the checkpoint whose export holds it', async () => {
+    const api = await startSealed((checkpoints) => ({
+      ...checkpoints,
+      async sealing(seq) {
+        const sealing = await checkpoints.sealing(seq);
+        return sealing.kind === 'sealed' ? { ...sealing, kind: 'archived' } : sealing;
+      },
+    }));
+    const answer = await api.send('get', '/audit/records/4/proof');
+    expect([answer.status, answer.type]).to.deep.equal([410, 'application/problem+json']);
+    expect(answer.body).to.deep.include({ title: 'Gone', status: 410, checkpoint: 2 });
+    expect(answer.body.detail).to.match(/checkpoint 2\b/);
+    expect((await api.send('get', '/audit/records/5/proof')).status).to.equal(404);
+    await api.stop();
+  });
+});
+
+describe('GET /audit/records/{seq}/proof from records that no longer rebuild the signed root', () => {
+  it('is answered with 500 and logged as an error, for each record of the checkpoint, and no path is', async () => {
+    const api = await startSealed((checkpoints) => ({
+      ...checkpoints,
+      async records(...asked) {
+        const records = await checkpoints.records(...asked);
+        return records.map((record) => (record.seq === 2 ? { ...record, scope: 'put in later' } : record));
+      },
+    }));
+    for (const seq of [1, 2, 3]) {
+      const answer = await api.send('get', `/audit/records/${seq}/proof`);
+      expect([answer.status, answer.type]).to.deep.equal([500, 'application/problem+json']);
+      expect(answer.body).to.deep.include({ status: 500, checkpoint: 1 });
+      expect(answer.text).not.to.match(/audit_path|put in later/);
+    }
+    expect((await api.send('get', '/audit/records/4/proof')).status).to.equal(200);
+    const errors = api.log.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error');
+    expect(errors).to.have.lengthOf(3);
+    expect(errors[0]).to.include({ checkpoint: 1 });
+    await api.stop();
+  });
+});
+
+describe('GET /audit/records/{seq}/proof while the database is away', () => {
+  it('is answered with 503 and a time to come back', async () => {
+    const sealing = () => Promise.reject(new StorageUnavailable('away'));
+    const api = await startAdminApi({ checkpoints: (checkpoints) => ({ ...checkpoints, sealing }) });
+    const answer = await api.send('get', '/audit/records/1/proof');
+    expect([answer.status, answer.headers['retry-after']]).to.deep.equal([503, '5']);
+    await api.stop();
+  });
+});

@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import { instantFromSeconds } from '../../../domain/instant.ts';
+import { judgeLogoutToken, type LogoutVerdict, logoutDenialReasons } from '../../../domain/signals/logout-token.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+
+const NOW = 1_789_653_821;
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const good = {
+  iss: 'https://idp.example',
+  aud: 'people-desk',
+  sub: 'ada',
+  sid: 'session-3',
+  jti: 'logout-7',
+  iat: NOW - 5,
+  exp: NOW + 115,
+  events: { [EVENT]: {} },
+};
+
+function judge(changes: Record<string, unknown>, type: string | undefined = 'logout+jwt'): LogoutVerdict {
+  const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
+  return judgeLogoutToken(
+    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
+    { issuer: 'https://idp.example', audience: 'people-desk', now: instantFromSeconds(NOW) },
+  );
+}
+
+const refusals: readonly [string, Record<string, unknown>, string][] = [
+  ['comes from another issuer', { iss: 'https://idp.example/' }, 'untrusted_issuer'],
+  ['has no issuer', { iss: undefined }, 'untrusted_issuer'],
+  ['is for another client', { aud: ['mandate', 'account'] }, 'audience_mismatch'],
+  ['is for nobody', { aud: undefined }, 'audience_mismatch'],
+  ['has no iat', { iat: undefined }, 'missing_issued_at'],
+  ['was issued in the future, beyond the skew', { iat: NOW + 61 }, 'not_yet_valid'],
+  ['begins in the future, beyond the skew', { nbf: NOW + 61 }, 'not_yet_valid'],
+  ['is older than ten minutes and the skew', { iat: NOW - 661 }, 'too_old'],
+  ['has no jti', { jti: undefined }, 'missing_jti'],
+  ['has an empty jti', { jti: '' }, 'missing_jti'],
+  ['has a jti that is a number', { jti: 7 }, 'missing_jti'],
+  ['has a control character in its jti', { jti: 'a\u0000' }, 'missing_jti'],
+  ['expired longer ago than the skew', { exp: NOW - 60 }, 'expired'],
+  ['has no events', { events: undefined }, 'not_a_logout_event'],
+  ['has events that are a list', { events: [EVENT] }, 'not_a_logout_event'],
+  ['carries another event only', { events: { 'https://schemas.example/other': {} } }, 'not_a_logout_event'],
+  ['has a nonce', { nonce: 'n-0S6_WzA2Mj' }, 'nonce_present'],
+  ['has a nonce that is null', { nonce: null }, 'nonce_present'],
+  ['has a sid that is a number', { sid: 7 }, 'malformed'],
+  ['has a sid that is null', { sid: null }, 'malformed'],
+  ['has a control character in its sub', { sub: 'ada\u0007' }, 'malformed'],
+  ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'identifier_too_long'],
+  ['has a sid of 257 characters', { sid: 'x'.repeat(257) }, 'identifier_too_long'],
+  ['has a jti of 257 characters', { jti: 'x'.repeat(257) }, 'identifier_too_long'],
+  ['names neither a person nor a session', { sub: undefined, sid: undefined }, 'no_subject_or_session'],
+  ['names both with nothing', { sub: '', sid: '' }, 'no_subject_or_session'],
+];
+
+describe('the claims of a logout token', () => {
+  for (const [what, changes, check] of refusals) {
+    it(`refuse one that ${what}`, () => {
+      expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `logout_${check}` });
+    });
+  }
+
+  for (const type of ['at+jwt', 'secevent+jwt', 'client-authentication+jwt', '']) {
+    it(`refuse one whose typ is "${type}": the same keys sign tokens of other kinds`, () => {
+      expect(judge({}, type)).to.deep.equal({ kind: 'refused', reason: 'logout_not_a_logout_event' });
+    });
+  }
+
+  it('are judged in the order of the list of reasons: of several faults the first is said', () => {
+    const order = logoutDenialReasons.slice(logoutDenialReasons.indexOf('logout_untrusted_issuer'));
+    const faults: Record<string, Record<string, unknown>> = {};
+    // One fault for each reason; `malformed` comes up out of order, at the identifiers.
+    for (const [, changes, check] of refusals) faults[`logout_${check}`] ??= changes;
+    for (const [at, reason] of order.entries()) {
+      // `iat` has three faults of its own, of which one token has only one.
+      const later = order.slice(at + 1).filter((other) => !/issued_at|not_yet_valid|too_old/.test(other));
+      const changes = Object.assign({}, ...later.map((other) => faults[other]), faults[reason]);
+      expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
+    }
+  });
+
+  it('accept one that names a session, and the person only beside it', () => {
+    const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661) };
+    expect(judge({})).to.deep.equal({
+      kind: 'accepted',
+      ...use,
+      loggedOut: { kind: 'session', sessionId: 'session-3', subject: 'ada' },
+    });
+    expect(judge({ sub: undefined })).to.deep.equal({
+      kind: 'accepted',
+      ...use,
+      loggedOut: { kind: 'session', sessionId: 'session-3', subject: undefined },
+    });
+    for (const sid of [undefined, '']) {
+      expect(judge({ sid })).to.deep.equal({
+        kind: 'accepted',
+        ...use,
+        loggedOut: { kind: 'person', subject: 'ada' },
+      });
+    }
+  });
+
+  it('accept every type and shape that providers send', () => {
+    for (const type of ['logout+jwt', 'JWT', 'application/logout+jwt', 'Logout+JWT']) {
+      expect(judge({}, type).kind).to.equal('accepted');
+    }
+    const noType = { text: '', algorithm: 'RS256', keyId: undefined, type: undefined, claims: good };
+    const expected = { issuer: good.iss, audience: good.aud, now: instantFromSeconds(NOW) };
+    expect(judgeLogoutToken(noType, expected).kind).to.equal('accepted');
+    // Keycloak: a second event, whose value is no object, and a claim called typ.
+    const second = { [EVENT]: {}, revoke_offline_access: true };
+    expect(judge({ events: second, typ: 'Logout' }).kind).to.equal('accepted');
+    expect(judge({ exp: undefined, aud: ['account', 'people-desk'] }).kind).to.equal('accepted');
+  });
+
+  it('accept one up to the limits of its age, its lifetime and its identifiers', () => {
+    expect(judge({ iat: NOW - 660 }).kind).to.equal('accepted');
+    expect(judge({ iat: NOW + 60, nbf: NOW + 60 }).kind).to.equal('accepted');
+    expect(judge({ exp: NOW - 59 }).kind).to.equal('accepted');
+    const long = 'x'.repeat(256);
+    expect(judge({ jti: long, sub: long, sid: long }).kind).to.equal('accepted');
+  });
+
+  it('say how long its jti has to be remembered: until the token would be too old', () => {
+    const verdict = judge({ iat: NOW - 660 });
+    expect(verdict).to.deep.include({ forgetAt: instantFromSeconds(NOW + 1) });
+  });
+});

@@ -1,0 +1,117 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { userNameKey } from '../../../domain/signals/provisioned-user.ts';
+import {
+  heldStatement,
+  type ProvisioningStatement,
+  signalOf,
+  statementsOf,
+} from '../../../domain/signals/provisioning-statement.ts';
+import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+function key(text: string) {
+  const parsed = parseSponsorKey(text);
+  if (parsed === undefined) throw new Error('not a sponsor key');
+  return parsed;
+}
+
+/** `A+` is an active user of the person A, `A-` an inactive one, the empty text none. */
+function subject(text: string) {
+  return text === '' ? undefined : { sponsorKey: key(text.slice(0, 1)), active: text.endsWith('+') };
+}
+
+/** `!` for a statement that is new. */
+function told({ sponsorKey, state, isNew }: ProvisioningStatement): string {
+  return `${sponsorKey} ${state}${isNew ? '!' : ''}`;
+}
+
+describe('What a write of a user says about people', () => {
+  const cases: readonly (readonly [title: string, before: string, after: string, says: readonly string[]])[] = [
+    ['a create as active', '', 'A+', ['A active']],
+    ['a create as inactive', '', 'A-', ['A disabled!']],
+    ['an active user restated', 'A+', 'A+', ['A active']],
+    ['an inactive user restated', 'A-', 'A-', ['A disabled']],
+    ['a deactivation', 'A+', 'A-', ['A disabled!']],
+    ['a reactivation', 'A-', 'A+', ['A active!']],
+    ['a removal, of an active user', 'A+', '', ['A deleted!']],
+    ['a removal, of an inactive user', 'A-', '', ['A deleted!']],
+    ['a deactivation under a new name: both are refused', 'A+', 'B-', ['A disabled!', 'B disabled!']],
+    ['a new name for an inactive user: both are refused', 'A-', 'B-', ['A disabled', 'B disabled!']],
+    ['a new name for an active user: the old one is left', 'A+', 'B+', ['A left!', 'B active']],
+    ['a reactivation under a new name: the old one is left', 'A-', 'B+', ['A left!', 'B active']],
+    ['nothing at all', '', '', []],
+  ];
+  for (const [title, before, after, says] of cases) {
+    it(`of ${title}`, () => {
+      expect(statementsOf(subject(before), subject(after)).map(told)).to.deep.equal(says);
+    });
+  }
+
+  it('depends on the other users of the same person', () => {
+    const held = (state: ProvisioningStatement['state'], users: number, inactive: number) => {
+      const holds = heldStatement({ sponsorKey: key('A'), state, isNew: true }, { users, inactive });
+      return holds && told(holds);
+    };
+    for (const inactive of [0, 1, 2]) {
+      expect(held('disabled', 2, inactive)).to.equal('A disabled!');
+      expect(held('deleted', 2, inactive)).to.equal('A deleted!');
+    }
+    expect(held('active', 0, 0)).to.equal('A active!');
+    expect(held('active', 2, 0)).to.equal('A active!');
+    expect(held('active', 2, 1), 'one of them is inactive').to.equal(undefined);
+    expect(held('left', 0, 0), 'nobody else has that name').to.equal('A deleted!');
+    expect(held('left', 2, 1)).to.equal('A disabled');
+    expect(held('left', 2, 0)).to.equal('A active');
+  });
+
+  it('is recorded under the sponsor key with its reason', () => {
+    const reasons = { disabled: 'scim_deactivated', deleted: 'scim_deleted', active: 'scim_reactivated' } as const;
+    for (const state of ['disabled', 'deleted', 'active'] as const) {
+      expect(signalOf({ sponsorKey: key('A'), state, isNew: true }, NOON)).to.deep.equal({
+        at: NOON,
+        event: 'sponsor.signal',
+        sponsor: 'A',
+        decision: 'allow',
+        reason: reasons[state],
+      });
+    }
+  });
+});
+
+describe('User names', () => {
+  it('are the same in any case and in any of Unicode’s spellings, and otherwise not', () => {
+    for (const [one, other] of [
+      ['Ada@Example.org', 'ADA@eXAMPLE.ORG'],
+      ['é', 'e\u0301'],
+      ['É', 'e\u0301'],
+      ['ΟΔΟΣ', 'οδος'],
+      ['οδοσ', 'οδος'],
+      ['ŁUKASZ', 'łukasz'],
+    ] as const) {
+      expect(userNameKey(one), one).to.equal(userNameKey(other));
+    }
+    for (const [one, other] of [
+      ['ada', 'ada '],
+      ['ada', 'adá'],
+      ['ada', 'аda'],
+      ['a_b', 'a-b'],
+    ] as const) {
+      expect(userNameKey(one), one).not.to.equal(userNameKey(other));
+    }
+  });
+
+  it('have one key whatever case they are put in', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (name) => {
+        expect(userNameKey(userNameKey(name))).to.equal(userNameKey(name));
+        expect(userNameKey(name.toUpperCase())).to.equal(userNameKey(name));
+      }),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 40 }), (name) => {
+        expect(userNameKey(name)).to.equal(name.toLowerCase());
+      }),
+    );
+  });
+});

@@ -1,0 +1,189 @@
+import { expect } from 'chai';
+import { instantFromSeconds } from '../../../domain/instant.ts';
+import { judgeSecurityEvent, type SecurityEventVerdict } from '../../../domain/signals/security-event.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+
+const NOW = 1_789_653_821;
+const DAY = 86_400;
+const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/';
+const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
+const SSF = 'https://schemas.openid.net/secevent/ssf/event-type/';
+const UPSTREAM = 'https://idp.example';
+const ada = { format: 'iss_sub', iss: UPSTREAM, sub: 'object-7' };
+const adaToo = { format: 'opaque', id: 'object-7' };
+const grace = { format: 'opaque', id: 'object-8' };
+const good = {
+  iss: 'https://transmitter.example',
+  aud: 'https://mandate.example/events',
+  jti: 'set-7',
+  iat: NOW - 5,
+  sub_id: ada,
+  events: { [`${RISC}account-disabled`]: { reason: 'hijacking' } },
+};
+
+function judge(changes: Record<string, unknown>, more: { type?: string; upstreamIssuer?: string | undefined } = {}) {
+  const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
+  const { type, upstreamIssuer } = { type: 'secevent+jwt', upstreamIssuer: UPSTREAM, ...more };
+  return judgeSecurityEvent(
+    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
+    { issuer: good.iss, audience: good.aud, upstreamIssuer, now: instantFromSeconds(NOW) },
+  );
+}
+
+const revoked = (payload: unknown) => ({ [`${CAEP}session-revoked`]: payload });
+const inEvent = (subject: unknown) => ({ sub_id: undefined, events: revoked({ subject }) });
+
+const refusals: readonly [string, Record<string, unknown>, string][] = [
+  ['comes from another transmitter', { iss: 'https://transmitter.example/' }, 'untrusted_issuer'],
+  ['is for another stream', { aud: ['https://other.example'] }, 'audience_mismatch'],
+  ['is for no stream', { aud: undefined }, 'audience_mismatch'],
+  ['has no iat', { iat: undefined }, 'missing_issued_at'],
+  ['was issued in the future, beyond the skew', { iat: NOW + 61 }, 'not_yet_valid'],
+  ['is older than a day and the skew', { iat: NOW - DAY - 61 }, 'too_old'],
+  ['has no jti', { jti: undefined }, 'missing_jti'],
+  ['has a jti of 257 characters', { jti: 'x'.repeat(257) }, 'missing_jti'],
+  ['has no events', { events: undefined }, 'not_a_security_event'],
+  ['has an empty set of events', { events: {} }, 'not_a_security_event'],
+  ['has events that are a list', { events: [`${CAEP}session-revoked`] }, 'not_a_security_event'],
+  ['has an event that is no object', { events: revoked(true) }, 'not_a_security_event'],
+  ['names two people, above and in the event', { events: revoked({ subject: grace }) }, 'ambiguous_subject'],
+  ['names two people in one event', inEventTwice(), 'ambiguous_subject'],
+  ['names two people in two events', inTwoEvents(), 'ambiguous_subject'],
+  ['names nobody', { sub_id: undefined }, 'no_usable_subject'],
+  ['has a subject that is no object', { sub_id: 'object-7' }, 'no_usable_subject'],
+  ["names somebody of another provider's", { sub_id: { ...ada, iss: 'https://other.example' } }, 'no_usable_subject'],
+  ['names somebody by iss_sub without a sub', { sub_id: { ...ada, sub: undefined } }, 'no_usable_subject'],
+  ['names somebody by a key that nobody can have', { sub_id: { ...adaToo, id: 'a b' } }, 'no_usable_subject'],
+  ['names somebody by an id that is no text', { sub_id: { ...adaToo, id: 7 } }, 'no_usable_subject'],
+  ['names a device and no user', inEvent({ format: 'complex', device: adaToo }), 'no_usable_subject'],
+  ['names a user that is no object', inEvent({ user: 'object-7' }), 'no_usable_subject'],
+  ['names somebody by e-mail', { sub_id: { format: 'email', email: 'a@b.example' } }, 'unsupported_subject_format'],
+  ['says no format', { sub_id: { iss: UPSTREAM, sub: 'object-7' } }, 'unsupported_subject_format'],
+  ['names a user by e-mail', inEvent({ user: { format: 'email', email: 'a@b' } }), 'unsupported_subject_format'],
+  ['nests one complex subject in another', inEvent({ user: { user: ada } }), 'unsupported_subject_format'],
+  [
+    'names somebody readably above, and somebody unreadably in the event',
+    { events: revoked({ subject: { format: 'email', email: 'a@b.example' } }) },
+    'unsupported_subject_format',
+  ],
+];
+
+function inEventTwice() {
+  return { sub_id: undefined, events: revoked({ subject: ada, sub_id: grace }) };
+}
+
+function inTwoEvents() {
+  const events = { ...revoked({ subject: ada }), [`${RISC}account-disabled`]: { subject: grace } };
+  return { sub_id: undefined, events };
+}
+
+function actionOf(verdict: SecurityEventVerdict) {
+  if (verdict.kind === 'refused') throw new Error(verdict.reason);
+  return verdict.action;
+}
+
+describe('the claims of a security event token', () => {
+  for (const [what, changes, check] of refusals) {
+    it(`refuse one that ${what}`, () => {
+      expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `ssf_${check}` });
+    });
+  }
+
+  for (const type of ['JWT', 'logout+jwt', 'at+jwt', '']) {
+    it(`refuse one whose typ is "${type}"`, () => {
+      expect(judge({}, { type })).to.deep.equal({ kind: 'refused', reason: 'ssf_not_a_security_event' });
+    });
+  }
+
+  for (const [uri, action] of [
+    [
+      `${CAEP}session-revoked`,
+      { reasons: ['ssf_sessions_revoked'], lift: false, block: undefined, end: 'ssf_sessions_revoked' },
+    ],
+    [
+      `${RISC}account-disabled`,
+      { reasons: ['ssf_account_disabled'], lift: false, block: 'disabled', end: 'ssf_account_disabled' },
+    ],
+    [
+      `${RISC}account-purged`,
+      { reasons: ['ssf_account_purged'], lift: false, block: 'deleted', end: 'ssf_account_purged' },
+    ],
+    [`${RISC}account-enabled`, { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined }],
+  ] as const) {
+    it(`make of ${uri.split('/').at(-1)} what it means`, () => {
+      const verdict = judge({ events: { [uri]: {} } });
+      expect(verdict).to.deep.equal({
+        kind: 'accepted',
+        jti: 'set-7',
+        forgetAt: instantFromSeconds(NOW - 5 + DAY + 61),
+        action: { sponsorKey: 'object-7', ...action },
+      });
+    });
+  }
+
+  it('let the strictest of several events have the last word, in whichever order they stand', () => {
+    const names = ['session-revoked', 'account-enabled', 'account-purged', 'account-disabled'];
+    for (const order of [names, names.toReversed()]) {
+      const events = Object.fromEntries(order.map((name) => [(name.startsWith('s') ? CAEP : RISC) + name, {}]));
+      expect(actionOf(judge({ events }))).to.deep.equal({
+        sponsorKey: 'object-7',
+        reasons: ['ssf_account_enabled', 'ssf_sessions_revoked', 'ssf_account_disabled', 'ssf_account_purged'],
+        lift: false,
+        block: 'deleted',
+        end: 'ssf_account_purged',
+      });
+    }
+    const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
+    expect(actionOf(judge({ events }))).to.deep.include({ lift: true, block: undefined, end: 'ssf_sessions_revoked' });
+  });
+
+  it('find the subject above, in the event, in both places when it is one person, and as the user of a complex one', () => {
+    for (const changes of [
+      { events: revoked({}) },
+      { events: revoked({ subject: adaToo }) },
+      inEvent(ada),
+      { sub_id: undefined, events: revoked({ sub_id: adaToo }) },
+      inEvent({ user: ada }),
+      inEvent({ format: 'complex', user: adaToo, device: { format: 'opaque', id: 'laptop' } }),
+      { sub_id: { user: ada }, events: revoked({}) },
+    ]) {
+      expect(actionOf(judge(changes))?.sponsorKey, JSON.stringify(changes)).to.equal('object-7');
+    }
+  });
+
+  it('ask neither for a subject nor for a provider where no event is acted on', () => {
+    const stream = { format: 'opaque', id: 'object-7' };
+    for (const changes of [
+      { sub_id: stream, events: { [`${SSF}verification`]: { state: 'x' } } },
+      { sub_id: stream, events: { [`${SSF}stream-updated`]: { status: 'paused' } } },
+      { sub_id: undefined, events: { [`${CAEP}credential-change`]: { subject: { format: 'email', email: 'a@b' } } } },
+      { sub_id: 'nonsense', events: { 'https://example.com/other': null } },
+      { sub_id: undefined, events: { __proto__: null, constructor: {} } },
+    ]) {
+      expect(actionOf(judge(changes, { upstreamIssuer: undefined }))).to.equal(undefined);
+    }
+  });
+
+  it('leave the subject of an event that is not acted on alone', () => {
+    const events = { ...revoked({}), [`${CAEP}credential-change`]: { subject: grace } };
+    expect(actionOf(judge({ events }))?.sponsorKey).to.equal('object-7');
+  });
+
+  it('cannot say whose person it is while the identity provider is not known, unless the subject is opaque', () => {
+    const unknown = { upstreamIssuer: undefined };
+    expect(judge({}, unknown)).to.deep.equal({ kind: 'refused', reason: 'ssf_keys_unavailable' });
+    expect(judge({ sub_id: ada, events: revoked({ subject: adaToo }) }, unknown)).to.deep.equal({
+      kind: 'refused',
+      reason: 'ssf_keys_unavailable',
+    });
+    expect(actionOf(judge({ sub_id: adaToo }, unknown))?.sponsorKey).to.equal('object-7');
+  });
+
+  it('accept one up to the limits of its age, and never decide by when the event was, or by an exp', () => {
+    expect(judge({ iat: NOW - DAY - 60 }).kind).to.equal('accepted');
+    expect(judge({ iat: NOW + 60 }).kind).to.equal('accepted');
+    expect(judge({ exp: NOW - 900, toe: NOW - 9 * DAY }).kind).to.equal('accepted');
+    expect(judge({ events: revoked({ event_timestamp: 1_615_305_159_000 }) }).kind).to.equal('accepted');
+    expect(judge({ jti: 'x'.repeat(256), aud: ['other', good.aud] }).kind).to.equal('accepted');
+  });
+});

@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type Assignment,
+  readAssignment,
+  targetOf,
+  USER_SCHEMA,
+  userAttributes,
+  withoutValue,
+} from '../../../domain/signals/user-attribute.ts';
+import { inAnyCase } from '../../support/in-any-case.ts';
+
+describe('A path or name in a SCIM message', () => {
+  it('is about a kept attribute in any case, with its schema before it or not', () => {
+    for (const attribute of userAttributes) {
+      fc.assert(
+        fc.property(inAnyCase(attribute), inAnyCase(USER_SCHEMA), (name, schema) => {
+          expect(targetOf(name)).to.equal(attribute);
+          expect(targetOf(`${schema}:${name}`)).to.equal(attribute);
+          expect(targetOf(schema)).to.equal('whole');
+        }),
+      );
+    }
+  });
+
+  it('is about nothing that is kept, whatever else a provider has', () => {
+    for (const path of [
+      'emails[type eq "work"].value',
+      'name.givenName',
+      'displayName',
+      'activeDirectoryId',
+      'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:employeeNumber',
+      'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
+      // An attribute of somebody else's that happens to have one of our names.
+      'urn:example:2.0:Robot:active',
+      'emails[type eq "urn:ietf:params:scim:schemas:core:2.0:User:active"].value',
+      '__proto__',
+      '',
+      '][',
+    ]) {
+      expect(targetOf(path), path).to.equal('other');
+    }
+  });
+
+  it('is unreadable where it is about a part of what has no parts, lest a deactivation be passed over', () => {
+    for (const path of [
+      'active.value',
+      'active[value eq "x"]',
+      ' active',
+      'active ',
+      'userName.foo',
+      'ExternalId[type eq "work"].value',
+      `${USER_SCHEMA}:active.value`,
+      'active eq false',
+    ]) {
+      expect(targetOf(path), path).to.equal('unreadable');
+    }
+  });
+});
+
+describe('The value of a kept attribute', () => {
+  const read = (attribute: Assignment['attribute'], value: unknown) =>
+    readAssignment(attribute, value as Parameters<typeof readAssignment>[1], 'userName');
+
+  it('reads active as a boolean, or as the words that Entra ID sends, in any case', () => {
+    for (const value of [true, 'True', 'true', 'TRUE']) expect(read('active', value)).to.include({ value: true });
+    for (const value of [false, 'False', 'fAlSe']) expect(read('active', value)).to.include({ value: false });
+    for (const value of [null, 0, 1, '', 'no', ' false', [false], { value: false }, 'falſe']) {
+      expect(read('active', value), JSON.stringify(value)).to.include({ kind: 'invalid', code: 'invalidValue' });
+    }
+  });
+
+  it('takes names of 1 to 256 characters that are not blank and hold no control character', () => {
+    for (const value of ['a', 'é'.repeat(256), 'Ada Lovelace', '"; drop table users; --']) {
+      expect(read('userName', value)).to.deep.equal({ attribute: 'userName', value });
+      expect(read('externalId', value)).to.deep.equal({ attribute: 'externalId', value });
+    }
+    for (const value of ['', ' ', 'a'.repeat(257), 'a\u0000b', 'a\nb', '\ud800', 7, true, ['a'], { value: 'a' }]) {
+      expect(read('userName', value)).to.include({ kind: 'invalid', code: 'invalidValue' });
+      expect(read('externalId', value)).to.include({ kind: 'invalid', code: 'invalidValue' });
+    }
+  });
+
+  it('can be taken away only from an externalId that names nobody', () => {
+    for (const attribute of userAttributes) {
+      expect(withoutValue(attribute, 'externalId')).to.include({ kind: 'invalid', code: 'invalidValue' });
+    }
+    expect(withoutValue('userName', 'userName')).to.include({ kind: 'invalid', code: 'invalidValue' });
+    expect(withoutValue('active', 'userName')).to.include({ kind: 'invalid', code: 'invalidValue' });
+    expect(withoutValue('externalId', 'userName')).to.deep.equal({ attribute: 'externalId', value: undefined });
+    // RFC 7643 §2.5: null is no value.
+    expect(readAssignment('externalId', null, 'userName')).to.deep.equal(withoutValue('externalId', 'userName'));
+    expect(readAssignment('externalId', null, 'externalId')).to.include({ code: 'invalidValue' });
+    expect(readAssignment('userName', null, 'externalId')).to.include({ code: 'invalidValue' });
+  });
+
+  it('is never repeated by the sentence that refuses it', () => {
+    for (const attribute of userAttributes) {
+      const fault = read(attribute, ['hunter2-7c1d']);
+      expect(JSON.stringify(fault)).not.to.contain('hunter2');
+    }
+  });
+});

@@ -1,0 +1,629 @@
+/** Months leaving a real Postgres, beside whatever else goes on in it (specification "Ledger and seal"). */
+
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { exportFolder } from '../../adapters/export-files/export-folder.ts';
+import { storedExport } from '../../adapters/export-files/stored-export.ts';
+import { type OpenedArchives, openPostgresArchives } from '../../adapters/persistence/postgres/open-archives.ts';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../../adapters/system/sha256.ts';
+import { type ArchivedMonth, type Archiving, archive } from '../../application/ledger/archive.ts';
+import { verifyLedger } from '../../application/ledger/verify.ts';
+import { verifyExport } from '../../application/ledger/verify-export.ts';
+import { ExportUnusable } from '../../application/ports/exports.ts';
+import { type Instant, instantFromMillis } from '../../domain/instant.ts';
+import { parseRecord } from '../../domain/ledger/archive-format.ts';
+import { describeStop } from '../../domain/ledger/archiving.ts';
+import { formatMark } from '../../domain/ledger/checkpoint.ts';
+import { type Month, parseMonth } from '../../domain/ledger/month.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
+import { append, fullEntry, seal } from '../support/ledger/fill.ts';
+import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
+import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+
+/** The fixtures' partitions are those of September to November 2026. */
+const SEPTEMBER = at('2026-09-17T10:00:00Z');
+const OCTOBER = at('2026-10-01T00:00:00Z');
+const NOVEMBER = at('2026-11-01T00:00:00Z');
+const NOW = at('2026-11-15T12:00:00Z');
+const THIS_MONTH = monthOf('2026-11');
+const FILES = ['audit-2026-09.service-archive.gz', 'audit-2026-10.service-archive.gz'];
+
+function at(text: string): Instant {
+  return instantFromMillis(Date.parse(text));
+}
+
+function monthOf(text: string): Month {
+  const month = parseMonth(text);
+  if (month === undefined) throw new Error(text);
+  return month;
+}
+
+interface Scene {
+  readonly database: FreshDatabase;
+  readonly storage: Storage;
+  readonly owner: Outside;
+  readonly opened: OpenedArchives;
+  readonly directory: string;
+  readonly archiving: Archiving;
+  readonly archived: ArchivedMonth[];
+  close(): Promise<void>;
+}
+
+describe('Archiving months of the ledger on Postgres', function () {
+  this.timeout(60_000);
+  let key: SealingKey;
+  const open: Scene[] = [];
+  before(async () => {
+    key = await makeSealingKey();
+  });
+  afterEach(async () => {
+    for (const scene of open.splice(0)) await scene.close();
+  });
+
+  async function emptyScene(): Promise<Scene> {
+    const database = await freshDatabase('postgres');
+    const storage = await database.open({ clock: { now: () => NOW } });
+    const owner = await outside(database);
+    const connection = database.settings['Service:Database:MigrationConnectionString'] ?? '';
+    const opened = openPostgresArchives(connection, capturedLog());
+    const directory = mkdtempSync(join(tmpdir(), 'mandate-archive-'));
+    const archived: ArchivedMonth[] = [];
+    const archiving: Archiving = {
+      archives: opened.archives,
+      checkpoints: opened.checkpoints,
+      folder: exportFolder(directory),
+      verifier: key.verifier,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      clock: { now: () => NOW },
+      archived: (month) => archived.push(month),
+    };
+    const scene: Scene = {
+      database,
+      storage,
+      owner,
+      opened,
+      directory,
+      archiving,
+      archived,
+      async close() {
+        await owner.close();
+        await opened.close();
+        await storage.close();
+        await database.drop();
+        rmSync(directory, { recursive: true, force: true });
+      },
+    };
+    open.push(scene);
+    return scene;
+  }
+
+  /** Four checkpoints; the second straddles September and October. */
+  async function scene(): Promise<Scene> {
+    const made = await emptyScene();
+    const { storage } = made;
+    await append(storage, 10, SEPTEMBER);
+    await seal(storage, key.signer, SEPTEMBER);
+    await append(storage, 5, SEPTEMBER, 10);
+    await append(storage, 5, OCTOBER, 15);
+    await seal(storage, key.signer, OCTOBER);
+    await append(storage, 5, OCTOBER, 20);
+    await seal(storage, key.signer, NOVEMBER);
+    await append(storage, 3, NOVEMBER, 25);
+    await seal(storage, key.signer, NOVEMBER);
+    return made;
+  }
+
+  async function expectAllArchived({ directory, storage, owner, archiving }: Scene): Promise<void> {
+    expect(readdirSync(directory)).to.deep.equal(FILES);
+    const seqs: number[] = [];
+    for (const file of FILES) {
+      const path = join(directory, file);
+      expect(await verifyExport(storedExport(path), archiving)).to.include({ kind: 'intact' });
+      const lines = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n');
+      const checkpoints = Number(lines[0]?.split('\t')[3]);
+      for (const line of lines.slice(1 + checkpoints)) seqs.push(parseRecord(line)?.seq ?? Number.NaN);
+    }
+    expect(seqs).to.deep.equal(Array.from({ length: 25 }, (_, index) => index + 1));
+    expect(await partitions(owner)).not.to.include.members(['ledger_2026_09']);
+    expect(await partitions(owner)).not.to.include.members(['ledger_2026_10']);
+    const outcome = await verifyLedger({ ...archiving, ledger: storage.checkpoints });
+    expect(outcome).to.deep.include({ kind: 'intact' });
+    expect(outcome.counts).to.include({ checkpoints: 4, archived: 3, records: 3 });
+  }
+
+  it('exports each month once, a straddling checkpoint whole with the earlier one, and drops it', async () => {
+    const made = await scene();
+    expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
+    await expectAllArchived(made);
+    expect(made.archived.map(({ month, checkpoints, records }) => [month, checkpoints, records])).to.deep.equal([
+      ['2026-09', 2, 20],
+      ['2026-10', 1, 5],
+    ]);
+  });
+
+  it('records what left where, with the hash of the file, and answers from then on what was archived before', async () => {
+    const { archiving, archived, storage, directory } = await scene();
+    await archive(THIS_MONTH, archiving);
+    const page = await storage.ledger.page({ limit: 100, now: NOW });
+    expect(page.archivedBefore).to.equal(NOVEMBER);
+    const said = page.records.filter(({ event }) => event === 'audit.archived').slice(-2);
+    expect(said.map(({ decision }) => decision)).to.deep.equal(['allow', 'allow']);
+    expect(said.map(({ detail }) => JSON.parse(detail ?? ''))).to.deep.equal([
+      {
+        partition: 'ledger_2026_09',
+        checkpoints: { first: 1, last: 2 },
+        sequence: { first: 1, last: 20 },
+        export: join(directory, FILES[0] ?? ''),
+        sha256: archived[0]?.sha256,
+      },
+      {
+        partition: 'ledger_2026_10',
+        checkpoints: { first: 3, last: 3 },
+        sequence: { first: 21, last: 25 },
+        export: join(directory, FILES[1] ?? ''),
+        sha256: archived[1]?.sha256,
+      },
+    ]);
+    expect(await storage.checkpoints.sealing(3)).to.include({ kind: 'archived' });
+    expect(await storage.checkpoints.sealing(27)).to.include({ kind: 'sealed' });
+  });
+
+  it('lets an empty month leave with an export of no checkpoint', async () => {
+    const { archiving, directory, storage, owner } = await emptyScene();
+    await append(storage, 3, NOVEMBER);
+    await seal(storage, key.signer, NOVEMBER);
+    expect(await archive(monthOf('2026-10'), archiving)).to.deep.equal({ months: 1, stop: undefined });
+    expect(gunzipSync(readFileSync(join(directory, FILES[0] ?? ''))).toString()).to.equal(
+      'service-archive\t1\t2026-09\t0\t0\n',
+    );
+    expect(await partitions(owner)).not.to.include('ledger_2026_09');
+    expect((await verifyLedger({ ...archiving, ledger: storage.checkpoints })).kind).to.equal('intact');
+  });
+
+  it('exports nothing of a month again whose records all left with the one before it', async () => {
+    const { archiving, archived, storage } = await emptyScene();
+    await append(storage, 3, SEPTEMBER);
+    await append(storage, 3, OCTOBER, 3);
+    await append(storage, 3, NOVEMBER, 6);
+    await seal(storage, key.signer, NOVEMBER);
+    expect(await archive(THIS_MONTH, archiving)).to.deep.equal({ months: 2, stop: undefined });
+    expect(archived.map(({ checkpoints, records }) => [checkpoints, records])).to.deep.equal([
+      [1, 9],
+      [0, 0],
+    ]);
+    const outcome = await verifyLedger({ ...archiving, ledger: storage.checkpoints });
+    expect(outcome.kind).to.equal('intact');
+    // What lies in November stays readable until November leaves.
+    expect((await storage.ledger.page({ limit: 100, now: NOW })).records.map(({ seq }) => seq)).to.include.members([
+      7, 8, 9,
+    ]);
+  });
+
+  describe('that is interrupted', () => {
+    type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'sha256' | 'remove' | 'exported';
+    class Interrupted extends Error {}
+
+    /** Fails one step, on its nth call, before or after it is done. */
+    function interrupted(archiving: Archiving, step: Step, when: 'before' | 'after', nth: number): Archiving {
+      let calls = 0;
+      const wrap =
+        <Given extends unknown[], Answer>(name: Step, work: (...given: Given) => Promise<Answer>) =>
+        async (...given: Given): Promise<Answer> => {
+          const fails = name === step && ++calls === nth;
+          if (fails && when === 'before') throw new Interrupted();
+          const answer = await work(...given);
+          if (fails) throw new Interrupted();
+          return answer;
+        };
+      const { folder, archives } = archiving;
+      return {
+        ...archiving,
+        folder: {
+          prepare: wrap('prepare', folder.prepare),
+          find: wrap('find', folder.find),
+          draft: wrap('draft', async (month, lines) => {
+            const draft = await folder.draft(month, lines);
+            return { ...draft, publish: wrap('publish', draft.publish) };
+          }),
+          withdraw: folder.withdraw,
+        },
+        archives: {
+          exclusively: archives.exclusively,
+          heldBefore: archives.heldBefore,
+          exported: wrap('exported', archives.exported),
+          remove: wrap('remove', archives.remove),
+        },
+      };
+    }
+
+    for (const step of ['prepare', 'find', 'draft', 'publish', 'remove', 'exported'] as const) {
+      for (const when of ['before', 'after'] as const) {
+        it(`${when} "${step}" is done is taken up by the next run, with nothing lost and nothing twice`, async () => {
+          const made = await scene();
+          for (const nth of [1, 2]) {
+            const run = interrupted(made.archiving, step, when, nth);
+            await archive(THIS_MONTH, run).then(
+              ({ stop }) => expect(stop).to.equal(undefined),
+              (error) => expect(error).to.be.instanceOf(Interrupted),
+            );
+            const there = await made.owner.sql('select count(*)::integer as held from ledger where seq <= 20');
+            const gone = !(await partitions(made.owner)).includes('ledger_2026_09');
+            expect(there[0]?.held).to.equal(gone ? 5 - ((await octoberGone(made.owner)) ? 5 : 0) : 20);
+          }
+          const last = await archive(THIS_MONTH, made.archiving);
+          expect(last.stop && describeStop(last.stop)).to.equal(undefined);
+          await expectAllArchived(made);
+          const events = await made.owner.sql("select detail from ledger where event = 'audit.archived' and seq > 28");
+          expect(events).to.have.length(2);
+        });
+      }
+    }
+
+    it('by being killed at any moment is taken up by the next run', async function () {
+      this.timeout(120_000);
+      const made = await scene();
+      const settings = { ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
+      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
+      // How long it takes until there is anything to interrupt depends on the machine.
+      const began = performance.now();
+      await runCommand(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
+      const usual = performance.now() - began;
+      for (const share of [0.6, 0.8, 0.9, 1, 1.1, 1.2]) {
+        const { child, ended } = startCommand(line, settings);
+        const timer = setTimeout(() => child.kill('SIGKILL'), usual * share);
+        await ended;
+        clearTimeout(timer);
+      }
+      // The server may not have noticed yet that the last one is gone.
+      let end = await runCommand(line, settings);
+      for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
+        end = await runCommand(line, settings);
+      }
+      expect(end.code, end.err).to.equal(0);
+      await expectAllArchived(made);
+    });
+  });
+
+  describe('with an export already under its name', () => {
+    async function standing(): Promise<{ made: Scene; path: string; text: string }> {
+      const made = await scene();
+      const { archiving } = made;
+      const dying = { ...archiving.archives, remove: () => Promise.reject(new Error('gone')) };
+      await archive(THIS_MONTH, { ...archiving, archives: dying }).catch(() => undefined);
+      const path = join(made.directory, FILES[0] ?? '');
+      return { made, path, text: gunzipSync(readFileSync(path)).toString() };
+    }
+
+    const alterations: readonly (readonly [string, (text: string) => Buffer])[] = [
+      ['truncated', (text) => gzipSync(text).subarray(0, -20)],
+      ['no gzip file', (text) => Buffer.from(text)],
+      ['empty', () => Buffer.alloc(0)],
+      ['short of a record', (text) => gzipSync(`${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`)],
+      ['altered in a record', (text) => gzipSync(text.replace('agent-7', 'agent-8'))],
+      [
+        'altered below the millisecond, which no seal covers',
+        (text) => gzipSync(text.replace(/\d(Z\t[a-z]+\.)/, '9$1')),
+      ],
+      ['of another month', (text) => gzipSync(text.replace('2026-09', '2026-08'))],
+      ['of no checkpoint', () => gzipSync('service-archive\t1\t2026-09\t0\t0\n')],
+      ['followed by something', (text) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
+    ];
+    for (const [title, alter] of alterations) {
+      it(`refuses one that is ${title}, names it and drops nothing`, async () => {
+        const { made, path, text } = await standing();
+        const altered = alter(text);
+        writeFileSync(path, altered);
+        const { months, stop } = await archive(THIS_MONTH, made.archiving);
+        expect(months).to.equal(0);
+        expect(stop).to.include({ kind: 'export_differs', location: path });
+        expect(readFileSync(path).equals(altered), 'never overwritten').to.equal(true);
+        expect(await partitions(made.owner)).to.include('ledger_2026_09');
+      });
+    }
+
+    it('takes one that is exactly what it would write', async () => {
+      const { made, path, text } = await standing();
+      // Another compression of the same text.
+      writeFileSync(path, gzipSync(text, { level: 1 }));
+      expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
+      await expectAllArchived(made);
+    });
+
+    it('never overwrites one that appears while it writes', async () => {
+      const made = await scene();
+      const { folder } = made.archiving;
+      const path = join(made.directory, FILES[0] ?? '');
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        writeFileSync(path, 'somebody else');
+        return written;
+      };
+      const { stop } = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } });
+      expect(stop).to.include({ kind: 'export_differs', location: path });
+      expect(readFileSync(path, 'utf8')).to.equal('somebody else');
+      expect(readdirSync(made.directory)).to.have.length(1);
+    });
+  });
+
+  it('deletes what it cannot read back as written, and drops nothing', async () => {
+    const made = await scene();
+    const { folder } = made.archiving;
+    const draft: typeof folder.draft = async (month, lines) => {
+      const written = await folder.draft(month, lines);
+      writeFileSync(written.location, readFileSync(written.location).subarray(0, -30));
+      return written;
+    };
+    const { stop } = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } });
+    expect(stop?.kind).to.equal('read_back');
+    expect(readdirSync(made.directory)).to.deep.equal([]);
+    expect(await partitions(made.owner)).to.include('ledger_2026_09');
+  });
+
+  it('puts a partition back that gained a record meanwhile, and takes it with the record later', async () => {
+    const made = await scene();
+    const { archives } = made.archiving;
+    const remove: typeof archives.remove = async (departure) => {
+      await made.storage.ledger.append(fullEntry(99, SEPTEMBER));
+      return archives.remove(departure);
+    };
+    const { stop } = await archive(THIS_MONTH, { ...made.archiving, archives: { ...archives, remove } });
+    expect(stop?.kind).to.equal('gained');
+    expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    expect(readdirSync(made.directory)).to.deep.equal([]);
+    expect((await archive(THIS_MONTH, made.archiving)).stop?.kind).to.equal('not_sealed');
+    await seal(made.storage, key.signer, NOW);
+    expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
+    expect((await verifyLedger({ ...made.archiving, ledger: made.storage.checkpoints })).kind).to.equal('intact');
+  });
+
+  it('waits its turn for somebody who reads, while appends go on', async () => {
+    const made = await scene();
+    await made.owner.sql('begin; select 1 from ledger limit 1');
+    const leaving = archive(THIS_MONTH, made.archiving);
+    const released = new Promise((resolve) => setTimeout(resolve, 2_600)).then(() => made.owner.sql('commit'));
+    let slowest = 0;
+    for (let index = 0; index < 40; index += 1) {
+      const start = performance.now();
+      await made.storage.ledger.append(fullEntry(200 + index, NOW));
+      slowest = Math.max(slowest, performance.now() - start);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await released;
+    expect(await leaving).to.deep.equal({ months: 2, stop: undefined });
+    // Its own limit is a second; that of a request, behind which a request must not fall, is two.
+    expect(slowest).to.be.below(1_700);
+  });
+
+  describe('refuses', () => {
+    async function refusal(made: Scene, before: Month, changes: Partial<Archiving> = {}) {
+      const partitionsBefore = await partitions(made.owner);
+      const { stop } = await archive(before, { ...made.archiving, ...changes });
+      expect(await partitions(made.owner)).to.deep.equal(partitionsBefore);
+      return stop;
+    }
+
+    it('a cutoff after the current month', async () => {
+      expect(await refusal(await scene(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
+    });
+
+    it('a month with a record that is not sealed', async () => {
+      const made = await scene();
+      await append(made.storage, 1, SEPTEMBER, 90);
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
+    });
+
+    it('such a month after the older ones have left, and leaves those that come after it', async () => {
+      const made = await scene();
+      await append(made.storage, 1, OCTOBER, 90);
+      expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({
+        months: 1,
+        stop: { kind: 'not_sealed', month: '2026-10' },
+      });
+      expect(readdirSync(made.directory)).to.deep.equal(FILES.slice(0, 1));
+    });
+
+    it('a month whose records were altered', async () => {
+      const made = await scene();
+      await tamper(made.owner, "update ledger set sponsor = 'eve' where seq = 4");
+      expect(await refusal(made, THIS_MONTH)).to.deep.include({
+        kind: 'not_intact',
+        fault: { kind: 'root_mismatch', checkpointId: 1 },
+      });
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+    });
+
+    it('to work beside another', async () => {
+      const made = await scene();
+      const other = openPostgresArchives(
+        made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
+        capturedLog(),
+      );
+      const answer = await other.archives.exclusively(() => refusal(made, THIS_MONTH));
+      expect(answer).to.deep.equal({ answer: { kind: 'busy' } });
+      await other.close();
+    });
+
+    it('while records of the month still have to be delivered to the sink', async () => {
+      const made = await scene();
+      await made.owner.sql('update outbox_queueing set queueing = true; insert into outbox values (3, now(), 2)');
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'undelivered', month: '2026-09' });
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+    });
+
+    it('a directory that is not there, or is none', async () => {
+      const made = await scene();
+      for (const [path, problem] of [
+        [join(made.directory, 'none'), 'missing'],
+        [join(made.directory, 'file'), 'not_a_directory'],
+      ] as const) {
+        writeFileSync(join(made.directory, 'file'), '');
+        const error = await archive(THIS_MONTH, { ...made.archiving, folder: exportFolder(path) }).catch((e) => e);
+        expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', problem);
+      }
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    });
+  });
+
+  it('removes drafts of its own that an interrupted run left, and nothing else', async () => {
+    const made = await scene();
+    const draft = `${FILES[0]}.partial`;
+    const others = ['audit-2026-09.service-archive.gz.partial.txt', 'notes.partial'];
+    for (const name of [draft, ...others]) writeFileSync(join(made.directory, name), 'x');
+    mkdirSync(join(made.directory, 'folder'));
+    await archive(THIS_MONTH, made.archiving);
+    expect(readdirSync(made.directory)).to.have.members([...FILES, ...others, 'folder']);
+  });
+
+  describe('from the command line', () => {
+    const settingsOf = (made: Scene) => ({ ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem });
+
+    it('says of each month where it went, and then that there is none left', async () => {
+      const made = await scene();
+      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
+      const first = await runCommand(line, settingsOf(made));
+      expect(first.code, first.err).to.equal(0);
+      expect(first.out).to.include('2026-09 has left: 2 checkpoints and 20 records are in ');
+      expect(first.out).to.include('2026-10 has left: 1 checkpoint and 5 records are in ');
+      expect(first.out).to.include(join(made.directory, FILES[1] ?? ''));
+      const second = await runCommand(line, settingsOf(made));
+      expect(second).to.deep.equal({ code: 0, out: 'No month before 2026-11 is left in the ledger.\n', err: '' });
+      await expectAllArchived(made);
+    });
+
+    it('writes exports that audit-verify verifies alone, with nothing but the published keys', async () => {
+      const made = await scene();
+      await archive(THIS_MONTH, made.archiving);
+      const jwks = join(made.directory, 'jwks.json');
+      writeFileSync(jwks, JSON.stringify(key.jwks));
+      const [first = '', second = ''] = FILES.map((file) => join(made.directory, file));
+      const [, straddling, third] = await made.storage.checkpoints.page(0, 10);
+      if (straddling === undefined || third === undefined) throw new Error('there are four checkpoints');
+      const verify = (...more: readonly string[]) => runCommand(['audit-verify', '--jwks', jwks, ...more]);
+
+      expect(await verify('--archive', first)).to.deep.equal({
+        code: 0,
+        out: `The export of 2026-09 is intact: 2 checkpoints and 20 records verified.\n${formatMark(straddling)}\n`,
+        err: '',
+      });
+      const later = await verify('--archive', second, '--json', formatMark(third));
+      expect(JSON.parse(later.out)).to.deep.equal({
+        intact: true,
+        month: '2026-10',
+        checkpoints: 1,
+        records: 5,
+        first_checkpoint: 3,
+        last: formatMark(third),
+      });
+      const unconfirmed = await verify('--archive', second, formatMark(straddling));
+      expect(unconfirmed.code).to.equal(3);
+      expect(unconfirmed.out).to.include('does not hold checkpoint 2, which a mark names');
+
+      const text = gunzipSync(readFileSync(first)).toString();
+      writeFileSync(first, gzipSync(text.replace('agent-7', 'agent-8')));
+      const altered = await verify('--archive', first);
+      expect(altered.code).to.equal(3);
+      expect(altered.out).to.include('Checkpoint 1 does not match its records');
+      writeFileSync(first, gzipSync(text).subarray(0, -40));
+      expect(await verify('--archive', first)).to.include({
+        code: 3,
+        out: 'The seal is not intact. The export is cut off.\n',
+      });
+      const missing = await verify('--archive', join(made.directory, 'none'));
+      expect(missing.code).to.equal(1);
+      expect(missing.err).to.include('is not there.');
+      const keyless = await runCommand(['audit-verify', '--archive', first]);
+      expect(keyless.code).to.equal(1);
+      expect(keyless.err).to.include('--jwks');
+    });
+
+    it('refuses the role that serves, and to work without keys, each with what to set', async () => {
+      const made = await scene();
+      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
+      const serving = await runCommand(line, {
+        ...settingsOf(made),
+        'Service:Database:MigrationConnectionString': made.database.settings['Service:Database:ConnectionString'] ?? '',
+      });
+      expect(serving).to.include({ code: 1, out: '' });
+      expect(serving.err).to.match(/^mandate: Only the role that owns the ledger .*MigrationConnectionString/);
+      const keyless = await runCommand(line, made.database.settings);
+      expect(keyless).to.include({ code: 1, out: '' });
+      expect(keyless.err).to.equal(
+        'mandate: There are no keys to verify with: give the settings Service:Signing:Keys.\n',
+      );
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    });
+
+    it('takes the cutoff from Service:Audit:Retention, and asks for one when there is neither', async () => {
+      const made = await emptyScene();
+      const line = ['audit-archive', '--to', made.directory];
+      const none = await runCommand(line, settingsOf(made));
+      expect(none.code).to.equal(2);
+      expect(none.err).to.include('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
+      const kept = await runCommand(line, { ...settingsOf(made), 'Service:Audit:Retention': 'P3650D' });
+      expect(kept.code, kept.err).to.equal(0);
+      expect(kept.out).to.include('No month before 20');
+    });
+
+    it('stops on a full disk with a sentence, leaving no file and dropping nothing', async () => {
+      const made = await emptyScene();
+      await append(made.storage, 600, SEPTEMBER);
+      await seal(made.storage, key.signer, SEPTEMBER);
+      // The system refuses to let a file grow beyond 512 bytes or a kilobyte, as a full disk would.
+      const line = ['audit-archive', '--before', '2026-10', '--to', made.directory];
+      const { code, out, err } = await runCommand(line, settingsOf(made), 'ulimit -f 1');
+      expect(code).to.equal(1);
+      expect(out).to.equal('');
+      expect(err).to.include('the disk is full, or the file would be larger than is allowed.');
+      expect(readdirSync(made.directory)).to.deep.equal([]);
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    });
+
+    it('refuses a month that is none with 2, one after the current with 1, and sqlite with 1', async () => {
+      const sqlite = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': '/nowhere.db' };
+      const malformed = await runCommand(['audit-archive', '--before', '2026-13', '--to', '/tmp']);
+      expect(malformed).to.include({ code: 2, out: '' });
+      expect(malformed.err).to.include('--before takes a month, as in 2026-11.');
+      const refused = await runCommand(['audit-archive', '--before', '2026-01', '--to', '/tmp'], sqlite);
+      expect(refused).to.include({ code: 1, out: '' });
+      expect(refused.err).to.include('audit-archive is for postgres only.');
+      const made = await emptyScene();
+      const late = await runCommand(['audit-archive', '--before', '9999-12', '--to', made.directory], settingsOf(made));
+      expect(late.code).to.equal(1);
+      expect(late.err).to.include('--before 9999-12 is after the current month');
+    });
+  });
+});
+
+async function outside(database: FreshDatabase): Promise<Outside> {
+  const connection = await database.outside?.('owner');
+  if (connection === undefined) throw new Error('the database cannot be reached');
+  return connection;
+}
+
+async function partitions(owner: Outside): Promise<readonly unknown[]> {
+  const rows = await owner.sql(
+    "select c.relname from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'ledger'::regclass order by 1",
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+async function octoberGone(owner: Outside): Promise<boolean> {
+  return !(await partitions(owner)).includes('ledger_2026_10');
+}
+
+/** As the owner, who can lift the guards. */
+async function tamper(owner: Outside, statement: string): Promise<void> {
+  await owner.sql(`
+    grant update, delete on ledger to current_user;
+    alter table ledger disable trigger user;
+    ${statement};
+    alter table ledger enable trigger user`);
+}

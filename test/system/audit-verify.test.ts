@@ -1,0 +1,371 @@
+/** `mandate audit-verify`, as an auditor runs it, against ledgers that were tampered with by their owner. */
+
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Storage } from '../../adapters/persistence/storage.ts';
+import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../../adapters/system/sha256.ts';
+import { verifyLedger } from '../../application/ledger/verify.ts';
+import { instantFromMicros } from '../../domain/instant.ts';
+import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
+import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
+import { databases, type FreshDatabase, type Outside } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { append, seal } from '../support/ledger/fill.ts';
+import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
+import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import { seeded, startTampering, type Tampering } from '../support/ledger/tampering.ts';
+
+/** The issue's thousand where an edit takes milliseconds; the rest of the matter is the same on both. */
+const EDITS = { sqlite: 1_000, postgres: 100 } as const;
+/** Records in each checkpoint; one of a single record among them. */
+const SIZES = [7, 1, 5, 8, 3, 6];
+
+for (const kind of databases) {
+  describe(`audit-verify on ${kind.name}`, function () {
+    this.timeout(60_000);
+    let key: SealingKey;
+    let database: FreshDatabase;
+    let storage: Storage;
+    let settings: Readonly<Record<string, string>>;
+    let directory: string;
+
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'mandate-verify-'));
+      key = await makeSealingKey();
+      database = await kind.fresh();
+      storage = await database.open({ clock: { now: () => NOON } });
+      settings = { ...database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
+      await append(storage, 2, NOON);
+    });
+    after(async () => {
+      await storage.close();
+      await database.drop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    async function marks(): Promise<readonly string[]> {
+      return (await storage.checkpoints.page(0, 100)).map(formatMark);
+    }
+
+    it('finds a ledger without a checkpoint intact, and says so', async () => {
+      const { code, out, err } = await runCommand(['audit-verify'], settings);
+      expect(err).to.equal('');
+      expect(code).to.equal(0);
+      expect(out).to.include('The seal is intact: there is no checkpoint yet.');
+    });
+
+    describe('once records are sealed', () => {
+      before(async () => {
+        let first = 2;
+        for (const size of SIZES) {
+          await append(storage, size, NOON, first);
+          first += size;
+          await seal(storage, key.signer, instantFromMicros(NOON + first * 1_000_000));
+        }
+        await append(storage, 4, NOON, first);
+      });
+
+      it('ends with a mark to keep, and 0; nothing but text in a pipe', async () => {
+        const { code, out, err } = await runCommand(['audit-verify'], settings);
+        expect(err).to.equal('');
+        expect(code).to.equal(0);
+        expect(out.split('\n')).to.deep.equal([
+          'The seal is intact: 6 checkpoints and 32 records verified.',
+          'Not sealed yet, so nothing is said of: 4 records.',
+          (await marks()).at(-1),
+          '',
+        ]);
+      });
+
+      it('confirms several marks at once, and reads no setting that it does not need', async () => {
+        const kept = await marks();
+        const others = { 'Service:Issuer': 'ftp://nonsense', 'Service:Audit:Checkpoint:Interval': 'never' };
+        const { code } = await runCommand(['audit-verify', `${kept[1]},${kept[3]}`], { ...settings, ...others });
+        expect(code).to.equal(0);
+      });
+
+      it('says in JSON what it says in words', async () => {
+        const { out, code } = await runCommand(['audit-verify', '--json'], settings);
+        expect(code).to.equal(0);
+        expect(JSON.parse(out)).to.deep.equal({
+          intact: true,
+          checkpoints: 6,
+          records: 32,
+          archived_checkpoints: 0,
+          unsealed_records: 4,
+          last: (await marks()).at(-1),
+        });
+      });
+
+      it('ends with 3 when a mark is contradicted, or names what is not there', async () => {
+        const contradicted = await runCommand(['audit-verify', `4:${'0'.repeat(64)}`], settings);
+        expect(contradicted.code).to.equal(3);
+        expect(contradicted.out).to.match(/^The seal is not intact\. Checkpoint 4 has another root than the mark says/);
+        const cut = await runCommand(['audit-verify', `7:${'0'.repeat(64)}`, '--json'], settings);
+        expect(cut.code).to.equal(3);
+        expect(JSON.parse(cut.out)).to.deep.nested.include({ intact: false, 'fault.kind': 'mark_unmatched' });
+        expect(JSON.parse(cut.out).fault).to.include({ checkpoint_id: 7, newest_id: 6 });
+      });
+
+      it('takes the published keys from a file or an address instead of the settings', async () => {
+        const file = join(directory, 'jwks.json');
+        writeFileSync(file, JSON.stringify(key.jwks));
+        expect((await runCommand(['audit-verify', '--jwks', file], database.settings)).code).to.equal(0);
+
+        const server = createServer((_request, response) => response.end(JSON.stringify(key.jwks)));
+        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+        const address = server.address();
+        const port = typeof address === 'object' && address !== null ? address.port : 0;
+        const fetched = await runCommand(['audit-verify', '--jwks', `http://127.0.0.1:${port}/`], database.settings);
+        server.close();
+        server.closeAllConnections();
+        expect(fetched.code, fetched.err).to.equal(0);
+
+        const other = await makeSealingKey();
+        writeFileSync(file, JSON.stringify(other.jwks));
+        const stranger = await runCommand(['audit-verify', '--jwks', file], settings);
+        expect(stranger.code).to.equal(3);
+        expect(stranger.out).to.include('Checkpoint 1 was signed with a key that is not published.');
+      });
+
+      it('reads no more of a file that is given for the published keys than keys can be', async () => {
+        const endless = await runCommand(['audit-verify', '--jwks', '/dev/zero'], database.settings);
+        expect(endless).to.deep.include({ code: 1, err: 'mandate: --jwks names a file of more than 1048576 bytes.\n' });
+      });
+
+      it('ends with its verdict where nobody reads the report, and with 1 where it cannot be written', async () => {
+        const { child, ended } = startCommand(['audit-verify'], settings);
+        child.stdout?.destroy();
+        expect(await ended).to.deep.equal({ code: 0, out: '', err: '' });
+        if (!existsSync('/dev/full')) return;
+        expect(await runCommand(['audit-verify'], settings, 'exec > /dev/full')).to.deep.equal({
+          code: 1,
+          out: '',
+          err: 'mandate: The report could not be written to standard output.\n',
+        });
+      });
+
+      it('ends with 2 for a malformed argument and 1 where nothing can be read, each with a sentence', async () => {
+        for (const argument of ['5', '5:ABC', '1:0,', `0:${'0'.repeat(64)}`, '']) {
+          const { code, out, err } = await runCommand(['audit-verify', argument], settings);
+          expect(code, argument).to.equal(2);
+          expect(out).to.equal('');
+          expect(err).to.match(/^mandate: .*[.]/);
+        }
+        const away =
+          kind.engine === 'sqlite'
+            ? { 'Service:Database:Path': join(directory, 'none.db') }
+            : { 'Service:Database:ConnectionString': 'postgresql://nobody@127.0.0.1:9/none' };
+        const { code, out, err } = await runCommand(['audit-verify'], { ...settings, ...away });
+        expect(code).to.equal(1);
+        expect(out).to.equal('');
+        expect(err).to.include('mandate: ');
+        const keyless = await runCommand(['audit-verify'], database.settings);
+        expect(keyless.code).to.equal(1);
+        expect(keyless.err).to.include('give the published key set with --jwks');
+      });
+
+      describe('and the tables are edited by their owner', () => {
+        let outside: Outside;
+        let tampering: Tampering;
+        let sealed: readonly Checkpoint[];
+        before(async () => {
+          const connection = await database.outside?.('owner');
+          if (connection === undefined) throw new Error('the database cannot be reached');
+          outside = connection;
+          sealed = await storage.checkpoints.page(0, 100);
+          tampering = await startTampering(outside, kind.engine);
+        });
+        afterEach(() => tampering.undo());
+        after(() => outside.close());
+
+        const verify = (given: readonly Checkpoint[] = []) =>
+          verifyLedger({
+            ledger: storage.checkpoints,
+            verifier: key.verifier,
+            hash: sha256Bytes,
+            turn: eventLoopTurn,
+            marks: given,
+          });
+
+        const later = kind.engine === 'sqlite' ? 'ts + 1000' : "ts + interval '1 millisecond'";
+        const sooner = kind.engine === 'sqlite' ? 'ts - 1000000' : "ts - interval '1 second'";
+        /** What a column is set to, so that it is surely something else. */
+        const values: Readonly<Record<string, readonly string[]>> = {
+          ts: [later, sooner],
+          ...Object.fromEntries(
+            ['task_id', 'agent_id', 'sponsor', 'audience', 'scope', 'jti', 'reason', 'detail'].map((column) => [
+              column,
+              ['null', "''", `${column} || ' '`, `upper(${column}) || 'x'`],
+            ]),
+          ),
+          event: ["event || 's'", "''"],
+          delegation_depth: ['null', 'delegation_depth + 1'],
+          decision: ["case decision when 'allow' then 'deny' else 'allow' end", 'null'],
+          count: ['null', 'count + 1'],
+        };
+        const columns = Object.keys(values);
+
+        function sealing(seq: number): Checkpoint {
+          const found = sealed.find(({ lastSeq }) => lastSeq >= seq);
+          if (found === undefined) throw new Error(`nothing seals ${seq}`);
+          return found;
+        }
+
+        it(`finds and names each of ${EDITS[kind.engine]} random edits, and is content once they are undone`, async function () {
+          this.timeout(300_000);
+          const random = seeded(20_261_121);
+          const last = sealed.at(-1)?.lastSeq ?? 0;
+          const seen = new Set<string>();
+          for (let edit = 0; edit < EDITS[kind.engine]; edit += 1) {
+            const seq = 1 + random(last);
+            const { checkpointId } = sealing(seq);
+            const choice = random(10);
+            let [what, statements, first] = ['', [''], checkpointId];
+            if (choice < 7) {
+              const column = columns[edit % columns.length] ?? '';
+              const value = values[column]?.[random(values[column]?.length ?? 0)] ?? '';
+              what = `${column} = ${value} of ${seq}`;
+              statements = [`update ledger set ${column} = ${value} where seq = ${seq}`];
+            } else if (choice === 7) {
+              what = `delete ${seq}`;
+              statements = [`delete from ledger where seq = ${seq}`];
+            } else if (choice === 8) {
+              // A copy of another record in the place of one: as many as before.
+              const other = 1 + ((seq + random(last - 1)) % last);
+              what = `${other} in place of ${seq}`;
+              const rest =
+                'ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail';
+              statements = [
+                `delete from ledger where seq = ${seq}`,
+                `insert into ledger (seq, ${rest}) select ${seq}, ${rest} from ledger where seq = ${other}`,
+              ];
+            } else {
+              const other = 1 + ((seq + random(last - 1)) % last);
+              what = `swap ${seq} and ${other}`;
+              first = Math.min(checkpointId, sealing(other).checkpointId);
+              statements = [
+                `update ledger set seq = 100000 where seq = ${seq}`,
+                `update ledger set seq = ${seq} where seq = ${other}`,
+                `update ledger set seq = ${other} where seq = 100000`,
+              ];
+            }
+            if (what.includes('place of') && what.endsWith(` ${what.split(' ')[0]}`)) continue;
+            seen.add(what.split(' ')[0] ?? '');
+            await tampering.sql(...statements);
+            const outcome = await verify();
+            expect(outcome.kind, what).to.equal('broken');
+            if (outcome.kind === 'broken') expect(outcome.fault, what).to.include({ checkpointId: first });
+            await tampering.undo();
+          }
+          expect([...seen]).to.include.members([...columns, 'delete', 'swap']);
+          expect((await verify(sealed)).kind).to.equal('intact');
+        });
+
+        it('finds a record that was put into a gap, or before the first', async () => {
+          await tampering.sql('delete from ledger where seq = 1', 'update ledger set seq = 0 where seq = 2');
+          expect((await verify()).kind).to.equal('broken');
+          await tampering.undo();
+          await tampering.sql('update ledger set seq = -4 where seq = 1');
+          expect((await verify()).kind).to.equal('broken');
+        });
+
+        const altered: readonly (readonly [string, string])[] = [
+          ['checkpoint_id', 'checkpoint_id + 50'],
+          ['first_seq', 'first_seq + 1'],
+          ['last_seq', 'last_seq - 1'],
+          ['tree_size', 'tree_size + 1'],
+          ['root_hash', `'${'0'.repeat(64)}'`],
+          ['prev_checkpoint_hash', `'${'0'.repeat(64)}'`],
+          ['prev_checkpoint_hash', 'null'],
+          ['closed_at', kind.engine === 'sqlite' ? 'closed_at + 1000' : "closed_at + interval '1 millisecond'"],
+          ...(kind.engine === 'sqlite'
+            ? ([['closed_at', '9223372036854775807']] as const)
+            : ([
+                ['closed_at', "'infinity'"],
+                ['closed_at', "'-infinity'"],
+                ['closed_at', "'0044-03-15 BC'"],
+                ['closed_at', "'290000-01-01'"],
+              ] as const)),
+          ['kid', "'another'"],
+          ['signature', `'${'0'.repeat(128)}'`],
+          ['signature', 'upper(signature)'],
+          ['signature', "''"],
+        ];
+        for (const [column, value] of altered) {
+          it(`finds a checkpoint whose ${column} became ${value}, wherever it stands`, async () => {
+            for (const { checkpointId } of sealed) {
+              if (column === 'prev_checkpoint_hash' && value === 'null' && checkpointId === 1) continue;
+              const where = `where checkpoint_id = ${checkpointId}`;
+              await tampering.sql(`update checkpoints set ${column} = ${value} ${where}`);
+              expect((await verify()).kind, `checkpoint ${checkpointId}`).to.equal('broken');
+              await tampering.undo();
+            }
+          });
+        }
+
+        it('finds a checkpoint that was removed from the beginning or the middle', async () => {
+          for (const { checkpointId } of sealed.slice(0, -1)) {
+            await tampering.sql(`delete from checkpoints where checkpoint_id = ${checkpointId}`);
+            const outcome = await verify();
+            expect(outcome).to.deep.include({
+              kind: 'broken',
+              fault: { kind: 'id_not_contiguous', checkpointId: checkpointId + 1, expectedId: checkpointId },
+            });
+            await tampering.undo();
+          }
+        });
+
+        it('finds a checkpoint that was signed anew, with a key of ours or another', async () => {
+          const forger = await makeSealingKey();
+          const third = sealed[2];
+          if (third === undefined) throw new Error('no third');
+          const forged = { ...third, kid: forger.signer.kid };
+          for (const [changed, signer, found] of [
+            [forged, forger.signer, { kind: 'unknown_key', checkpointId: 3 }],
+            [third, forger.signer, { kind: 'invalid_signature', checkpointId: 3 }],
+            // With our own key the link from the next one gives it away.
+            [{ ...third, closedAt: NOON }, key.signer, { kind: 'link_broken', checkpointId: 4 }],
+          ] as const) {
+            const signature = await signer.sign(canonicalCheckpoint(changed));
+            const closed =
+              kind.engine === 'sqlite' ? String(changed.closedAt) : `to_timestamp(${changed.closedAt / 1e6})`;
+            await tampering.sql(
+              `update checkpoints set kid = '${changed.kid}', closed_at = ${closed}, signature = '${signature}' where checkpoint_id = 3`,
+            );
+            const outcome = await verify();
+            expect(outcome.kind === 'broken' && outcome.fault).to.include(found);
+            await tampering.undo();
+          }
+        });
+
+        it('finds a tail that was cut only by a mark, since what is left is whole', async () => {
+          const end = sealed.at(-2)?.lastSeq;
+          await tampering.sql(
+            'delete from checkpoints where checkpoint_id = 6',
+            `delete from ledger where seq > ${end}`,
+          );
+          expect((await verify()).kind).to.equal('intact');
+          const outcome = await verify(sealed.slice(-1));
+          expect(outcome).to.deep.include({
+            kind: 'broken',
+            fault: { kind: 'mark_unmatched', checkpointId: 6, newestId: 5 },
+          });
+        });
+
+        it('ends with 3 and one sentence that names the first fault, of several', async () => {
+          await tampering.sql("update ledger set sponsor = 'eve' where seq = 20", 'delete from ledger where seq = 12');
+          const { code, out } = await runCommand(['audit-verify'], settings);
+          expect(code).to.equal(3);
+          expect(out).to.equal(
+            'The seal is not intact. Checkpoint 3 sealed 5 records, but its range holds 4: records were deleted.\n',
+          );
+        });
+      });
+    });
+  });
+}

@@ -1,0 +1,358 @@
+/** Back-channel logout over HTTP: the identity provider ends a session, and with it whatever agents do in it. */
+
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
+import { databases } from '../support/databases.ts';
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
+import { type Answer, freePort, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { atATime, describeVectors } from '../support/public-vectors.ts';
+import { makeSigningKey } from '../support/signing-key.ts';
+
+const PATH = '/backchannel-logout';
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const DOWN = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
+
+type Claims = Readonly<Record<string, unknown>>;
+type Members = Claims | (() => Claims);
+
+interface JwsVectors {
+  readonly testGroups: readonly { readonly tests: readonly { readonly tcId: number; readonly jws: string }[] }[];
+}
+
+for (const database of databases) {
+  describe(`back-channel logout on ${database.name}`, function () {
+    this.timeout(60_000);
+    let provider: IdentityProvider;
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    before(async () => {
+      const port = await freePort();
+      provider = await startIdentityProvider({ backchannelLogoutUri: `http://127.0.0.1:${port}${PATH}` });
+      mandate = await startMandate({
+        database,
+        provider,
+        settings: {
+          PORT: String(port),
+          'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
+          'Service:Audit:Aggregation:Enabled': 'false',
+        },
+      });
+      agent = await mandate.agent();
+    });
+    after(async () => {
+      await mandate.stop();
+      await provider.stop();
+    });
+
+    const usual = (): Record<string, unknown> => ({
+      iss: provider.issuer,
+      aud: provider.clientId,
+      jti: randomUUID(),
+      iat: mandate.clock.seconds(),
+      exp: mandate.clock.seconds() + 120,
+      sub: 'ada',
+      events: { [EVENT]: {} },
+    });
+    const sign = (claims: Claims = {}, header: Claims = {}): string => {
+      const key = provider.signingKey();
+      return key.sign({ alg: key.alg, typ: 'logout+jwt', kid: key.kid, ...header }, { ...usual(), ...claims });
+    };
+    const send = (logout_token: string): Promise<Answer> => mandate.post(PATH, { logout_token });
+    const newTask = async (claims: Claims = {}) => {
+      const exp = mandate.clock.seconds() + 3600;
+      const issued = await agent.exchange({ subject_token: provider.mintAccessToken({ exp, ...claims }) });
+      expect(issued.status, issued.text).to.equal(200);
+      return issued.body;
+    };
+    const introspect = async ({ access_token }: Claims) =>
+      (await mandate.post('/oauth2/introspect', { token: String(access_token) })).body;
+
+    function expectAccepted(answer: Answer): void {
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.text).to.equal('');
+      expect(answer.headers.get('cache-control')).to.equal('no-store');
+    }
+
+    it('ends the tasks of the session that a real provider ends, and no others', async () => {
+      const [laptop, phone, grace] = [
+        await provider.signIn('ada'),
+        await provider.signIn('ada'),
+        await provider.signIn('grace'),
+      ];
+      const tasks = [];
+      for (const { accessToken } of [laptop, phone, grace]) {
+        const issued = await agent.exchange({ subject_token: accessToken, scope: 'jira:read' });
+        expect(issued.status, issued.text).to.equal(200);
+        tasks.push(issued.body);
+      }
+      const lines = await mandate.recorded(() => laptop.signOut());
+      expect(provider.logoutDeliveries()).to.deep.include({ sid: laptop.sid, delivered: true });
+      expect(lines.map((line) => [line.event, line.reason, line.task_id, line.sponsor])).to.deep.equal([
+        ['sponsor.signal', 'sponsor_logged_out', null, 'ada'],
+        ['task.revoked', 'sponsor_logged_out', tasks[0]?.task_id, 'ada'],
+      ]);
+      const [ended, ...others] = await Promise.all(tasks.map(introspect));
+      expect(ended).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
+      for (const other of others) expect(other.active).to.equal(true);
+      const refreshed = await agent.refresh(String(tasks[0]?.refresh_token));
+      expect(refreshed.body).to.include({ error: 'access_denied', reason: 'task_revoked' });
+      await phone.signOut();
+      await grace.signOut();
+    });
+
+    it('ends every task of the person when no session is named, and lets them start again', async () => {
+      const tasks = [await newTask({ sid: 'one' }), await newTask({ sid: 'two' }), await newTask({ sid: undefined })];
+      const grace = await newTask({ sub: 'grace' });
+      expectAccepted(await send(sign()));
+      for (const task of tasks) expect(await introspect(task)).to.deep.include({ active: false });
+      expect(await introspect(grace)).to.deep.include({ active: true });
+      expect(await introspect(await newTask())).to.deep.include({ active: true });
+    });
+
+    it('names in the ledger whose tasks a session’s logout ended, or nobody', async () => {
+      const sid = randomUUID();
+      await newTask({ sid });
+      for (const sponsor of ['ada', null]) {
+        const [signal] = await mandate.recorded(() => send(sign({ sub: undefined, sid })));
+        expect(signal).to.include({
+          event: 'sponsor.signal',
+          reason: 'sponsor_logged_out',
+          decision: 'allow',
+          sponsor,
+        });
+      }
+    });
+
+    it('finds the person by sub where another claim is the sponsor key', async () => {
+      const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
+      const { exchangeForm } = await keyed.agent();
+      const subject_token = provider.mintAccessToken({ oid: 'object-7', exp: mandate.clock.seconds() + 3600 });
+      const issued = await keyed.post('/oauth2/token', exchangeForm({ subject_token }));
+      expect(issued.status, issued.text).to.equal(200);
+      expectAccepted(await keyed.post(PATH, { logout_token: sign() }));
+      const token = String(issued.body.access_token);
+      const { body } = await keyed.post('/oauth2/introspect', { token });
+      expect(body).to.deep.include({ revocation_reason: 'sponsor_logged_out' });
+      await keyed.stop();
+    });
+
+    it('is answered 200 and acted on once however often it comes, and recorded when nothing ran', async () => {
+      const token = sign({ sub: `nobody-${randomUUID()}` });
+      const first = await mandate.recorded(async () => expectAccepted(await send(token)));
+      expect(first.map((line) => line.event)).to.deep.equal(['sponsor.signal']);
+      const task = await newTask();
+      const logout = sign({ iat: mandate.clock.seconds() - 500 });
+      await Promise.all([send(logout), send(logout), send(logout)]);
+      const again = await newTask();
+      const repeats = await mandate.recorded(async () => {
+        expectAccepted(await send(token));
+        expectAccepted(await send(logout));
+      });
+      expect(repeats).to.deep.equal([]);
+      expect(await introspect(task)).to.deep.include({ active: false });
+      expect(await introspect(again)).to.deep.include({ active: true });
+    });
+
+    it('takes what Keycloak sends', async () => {
+      const task = await newTask({ sid: 'keycloak-session' });
+      const events = { [EVENT]: {}, revoke_offline_access: true };
+      for (const [header, claims] of [
+        [{ typ: 'JWT' }, { sid: 'keycloak-session', exp: undefined, events }],
+        [{}, { typ: 'Logout', sid: 'keycloak-session', events }],
+        [{ typ: undefined }, { typ: 'Logout' }],
+      ] as const) {
+        const body = new URLSearchParams({ logout_token: sign(claims, header) });
+        const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' };
+        const response = await fetch(`${mandate.url}${PATH}`, { method: 'POST', headers, body });
+        expect(response.status, await response.text()).to.equal(200);
+      }
+      expect(await introspect(task)).to.deep.include({ active: false });
+    });
+
+    /** Each with the claims and header members that differ. */
+    const faults: readonly (readonly [reason: string, when: string, Members, Members?])[] = [
+      ['logout_malformed', 'its sid is a number', { sid: 7 }],
+      ['logout_malformed', 'it has an extension to understand', {}, { crit: ['exp'] }],
+      ['logout_unsupported_algorithm', 'it is signed with a shared secret', {}, { alg: 'HS256' }],
+      ['logout_unsupported_algorithm', 'it is not signed', {}, { alg: 'none' }],
+      ['logout_unknown_key', 'its kid is nobody’s', {}, { kid: 'nobody-has-this' }],
+      ['logout_key_mismatch', 'its alg is not the key’s', {}, { alg: 'ES256' }],
+      ['logout_untrusted_issuer', 'another issued it', { iss: 'https://other.example' }],
+      ['logout_audience_mismatch', 'it is for the audience of access tokens', () => ({ aud: provider.audience })],
+      ['logout_missing_issued_at', 'it has no iat', { iat: undefined }],
+      ['logout_not_yet_valid', 'its iat is two minutes ahead', () => ({ iat: mandate.clock.seconds() + 120 })],
+      ['logout_too_old', 'its iat is eleven minutes and more ago', () => ({ iat: mandate.clock.seconds() - 700 })],
+      ['logout_missing_jti', 'it has no jti', { jti: undefined }],
+      ['logout_expired', 'its exp is past', () => ({ exp: mandate.clock.seconds() - 100 })],
+      ['logout_not_a_logout_event', 'its event is another', { events: { 'https://other.example': {} } }],
+      ['logout_not_a_logout_event', 'it is typed as an access token', {}, { typ: 'at+jwt' }],
+      ['logout_not_a_logout_event', 'it is typed as a security event token', {}, { typ: 'secevent+jwt' }],
+      ['logout_nonce_present', 'it has a nonce', { nonce: 'x' }],
+      ['logout_identifier_too_long', 'its sid has 257 characters', { sid: 'x'.repeat(257) }],
+      ['logout_no_subject_or_session', 'it names nobody', { sub: undefined }],
+    ];
+    const given = (members: Members = {}) => (typeof members === 'function' ? members() : members);
+
+    /** One record that names nobody, whatever the token says; the body never says which check it was. */
+    async function expectRefused(
+      reason: string,
+      act: () => Promise<Answer>,
+      detail = 'The logout token is not acceptable.',
+    ) {
+      const lines = await mandate.recorded(async () => {
+        const answer = await act();
+        expect(answer.status, answer.text).to.equal(400);
+        expect(answer.body).to.deep.equal({ error: 'invalid_request', error_description: detail });
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+      });
+      expect(lines).to.have.lengthOf(1);
+      expect(lines[0]).to.include({ event: 'signal.denied', decision: 'deny', reason, sponsor: null, task_id: null });
+      expect(lines[0]).to.include({ agent_id: null, jti: null });
+    }
+
+    for (const [reason, when, claims, header] of faults) {
+      it(`refuses a token as ${reason} when ${when}, and ends nothing`, async () => {
+        const task = await newTask();
+        await expectRefused(reason, () => send(sign(given(claims), given(header))));
+        expect(await introspect(task)).to.deep.include({ active: true });
+      });
+    }
+
+    it('refuses a signature that another key made, and one that is over other claims', async () => {
+      const other = await makeSigningKey('RS256');
+      const header = { alg: 'RS256', typ: 'logout+jwt', kid: provider.signingKey().kid };
+      await expectRefused('logout_invalid_signature', () => send(other.sign(header, usual())));
+      const [head, , signature] = sign().split('.');
+      const payload = Buffer.from(JSON.stringify(usual())).toString('base64url');
+      await expectRefused('logout_invalid_signature', () => send(`${head}.${payload}.${signature}`));
+    });
+
+    it('says “not now” while the provider’s keys cannot be had, and has a reason on record for every refusal', async () => {
+      const blind = await mandate.another(DOWN);
+      const token = sign();
+      const lines = await mandate.recorded(async () => {
+        const answer = await blind.post(PATH, { logout_token: token });
+        expect(answer.status).to.equal(503);
+        expect(answer.body.error).to.equal('temporarily_unavailable');
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+      });
+      expect(lines.map((line) => [line.event, line.reason])).to.deep.equal([
+        ['signal.denied', 'logout_keys_unavailable'],
+      ]);
+      await blind.stop();
+      expectAccepted(await send(token));
+      const recorded = new Set((await mandate.ledger()).map((line) => line.reason));
+      expect(logoutDenialReasons.filter((reason) => !recorded.has(reason))).to.deep.equal([]);
+    });
+
+    it('counts refusals of one kind instead of recording each', async () => {
+      const counting = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'true' });
+      const lines = await mandate.recorded(async () => {
+        for (let nth = 0; nth < 4; nth += 1) await counting.post(PATH, { logout_token: 'nonsense' });
+        await counting.stop();
+      });
+      expect(lines.map((line) => [line.reason, line.count])).to.deep.equal([
+        ['logout_malformed', undefined],
+        ['logout_malformed', 3],
+      ]);
+    });
+
+    it('refuses tokens of every other kind, and its own are no other kind’s', async () => {
+      const { idToken, accessToken, signOut } = await provider.signIn('ada');
+      const ours = await newTask();
+      for (const token of [idToken, accessToken, String(ours.access_token), String(ours.refresh_token), 'x', 'a.b.c']) {
+        const answer = await send(token);
+        expect(answer.status).to.equal(400);
+        expect(answer.text).not.to.include(token.slice(0, 16));
+      }
+      for (const typ of ['logout+jwt', 'JWT']) {
+        const subject_token = sign({ aud: provider.audience, scope: 'jira:read' }, { typ });
+        expect((await agent.exchange({ subject_token })).body.error).to.equal('invalid_grant');
+        const actor = await agent.exchange({ actor_token: sign({}, { typ }) });
+        expect(actor.body.error).to.equal('invalid_client');
+      }
+      expect(await introspect(ours)).to.deep.include({ active: true });
+      await signOut();
+    });
+
+    it('refuses requests that hold no token, each in OAuth’s shape and on record', async () => {
+      const form = { 'content-type': 'application/x-www-form-urlencoded' };
+      for (const [init, detail] of [
+        [{ headers: form, body: '' }, 'The parameter logout_token is missing.'],
+        [{ headers: form, body: 'logout_token=' }, 'The parameter logout_token is missing.'],
+        [{ headers: form, body: `logout_token=${sign()}&logout_token=x` }, 'A parameter is repeated.'],
+        [{ headers: form, body: `x=${'y'.repeat(70_000)}` }, 'The body is over 64 KiB.'],
+        [{ headers: { ...form, 'content-encoding': 'gzip' }, body: 'x' }, 'The body must not be compressed.'],
+        [
+          { headers: { 'content-type': 'application/logout+jwt' }, body: sign() },
+          'The body must be application/x-www-form-urlencoded, in UTF-8.',
+        ],
+      ] as const) {
+        const act = async (): Promise<Answer> => {
+          const response = await fetch(`${mandate.url}${PATH}`, { method: 'POST', ...init });
+          const text = await response.text();
+          return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+        };
+        await expectRefused('logout_malformed', act, detail);
+      }
+      const lines = await mandate.recorded(async () => {
+        const answer = await mandate.get(`${PATH}?logout_token=${sign()}`);
+        expect(answer.status).to.equal(405);
+        expect(answer.headers.get('allow')).to.equal('POST');
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+      });
+      expect(lines.map((line) => line.reason)).to.deep.equal(['logout_malformed']);
+    });
+
+    it('is not there unless it is configured, and is not advertised when it is', async () => {
+      const without = await mandate.another({ 'Service:UpstreamIdp:BackchannelLogout:Audience': '' });
+      const task = await newTask();
+      const lines = await mandate.recorded(async () => {
+        const answer = await without.post(PATH, { logout_token: sign() });
+        expect(answer.status).to.equal(404);
+        expect(answer.headers.get('content-type')).to.match(/^application\/problem\+json/);
+      });
+      expect(lines).to.deep.equal([]);
+      expect(await introspect(task)).to.deep.include({ active: true });
+      await without.stop();
+      const { text } = await mandate.get('/.well-known/openid-configuration');
+      expect(text).not.to.include('logout');
+    });
+
+    it('is acted on up to ten minutes and the skew after it was made, and not later', async () => {
+      const early = sign({ exp: undefined });
+      const late = sign({ exp: undefined });
+      mandate.clock.advance(655);
+      expectAccepted(await send(early));
+      mandate.clock.advance(10);
+      await expectRefused('logout_too_old', () => send(late));
+    });
+
+    describeVectors<JwsVectors>(
+      'foreign signed tokens',
+      'wycheproof_json_web_signature_test.json',
+      ({ testGroups }) => {
+        it('are no logout tokens', async () => {
+          const vectors = testGroups.flatMap((group) => group.tests).filter(({ jws }) => jws !== '');
+          await atATime(vectors, async ({ tcId, jws }) => {
+            const answer = await send(jws);
+            expect(answer.status, String(tcId)).to.equal(400);
+            expect(answer.body.error, String(tcId)).to.equal('invalid_request');
+          });
+        });
+      },
+    );
+
+    describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
+      it('are nobody’s name that ends somebody else’s task', async () => {
+        const task = await newTask();
+        await atATime([...new Set(strings)], async (value) => {
+          const answer = await send(sign({ sub: value, sid: `${value}#` }));
+          expect(answer.status, JSON.stringify(value)).to.be.oneOf([200, 400]);
+        });
+        expect(await introspect(task)).to.deep.include({ active: true });
+      });
+    });
+  });
+}

@@ -1,0 +1,252 @@
+/** Provisioning over SCIM: what Okta and Entra ID send, as they send it, and what comes of it. */
+
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type ScimClient, scimClient, scimSettings } from '../support/scim-client.ts';
+
+/** The body of Okta's create, in its order of members. */
+function oktaCreate(userName: string, externalId: string): string {
+  return `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"${userName}","name":{"givenName":"Ada","familyName":"Lovelace"},"emails":[{"primary":true,"value":"${userName}","type":"work"}],"displayName":"Ada Lovelace","locale":"en-US","externalId":"${externalId}","groups":[],"password":"1mz050nq","active":true}`;
+}
+
+const OKTA = { 'user-agent': 'Okta SCIM Client 1.0.0', 'content-type': 'application/scim+json; charset=utf-8' };
+const OKTA_CATALOGUE_DEACTIVATION =
+  '{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false}}]}';
+const ENTRA_DEACTIVATION =
+  '{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"Replace","path":"active","value":"False"}]}';
+const ENTRA_FLAG_DEACTIVATION =
+  '{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","path":"active","value":false}]}';
+const ENTRA_REACTIVATION = ENTRA_DEACTIVATION.replace('False', 'True');
+
+for (const database of databases) {
+  describe(`SCIM as identity providers speak it, on ${database.name},`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    let scim: ScimClient;
+    before(async () => {
+      // A key that the other process has too.
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const signing = { 'Service:Signing:Keys:0:Pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+      mandate = await startMandate({ database, settings: { ...scimSettings, ...signing } });
+      scim = scimClient(mandate);
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    const exchangeFor = (sub: string) =>
+      agent.exchange({ subject_token: mandate.provider.mintAccessToken({ sub, exp: mandate.clock.seconds() + 3600 }) });
+    const introspect = async (issued: Answer) =>
+      (await mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) })).body;
+    const brief = async (act: () => Promise<unknown>) =>
+      (await mandate.recorded(act)).map(({ event, decision, reason, sponsor }) =>
+        [event, decision, reason, sponsor].join(' '),
+      );
+
+    /** Somebody with a live task: their key, and what the exchange answered. */
+    async function working() {
+      const sub = `00u${randomUUID()}`;
+      const issued = await exchangeFor(sub);
+      expect(issued.status, issued.text).to.equal(200);
+      return { sub, issued };
+    }
+
+    async function expectStopped(sub: string, issued: Answer, reason: string): Promise<void> {
+      expect(await introspect(issued)).to.deep.include({ active: false, revocation_reason: reason });
+      const refreshed = await agent.refresh(String(issued.body.refresh_token));
+      expect(refreshed.status, refreshed.text).to.equal(400);
+      const again = await exchangeFor(sub);
+      expect(again.body).to.include({
+        error: 'access_denied',
+        reason: reason === 'scim_deleted' ? 'sponsor_not_found' : 'sponsor_disabled',
+      });
+    }
+
+    it('lets Okta test its connection and look somebody up before it creates them', async () => {
+      for (const query of [
+        '?startIndex=1&count=2',
+        '?filter=userName%20eq%20%22ada%40example.com%22&startIndex=1&count=100',
+      ]) {
+        const answer = await scim.send('GET', `/Users${query}`, undefined, { 'user-agent': OKTA['user-agent'] });
+        expect(answer.status, answer.text).to.equal(200);
+        expect(answer.headers.get('content-type')).to.equal('application/scim+json');
+        expect(answer.body).to.include({ startIndex: 1 });
+        for (const name of ['totalResults', 'startIndex', 'itemsPerPage']) {
+          expect(Number.isInteger(answer.body[name]), name).to.equal(true);
+        }
+        expect(answer.body.schemas).to.deep.equal(['urn:ietf:params:scim:api:messages:2.0:ListResponse']);
+        expect(answer.body.Resources).to.be.an('array');
+      }
+      const nobody = await scim.send('GET', '/Users?filter=userName%20eq%20%22nobody%40example.com%22');
+      expect(nobody.body).to.deep.include({ totalResults: 0, itemsPerPage: 0, Resources: [] });
+    });
+
+    it('creates as Okta asks, keeps and repeats only what it needs, and never logs the password', async () => {
+      const [name, externalId] = [`Ada.${randomUUID()}@example.com`, `00u${randomUUID()}`];
+      const answer = await scim.send('POST', '/Users', oktaCreate(name, externalId), OKTA);
+      expect(answer.status, answer.text).to.equal(201);
+      const { id, meta, ...kept } = answer.body;
+      expect(kept).to.deep.equal({
+        schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+        externalId,
+        userName: name,
+        active: true,
+      });
+      expect(String(id)).to.match(/^user_[0-9A-HJKMNP-TV-Z]{26}$/);
+      const location = `${mandate.issuer}/scim/v2/Users/${String(id)}`;
+      expect(meta).to.include({ resourceType: 'User', location });
+      expect(meta).to.have.all.keys('resourceType', 'location', 'created', 'lastModified');
+      expect(answer.headers.get('location')).to.equal(location);
+      const logged = JSON.stringify(mandate.log.lines);
+      for (const secret of ['1mz050nq', 'Lovelace', name, externalId]) expect(logged).not.to.contain(secret);
+    });
+
+    it('stops everything when Okta deactivates, by PATCH, and lets them go on when it reactivates, by PUT', async () => {
+      const { sub, issued } = await working();
+      const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
+      expect(await introspect(issued)).to.include({ active: true });
+
+      const off = await brief(async () => {
+        const answer = await scim.send('PATCH', `/Users/${id}`, OKTA_CATALOGUE_DEACTIVATION, OKTA);
+        expect(answer.status, answer.text).to.equal(200);
+        expect(answer.body).to.include({ active: false, userName: `${sub}@example.com`, externalId: sub });
+      });
+      expect(off).to.deep.equal([
+        `sponsor.signal allow scim_deactivated ${sub}`,
+        `task.revoked allow scim_deactivated ${sub}`,
+      ]);
+      await expectStopped(sub, issued, 'scim_deactivated');
+
+      const stored = await scim.send('GET', `/Users/${id}`, undefined, OKTA);
+      expect(stored.body, 'inactive users stay readable').to.include({ id, active: false });
+      // A custom app sends our own GET, edited, as application/json too.
+      const edited = JSON.stringify({ ...stored.body, active: true });
+      const on = await brief(async () => {
+        const put = await scim.send('PUT', `/Users/${id}`, edited, { ...OKTA, 'content-type': 'application/json' });
+        expect(put.status, put.text).to.equal(200);
+        expect(put.body).to.include({ id, active: true });
+      });
+      expect(on).to.deep.equal([`sponsor.signal allow scim_reactivated ${sub}`]);
+      expect((await exchangeFor(sub)).status).to.equal(200);
+      expect(await introspect(issued), 'what was ended stays so').to.include({ active: false });
+    });
+
+    it('stops everything when a custom app of Okta deactivates, by PUT', async () => {
+      const { sub, issued } = await working();
+      const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
+      const stored = await scim.send('GET', `/Users/${id}`);
+      const put = await scim.send('PUT', `/Users/${id}`, { ...stored.body, active: false }, OKTA);
+      expect(put.status, put.text).to.equal(200);
+      await expectStopped(sub, issued, 'scim_deactivated');
+    });
+
+    it('lets Entra ID test its connection with a name that nobody has', async () => {
+      const path = `/Users?filter=userName+eq+%22${randomUUID()}%22`;
+      const answer = await scim.send('GET', path);
+      expect(answer.status).to.equal(200);
+      expect(answer.body).to.deep.include({ totalResults: 0, Resources: [] });
+      // The flag of the tenant's URL comes along.
+      expect((await scim.send('GET', `${path}&aadOptscim062020`)).status).to.equal(200);
+    });
+
+    for (const [title, deactivation] of [
+      ['as it does by default', ENTRA_DEACTIVATION],
+      ['with aadOptscim062020', ENTRA_FLAG_DEACTIVATION],
+    ] as const) {
+      it(`stops everything when Entra ID disables ${title}, and lets them go on when it enables`, async () => {
+        const { sub, issued } = await working();
+        const id = await scim.create({
+          schemas: [
+            'urn:ietf:params:scim:schemas:core:2.0:User',
+            'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
+          ],
+          externalId: sub,
+          userName: `${sub}@contoso.example`,
+          active: 'True',
+          'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { department: 'Engines', manager: '7' },
+        });
+        const found = await scim.send('GET', `/Users?filter=externalId eq "${sub}"`);
+        expect(found.body).to.deep.include({ totalResults: 1, itemsPerPage: 1 });
+        const off = await brief(() => scim.send('PATCH', `/Users/${id}`, deactivation));
+        expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
+        await expectStopped(sub, issued, 'scim_deactivated');
+        expect(await brief(() => scim.send('PATCH', `/Users/${id}`, deactivation)), 'restated').to.deep.equal([]);
+        expect(await brief(() => scim.send('PATCH', `/Users/${id}`, ENTRA_REACTIVATION))).to.deep.equal([
+          `sponsor.signal allow scim_reactivated ${sub}`,
+        ]);
+        expect((await exchangeFor(sub)).status).to.equal(200);
+      });
+    }
+
+    it('takes the many changes of Entra ID, in paths and in dotted keys, and applies what it keeps', async () => {
+      const { sub, issued } = await working();
+      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
+      const answer = await scim.send('PATCH', `/Users/${id}`, {
+        schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+        Operations: [
+          { op: 'Replace', path: 'emails[type eq "work"].value', value: 'new@contoso.example' },
+          { op: 'Add', path: 'name.givenName', value: 'Ada' },
+          {
+            op: 'Add',
+            path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:employeeNumber',
+            value: '4711',
+          },
+          { op: 'Remove', path: 'title' },
+          {
+            op: 'replace',
+            value: {
+              'name.familyName': 'King',
+              'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department': 'Analysis',
+              'urn:ietf:params:scim:schemas:core:2.0:User:userName': `${sub}@new.example`,
+            },
+          },
+          { op: 'Replace', path: 'urn:ietf:params:scim:schemas:core:2.0:User:active', value: 'False' },
+        ],
+      });
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.body).to.include({ userName: `${sub}@new.example`, active: false });
+      expect(answer.body).to.have.all.keys('schemas', 'id', 'externalId', 'userName', 'active', 'meta');
+      await expectStopped(sub, issued, 'scim_deactivated');
+    });
+
+    it('stops everything when Entra ID deletes, and lets them go on once it creates them anew', async () => {
+      const { sub, issued } = await working();
+      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
+      const gone = await brief(async () => {
+        const answer = await scim.send('DELETE', `/Users/${id}`);
+        expect(answer.status).to.equal(204);
+        expect(answer.text).to.equal('');
+      });
+      expect(gone).to.deep.equal([
+        `sponsor.signal allow scim_deleted ${sub}`,
+        `task.revoked allow scim_deleted ${sub}`,
+      ]);
+      await expectStopped(sub, issued, 'scim_deleted');
+      expect((await scim.send('DELETE', `/Users/${id}`)).status).to.equal(404);
+      expect((await scim.send('GET', `/Users/${id}`)).status).to.equal(404);
+      const again = await brief(() => scim.create({ userName: `${sub}@contoso.example`, externalId: sub }));
+      expect(again).to.deep.equal([`sponsor.signal allow scim_reactivated ${sub}`]);
+      expect((await exchangeFor(sub)).status).to.equal(200);
+    });
+
+    it("leaves an operator's block alone", async () => {
+      const { sub } = await working();
+      await mandate.block(sub, 'disabled');
+      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub, active: false });
+      await scim.send('PATCH', `/Users/${id}`, ENTRA_REACTIVATION);
+      expect((await exchangeFor(sub)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+    });
+
+    it('is seen at once by another process on the same database', async () => {
+      const other = await mandate.another({});
+      const { sub, issued } = await working();
+      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
+      await scim.send('PATCH', `/Users/${id}`, ENTRA_DEACTIVATION);
+      const seen = await other.post('/oauth2/introspect', { token: String(issued.body.access_token) });
+      expect(seen.body).to.include({ active: false, revocation_reason: 'scim_deactivated' });
+      expect((await scimClient(other).send('GET', `/Users/${id}`)).body).to.include({ active: false });
+      await other.stop();
+    });
+  });
+}

@@ -1,0 +1,402 @@
+/** The SCIM receiver at its edges: credentials, limits, errors, and what is refused in which words. */
+
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { ADMIN_KEY, type Answer, type Mandate, startMandate } from '../support/mandate.ts';
+import { PREVIOUS_SCIM_TOKEN, SCIM_TOKEN, type ScimClient, scimClient, scimSettings } from '../support/scim-client.ts';
+
+const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
+const PATCH = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+
+function expectError(answer: Answer, status: number, scimType?: string): void {
+  expect(answer.status, answer.text).to.equal(status);
+  expect(answer.headers.get('content-type')).to.equal('application/scim+json');
+  expect(answer.headers.get('cache-control')).to.equal('no-store');
+  const { detail, ...rest } = answer.body;
+  expect(detail).to.be.a('string');
+  expect(rest).to.deep.equal({
+    schemas: [ERROR_SCHEMA],
+    status: String(status),
+    ...(scimType === undefined ? {} : { scimType }),
+  });
+}
+
+/** Answers what comes back to these bytes, whether or not they are a whole request. */
+function raw(url: string, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text));
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+      if (answer.includes('\r\n\r\n')) socket.destroy();
+    });
+    socket.on('error', reject).on('close', () => resolve(answer));
+  });
+}
+
+for (const database of databases) {
+  describe(`the SCIM receiver on ${database.name}`, () => {
+    let mandate: Mandate;
+    let scim: ScimClient;
+    const aBody = (changes: Readonly<Record<string, unknown>> = {}) => {
+      const who = randomUUID();
+      return { userName: `${who}@example.org`, externalId: who, ...changes };
+    };
+    before(async () => {
+      mandate = await startMandate({ database, settings: scimSettings });
+      scim = scimClient(mandate);
+    });
+    after(() => mandate.stop());
+
+    it('wants its credential before it looks at the path or waits for a body, and records who has none', async () => {
+      const other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' });
+      const wrong = [
+        { authorization: '' },
+        { authorization: `Bearer ${SCIM_TOKEN}x` },
+        { authorization: `Bearer ${ADMIN_KEY}` },
+        { authorization: `Basic ${SCIM_TOKEN}` },
+      ];
+      for (const headers of wrong) {
+        for (const path of ['/Users', '/Nothing', `/Users?access_token=${SCIM_TOKEN}`]) {
+          const lines = await mandate.recorded(async () => {
+            const answer = await scimClient(other).send('GET', path, undefined, headers);
+            expectError(answer, 401);
+            expect(answer.headers.get('www-authenticate')).to.equal('Bearer');
+          });
+          expect(lines).to.have.length(1);
+          expect(lines[0]).to.include({ event: 'scim.denied', decision: 'deny', sponsor: null, agent_id: null });
+          // `fetch` leaves out a header that is empty.
+          expect(lines[0]?.reason).to.be.oneOf(['missing_api_key', 'invalid_api_key']);
+        }
+      }
+      await other.stop();
+    });
+
+    it('says which: missing_api_key, or invalid_api_key for a doubled one too; a body is not waited for', async () => {
+      const other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' });
+      const head = 'POST /scim/v2/Users HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n';
+      const doubled = `Authorization: Bearer ${SCIM_TOKEN}\r\n`.repeat(2);
+      for (const [headers, reason] of [
+        ['', 'missing_api_key'],
+        [doubled, 'invalid_api_key'],
+      ]) {
+        const lines = await mandate.recorded(async () => {
+          expect(await raw(other.url, `${head}${headers}\r\n{`)).to.match(/^HTTP\/1\.1 401 /);
+        });
+        expect(lines.map((line) => `${line.event} ${line.reason}`)).to.deep.equal([`scim.denied ${reason}`]);
+      }
+      await other.stop();
+    });
+
+    it('writes one record for many refusals of a kind, and then a count', async () => {
+      const other = await mandate.another({});
+      const refused = async () =>
+        expectError(await scimClient(other).send('GET', '/Users', undefined, { authorization: 'Bearer nobody' }), 401);
+      const lines = await mandate.recorded(async () => {
+        for (let nth = 0; nth < 4; nth++) await refused();
+        other.clock.advance(61);
+        await other.passes.closeWindows();
+      });
+      expect(lines.map(({ event, reason, count }) => [event, reason, count])).to.deep.equal([
+        ['scim.denied', 'invalid_api_key', undefined],
+        ['scim.denied', 'invalid_api_key', 3],
+      ]);
+      await other.stop();
+    });
+
+    it('takes the credential in use and the one before, and grants none of the admin authority', async () => {
+      for (const token of [SCIM_TOKEN, PREVIOUS_SCIM_TOKEN]) {
+        const answer = await scim.send('GET', '/Users', undefined, { authorization: `Bearer ${token}` });
+        expect(answer.status).to.equal(200);
+        const admin = await mandate.get('/admin/agents', { authorization: `Bearer ${token}` });
+        expect(admin.status).to.equal(401);
+      }
+    });
+
+    it('is nowhere while it is not configured', async () => {
+      const other = await mandate.another({
+        'Service:Scim:BearerToken': '',
+        'Service:Scim:PreviousBearerToken': '',
+      });
+      const lines = await mandate.recorded(async () => {
+        for (const [method, path] of [
+          ['GET', '/Users'],
+          ['POST', '/Users'],
+          ['GET', '/ServiceProviderConfig'],
+          ['DELETE', '/Users/user_1'],
+        ] as const) {
+          expectError(await scimClient(other).send(method, path, method === 'POST' ? '{' : undefined), 404);
+        }
+      });
+      expect(lines).to.deep.equal([]);
+      await other.stop();
+    });
+
+    it('answers unknown paths, unknown users, other methods and broken paths in its own shape', async () => {
+      for (const path of [
+        '/Users/user_01M31S7W68TMK7WDX8YKPSYTES',
+        '/Users/x',
+        '/Groups',
+        '/Bulk',
+        '/users',
+        '/Users/',
+      ]) {
+        expectError(await scim.send('GET', path), 404);
+      }
+      for (const method of ['PUT', 'PATCH', 'DELETE']) {
+        expectError(await scim.send(method, '/Users/nobody', method === 'DELETE' ? undefined : aBody()), 404);
+      }
+      for (const [method, path, allow] of [
+        ['DELETE', '/Users', 'GET, HEAD, POST'],
+        ['POST', '/Users/user_01M31S7W68TMK7WDX8YKPSYTES', 'GET, HEAD, PUT, PATCH, DELETE'],
+        ['POST', '/ServiceProviderConfig', 'GET, HEAD'],
+      ] as const) {
+        const answer = await scim.send(method, path);
+        expectError(answer, 405);
+        expect(answer.headers.get('allow')).to.equal(allow);
+      }
+      expectError(await scim.send('GET', '/Users/%FF'), 400);
+    });
+
+    it('describes itself: what is not supported, its one resource, and only the attributes it keeps', async () => {
+      const config = await scim.send('GET', '/ServiceProviderConfig');
+      expect(config.body).to.deep.include({
+        patch: { supported: true },
+        bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+        filter: { supported: true, maxResults: 200 },
+        changePassword: { supported: false },
+        sort: { supported: false },
+        etag: { supported: false },
+      });
+      const [types, schemas] = [await scim.send('GET', '/ResourceTypes'), await scim.send('GET', '/Schemas')];
+      expect(types.body).to.include({ totalResults: 1 });
+      expect(schemas.body).to.include({ totalResults: 1 });
+      const type = await scim.send('GET', '/ResourceTypes/User');
+      const schema = await scim.send('GET', '/Schemas/urn:ietf:params:scim:schemas:core:2.0:User');
+      expect(types.body.Resources).to.deep.equal([type.body]);
+      expect(schemas.body.Resources).to.deep.equal([schema.body]);
+      const attributes = schema.body.attributes as readonly { name: string; required: boolean }[];
+      expect(attributes.map(({ name, required }) => `${name} ${required}`)).to.deep.equal([
+        'userName true',
+        'externalId true',
+        'active false',
+      ]);
+    });
+
+    it('pages through users in a stable order', async () => {
+      for (const _ of [1, 2, 3]) await scim.create(aBody());
+      const { body: all } = await scim.send('GET', '/Users');
+      const ids = (all.Resources as readonly { id: string }[]).map(({ id }) => id);
+      const total = Number(all.totalResults);
+      expect(ids).to.deep.equal([...ids].sort());
+      const page = async (query: string) => {
+        const { body } = await scim.send('GET', `/Users?${query}`);
+        const found = (body.Resources as readonly { id: string }[]).map(({ id }) => id);
+        expect(body).to.include({ totalResults: total, itemsPerPage: found.length });
+        return { start: body.startIndex, found };
+      };
+      expect(await page('startIndex=2&count=1')).to.deep.equal({ start: 2, found: ids.slice(1, 2) });
+      expect(await page('startIndex=0&count=2')).to.deep.equal({ start: 1, found: ids.slice(0, 2) });
+      expect(await page('STARTINDEX=-7&Count=-7')).to.deep.equal({ start: 1, found: [] });
+      expect(await page('count=0')).to.deep.equal({ start: 1, found: [] });
+      expect(await page('startIndex=999999999')).to.deep.equal({ start: 999_999_999, found: [] });
+      expect((await page('count=9999')).found.length).to.be.at.most(200);
+      expect((await page('attributes=userName&sortBy=userName&x=%FF')).found).to.deep.equal(ids);
+    });
+
+    for (const [title, query, scimType] of [
+      [
+        'an injection',
+        `filter=${encodeURIComponent('userName eq "a" or 1 eq 1; drop table provisioned_users')}`,
+        'invalidFilter',
+      ],
+      ['another attribute', 'filter=active eq true', 'invalidFilter'],
+      ['another operator', 'filter=userName sw "a"', 'invalidFilter'],
+      ['no value', 'filter=', 'invalidFilter'],
+      ['two filters', 'filter=userName eq "a"&filter=userName eq "b"', 'invalidValue'],
+      ['a broken encoding', 'filter=%FF', 'invalidValue'],
+      ['a count that is no integer', 'count=2.5', 'invalidValue'],
+      ['a start that is no integer', 'startIndex=one', 'invalidValue'],
+      ['a count beyond counting', 'count=99999999999999999999', 'invalidValue'],
+    ] as const) {
+      it(`refuses a listing with ${title}, and repeats nothing of it`, async () => {
+        const answer = await scim.send('GET', `/Users?${query}`);
+        expectError(answer, 400, scimType);
+        expect(answer.text).not.to.match(/drop|99999999|one/);
+      });
+    }
+
+    it('finds nobody by a name that no database could hold', async () => {
+      const answer = await scim.send('GET', `/Users?filter=${encodeURIComponent('userName eq "a\\u0000b"')}`);
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.body).to.include({ totalResults: 0 });
+    });
+
+    it('keeps user names apart in any case: the second is 409, by create, replace and patch', async () => {
+      const body = aBody();
+      await scim.create(body);
+      const other = await scim.create(aBody());
+      const twin = { ...aBody(), userName: body.userName.toUpperCase() };
+      expectError(await scim.send('POST', '/Users', twin), 409, 'uniqueness');
+      expectError(await scim.send('PUT', `/Users/${other}`, twin), 409, 'uniqueness');
+      const Operations = [{ op: 'replace', path: 'userName', value: twin.userName }];
+      expectError(await scim.send('PATCH', `/Users/${other}`, { schemas: [PATCH], Operations }), 409, 'uniqueness');
+      expect((await scim.send('POST', '/Users', { ...aBody(), externalId: body.externalId })).status).to.equal(201);
+    });
+
+    it('replaces the whole user but for active, of which only a word changes anything', async () => {
+      const body = aBody({ active: false });
+      const id = await scim.create(body);
+      const put = await scim.send('PUT', `/Users/${id}`, { USERNAME: 'Somebody Else', externalid: body.externalId });
+      expect(put.body).to.include({ userName: 'Somebody Else', active: false });
+      expectError(await scim.send('PUT', `/Users/${id}`, { userName: 'x' }), 400, 'invalidValue');
+      expectError(await scim.send('PUT', `/Users/${id}`, { externalId: 'x' }), 400, 'invalidValue');
+      expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(put.body);
+    });
+
+    it('has meta.lastModified stand still while nothing changes', async () => {
+      const body = aBody();
+      const id = await scim.create(body);
+      const before = await scim.send('GET', `/Users/${id}`);
+      mandate.clock.advance(1);
+      expect((await scim.send('PUT', `/Users/${id}`, body)).body).to.deep.equal(before.body);
+      const renamed = await scim.send('PUT', `/Users/${id}`, { ...body, userName: `${body.userName}2` });
+      const [then, now] = [before, renamed].map(({ body: { meta } }) => meta as Record<string, string>);
+      expect(now?.created).to.equal(then?.created);
+      expect(now?.lastModified).not.to.equal(then?.lastModified);
+    });
+
+    it('applies all of a PATCH or nothing of it, and ends nothing by half', async () => {
+      const body = aBody();
+      const id = await scim.create(body);
+      const before = await scim.send('GET', `/Users/${id}`);
+      const lines = await mandate.recorded(async () => {
+        const Operations = [
+          { op: 'replace', path: 'active', value: false },
+          { op: 'replace', path: 'userName', value: 'renamed' },
+          { op: 'remove', path: 'externalId' },
+        ];
+        expectError(await scim.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations }), 400, 'invalidValue');
+      });
+      expect(lines).to.deep.equal([]);
+      expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(before.body);
+    });
+
+    it('blocks both people when a PATCH deactivates and says that somebody else is meant', async () => {
+      const body = aBody();
+      const id = await scim.create(body);
+      const next = randomUUID();
+      const lines = await mandate.recorded(async () => {
+        const Operations = [{ op: 'replace', value: { active: false, externalId: next } }];
+        expect((await scim.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations })).status).to.equal(200);
+      });
+      expect(lines.map(({ event, reason, sponsor }) => [event, reason, sponsor])).to.deep.equal([
+        ['sponsor.signal', 'scim_deactivated', body.externalId],
+        ['sponsor.signal', 'scim_deactivated', next],
+      ]);
+    });
+
+    const bodies: readonly (readonly [title: string, body: string, status: number, scimType?: string])[] = [
+      ['nothing', '', 400, 'invalidSyntax'],
+      ['no JSON', '{"userName":', 400, 'invalidSyntax'],
+      ['a list', '[]', 400, 'invalidSyntax'],
+      ['a member named twice', '{"userName":"hunter2","externalId":"a","externalId":"b"}', 400, 'invalidSyntax'],
+      [
+        'a member named twice by an escape',
+        '{"active":true,"\\u0061ctive":false,"userName":"hunter2"}',
+        400,
+        'invalidSyntax',
+      ],
+      [
+        'a member named twice in other cases',
+        '{"userName":"hunter2","externalId":"a","ExternalId":"b"}',
+        400,
+        'invalidSyntax',
+      ],
+      ['nesting without end', `{"x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, 400, 'invalidSyntax'],
+      ['another schema', '{"schemas":["urn:hunter2"],"userName":"a","externalId":"b"}', 400, 'invalidSyntax'],
+      ['active that is no boolean', '{"userName":"a","externalId":"b","active":"hunter2"}', 400, 'invalidValue'],
+      ['active as a number', '{"userName":"a","externalId":"b","active":1}', 400, 'invalidValue'],
+      ['active as null', '{"userName":"a","externalId":"b","active":null}', 400, 'invalidValue'],
+      ['no userName', '{"externalId":"hunter2"}', 400, 'invalidValue'],
+      ['no externalId, which names the person', '{"userName":"hunter2"}', 400, 'invalidValue'],
+      ['an externalId that is no sponsor key', '{"userName":"a","externalId":"hunter2 hunter2"}', 400, 'invalidValue'],
+      ['an externalId of 257 characters', `{"userName":"a","externalId":"${'h'.repeat(257)}"}`, 400, 'invalidValue'],
+      ['a userName that is a number', '{"userName":7,"externalId":"b"}', 400, 'invalidValue'],
+      ['a lone surrogate', '{"userName":"\\ud800","externalId":"b"}', 400, 'invalidSyntax'],
+      ['more than 64 KiB', `{"userName":"a","externalId":"b","x":"${'h'.repeat(65_536)}"}`, 400, 'invalidSyntax'],
+    ];
+    for (const [title, body, status, scimType] of bodies) {
+      it(`refuses a user with ${title}, by create and by replace, and repeats nothing`, async () => {
+        const id = await scim.create(aBody());
+        const lines = await mandate.recorded(async () => {
+          for (const [method, path] of [
+            ['POST', '/Users'],
+            ['PUT', `/Users/${id}`],
+          ] as const) {
+            const answer = await scim.send(method, path, body);
+            expectError(answer, status, scimType);
+            expect(answer.text).not.to.contain('hunter2');
+          }
+        });
+        expect(lines).to.deep.equal([]);
+      });
+    }
+
+    for (const [title, operations] of [
+      ['an unknown operation', '[{"op":"hunter2","path":"active","value":false}]'],
+      [
+        '1,000 operations',
+        JSON.stringify(Array.from({ length: 1000 }, () => ({ op: 'add', path: 'active', value: 1 }))),
+      ],
+      ['no operation', '[]'],
+      ['a member named twice', '[{"op":"replace","path":"active","value":false,"value":true}]'],
+      ['a part of active', '[{"op":"replace","path":"active.hunter2","value":false}]'],
+    ] as const) {
+      it(`refuses a PATCH with ${title}`, async () => {
+        const id = await scim.create(aBody());
+        const answer = await scim.send('PATCH', `/Users/${id}`, `{"schemas":["${PATCH}"],"Operations":${operations}}`);
+        expectError(answer, 400, 'invalidSyntax');
+        expect(answer.text).not.to.contain('hunter2');
+        expect((await scim.send('GET', `/Users/${id}`)).body).to.include({ active: true });
+      });
+    }
+
+    it('reads only JSON in UTF-8, and nothing compressed', async () => {
+      for (const type of ['text/plain', 'application/xml', 'application/scim+json; charset=latin1', '']) {
+        expectError(await scim.send('POST', '/Users', '{}', { 'content-type': type }), 415);
+      }
+      expectError(await scim.send('POST', '/Users', '{}', { 'content-encoding': 'gzip' }), 415);
+    });
+
+    it('is full at Service:Scim:MaxUsers', async () => {
+      const { body } = await scim.send('GET', '/Users?count=0');
+      const other = await mandate.another({ 'Service:Scim:MaxUsers': String(Number(body.totalResults) + 1) });
+      const last = aBody();
+      await scimClient(other).create(last);
+      const lines = await mandate.recorded(async () => {
+        expectError(await scimClient(other).send('POST', '/Users', aBody({ active: false })), 507);
+        expectError(await scimClient(other).send('POST', '/Users', last), 409, 'uniqueness');
+      });
+      expect(lines).to.deep.equal([]);
+      await other.stop();
+    });
+
+    it('names the person by userName where that is asked for, and can then do without externalId', async () => {
+      const other = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
+      const client = scimClient(other);
+      const name = `${randomUUID()}@Example.org`;
+      const lines = await mandate.recorded(async () => {
+        const id = await client.create({ userName: name, externalId: 'x', active: false });
+        const Operations = [{ op: 'Remove', path: 'externalId' }];
+        const answer = await client.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations });
+        expect(answer.body).not.to.have.property('externalId');
+        expectError(await client.send('POST', '/Users', { userName: 'two words' }), 400, 'invalidValue');
+      });
+      expect(lines.map(({ reason, sponsor }) => [reason, sponsor])).to.deep.equal([['scim_deactivated', name]]);
+      await other.stop();
+    });
+  });
+}

@@ -1,0 +1,227 @@
+/** What an operator stops stays stopped, at once and on every replica; and what time ends is said so. */
+
+import { expect } from 'chai';
+import { rounds } from '../contract/rounds.ts';
+import { databases } from '../support/databases.ts';
+import { type Answer, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+
+const RETENTION_HOURS = 30;
+const HOUR = 3600;
+
+for (const database of databases) {
+  describe(`stopping on ${database.name}`, () => {
+    let mandate: Mandate;
+    let replica: Mandate;
+    let agent: RegisteredAgent;
+    let person = 0;
+    before(async () => {
+      const settings = { ...sharedSigningKey(), 'Service:Tasks:Retention': `PT${RETENTION_HOURS}H` };
+      mandate = await startMandate({ database, settings });
+      replica = await mandate.another({});
+    });
+    beforeEach(async () => {
+      agent = await mandate.agent();
+      person += 1;
+    });
+    after(async () => {
+      await replica.stop();
+      await mandate.stop();
+    });
+
+    const exchange = (sub = `person-${person}`) => {
+      const exp = mandate.clock.seconds() + HOUR;
+      return agent.exchange({ subject_token: mandate.provider.mintAccessToken({ sub, exp }) });
+    };
+    const introspect = async (at: Mandate, issued: Answer) =>
+      (await at.post('/oauth2/introspect', { token: String(issued.body.access_token) })).body;
+    const refresh = (at: Mandate, issued: Answer) =>
+      at.post('/oauth2/token', agent.refreshForm(String(issued.body.refresh_token)));
+    const about = (lines: readonly LedgerLine[]) => lines.map(({ event, reason, count }) => ({ event, reason, count }));
+
+    /** Both replicas' clocks. */
+    const advance = (seconds: number) => {
+      for (const instance of [mandate, replica]) instance.clock.advance(seconds);
+    };
+
+    type Switch = readonly [string, (issued: Answer) => string, 'DELETE' | 'PUT', string];
+    const switches: readonly [Switch, ...Switch[]] = [
+      ['a task', (issued: Answer) => `/admin/tasks/${issued.body.task_id}`, 'DELETE', 'operator_kill_switch'],
+      ['an agent', () => `/admin/agents/${agent.id}/tasks`, 'DELETE', 'operator_kill_switch'],
+      ['a person', () => `/admin/sponsors/person-${person}/tasks`, 'DELETE', 'operator_kill_switch'],
+      ['a person for good', () => `/admin/sponsors/person-${person}/block`, 'PUT', 'sponsor_blocked'],
+    ];
+
+    for (const [what, where, method, reason] of switches) {
+      it(`${what} ends every token and grant, and the ledger says who said so`, async () => {
+        const issued = await exchange();
+        expect((await introspect(replica, issued)).active).to.equal(true);
+        for (let renewal = 0; renewal < 3; renewal++) expect((await refresh(mandate, issued)).status).to.equal(200);
+        const lines = await mandate.recorded(async () => {
+          const answer = await mandate.admin(method, where(issued));
+          expect([answer.status, answer.body.revoked_tasks]).to.deep.equal([200, 1]);
+          const again = await mandate.admin(method, where(issued));
+          expect([again.status, again.body.revoked_tasks]).to.deep.equal([200, 0]);
+        });
+        const ends = lines.filter(({ task_id }) => task_id === issued.body.task_id);
+        expect(about(ends)).to.deep.equal([
+          { event: 'token.refreshed', reason: null, count: 2 },
+          { event: 'task.revoked', reason, count: undefined },
+        ]);
+        expect(lines.length - ends.length, 'the block').to.equal(method === 'PUT' ? 1 : 0);
+
+        for (const instance of [mandate, replica]) {
+          const inactive = await introspect(instance, issued);
+          expect(inactive).to.include({ active: false, revocation_reason: reason });
+          expect(inactive.revoked_at).to.be.a('string');
+          const refused = await refresh(instance, issued);
+          expect(refused.body).to.include({ error: 'access_denied', reason: 'task_revoked' });
+        }
+      });
+    }
+
+    it('a person for good refuses them everywhere until it is lifted, which brings nothing back', async () => {
+      const issued = await exchange();
+      const key = `/admin/sponsors/person-${person}`;
+      await replica.admin('PUT', `${key}/block`);
+      for (const instance of [mandate, replica]) {
+        const form = agent.exchangeForm({
+          subject_token: mandate.provider.mintAccessToken({
+            sub: `person-${person}`,
+            exp: mandate.clock.seconds() + HOUR,
+          }),
+        });
+        const refused = await instance.post('/oauth2/token', form);
+        expect(refused.body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+        expect((await instance.admin('GET', key)).body).to.include({ source: 'admin', kind: 'disabled' });
+      }
+      expect((await mandate.admin('DELETE', `${key}/block`)).status).to.equal(204);
+      expect((await exchange()).status).to.equal(200);
+      expect((await refresh(replica, issued)).body).to.include({ error: 'access_denied', reason: 'task_revoked' });
+      expect(await introspect(replica, issued)).to.include({ active: false, revocation_reason: 'sponsor_blocked' });
+    });
+
+    it('is never followed by a yes: neither by what is asked on another replica afterwards', async function () {
+      this.timeout(120_000);
+      for (let round = 0; round < rounds(15); round++) {
+        const issued = await exchange();
+        const [, where, method] = switches[round % switches.length] ?? switches[0];
+        const instances = round % 2 === 0 ? [mandate, replica] : [replica, mandate];
+        const [stopping, asked] = instances as [Mandate, Mandate];
+        // Some requests are under way when the stop comes: they may be answered either way.
+        const underWay = [introspect(asked, issued), refresh(asked, issued), introspect(asked, issued)];
+        const answer = await stopping.admin(method, where(issued));
+        expect(answer.status).to.equal(200);
+        const [state, renewal] = await Promise.all([introspect(asked, issued), refresh(asked, issued)]);
+        expect([state.active, renewal.status], `round ${round}`).to.deep.equal([false, 400]);
+        await Promise.all(underWay);
+        if (method === 'PUT') await stopping.admin('DELETE', where(issued));
+      }
+    });
+
+    it('is done by time too: a task that is over refuses renewals, swept or not, and is recorded once', async () => {
+      const issued = await exchange();
+      for (let renewal = 0; renewal < 2; renewal++) expect((await refresh(mandate, issued)).status).to.equal(200);
+      advance(21 * 60);
+      const expired = { error: 'access_denied', reason: 'task_expired' };
+      expect((await refresh(mandate, issued)).body).to.include(expired);
+      const lines = await mandate.recorded(async () => {
+        await Promise.all([mandate.passes.sweep(), replica.passes.sweep()]);
+        await mandate.passes.sweep();
+      });
+      const own = lines.filter(({ task_id }) => task_id === issued.body.task_id);
+      expect(about(own)).to.deep.equal([
+        { event: 'token.refreshed', reason: null, count: 1 },
+        { event: 'task.expired', reason: 'task_ttl_elapsed', count: undefined },
+      ]);
+      expect((await refresh(replica, issued)).body).to.include(expired);
+      expect(await introspect(replica, issued)).to.deep.equal({ active: false });
+      const killed = await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`);
+      expect(killed.body).to.deep.equal({ revoked_tasks: 0 });
+    });
+
+    it('keeps a task for the retention period, then deletes it with its grant, and lets its agent go', async () => {
+      const issued = await exchange();
+      await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`);
+      const remove = () => mandate.admin('DELETE', `/admin/agents/${agent.id}`);
+      advance((RETENTION_HOURS - 1) * HOUR);
+      await mandate.passes.sweep();
+      expect((await remove()).status).to.equal(409);
+      expect((await refresh(replica, issued)).body).to.include({ reason: 'task_revoked' });
+      advance(2 * HOUR);
+      const lines = await mandate.recorded(() => mandate.passes.sweep());
+      expect(lines.filter(({ task_id }) => task_id === issued.body.task_id)).to.deep.equal([]);
+      expect((await refresh(replica, issued)).body).to.include({ error: 'invalid_grant' });
+      expect(await introspect(replica, issued)).to.deep.equal({ active: false });
+      expect((await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`)).status).to.equal(404);
+      expect((await remove()).status).to.equal(204);
+      expect(await introspect(mandate, issued)).to.deep.equal({ active: false });
+    });
+  });
+
+  describe(`ten thousand live tasks of one agent on ${database.name}`, () => {
+    const TASKS = 10_000;
+    let mandate: Mandate;
+    before(async () => {
+      mandate = await startMandate({ database, settings: sharedSigningKey() });
+    });
+    after(() => mandate.stop());
+
+    it('end within five seconds, all in the ledger, and nobody else is starved meanwhile', async function () {
+      this.timeout(120_000);
+      const doomed = await mandate.agent();
+      const agent = await mandate.agent();
+      await mandate.sql(seeded(doomed.id, TASKS));
+      await mandate.sql(`insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
+        select 'grant-' || task_id, task_id, scope, 4, 3 from tasks`);
+      const issued = await agent.exchange();
+
+      let over = false;
+      const slowest = { exchange: 0, introspection: 0, readiness: 0 };
+      const busy = async (name: keyof typeof slowest, ask: () => Promise<Answer>) => {
+        while (!over) {
+          const started = performance.now();
+          expect((await ask()).status).to.equal(200);
+          slowest[name] = Math.max(slowest[name], performance.now() - started);
+        }
+      };
+      const others = Promise.all([
+        busy('exchange', () => agent.exchange()),
+        busy('introspection', () => mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) })),
+        busy('readiness', () => mandate.get('/readyz')),
+      ]);
+      const started = performance.now();
+      const answer = await mandate.admin('DELETE', `/admin/agents/${doomed.id}/tasks`);
+      const took = performance.now() - started;
+      over = true;
+      await others;
+
+      expect(answer.body).to.deep.equal({ revoked_tasks: TASKS });
+      expect(took).to.be.lessThan(5_000);
+      for (const [name, wait] of Object.entries(slowest)) expect(wait, name).to.be.lessThan(3_000);
+      const again = await mandate.admin('DELETE', `/admin/agents/${doomed.id}/tasks`);
+      expect(again.body).to.deep.equal({ revoked_tasks: 0 });
+      const lines = (await mandate.ledger()).filter(({ agent_id }) => agent_id === doomed.id);
+      expect(lines.filter(({ event, count }) => event === 'token.refreshed' && count === 3)).to.have.length(TASKS);
+      const ends = lines.filter(({ event }) => event === 'task.revoked');
+      expect(new Set(ends.map(({ task_id }) => task_id)).size).to.equal(TASKS);
+    });
+
+    /** As many tasks as exchanges would take minutes to open, each with something in every field. */
+    function seeded(agentId: string, count: number): string {
+      const [numbers, now, later] =
+        mandate.engine === 'postgres'
+          ? [`generate_series(1, ${count}) as number`, 'now()', "now() + interval '1 hour'"]
+          : [
+              `(with recursive up (number) as (values (1) union all select number + 1 from up where number < ${count})
+                select number from up)`,
+              `${Date.now() * 1000}`,
+              `${(Date.now() + 3_600_000) * 1000}`,
+            ];
+      return `insert into tasks (task_id, agent_id, sponsor_key, sponsor, session_id, audience, scope, delegation_depth,
+          created_at, expires_at)
+        select 'task_' || number, '${agentId}', 'key-' || number, 'sub-' || number, 'sid-' || number,
+          'https://jira.example', 'jira:read', 1, ${now}, ${later} from ${numbers}`;
+    }
+  });
+}
