@@ -28,7 +28,18 @@ export type VerificationReport =
       readonly firstCheckpoint: number | undefined;
       readonly lastMark: Mark | undefined;
     }
-  | { readonly kind: 'broken'; readonly fault: ExportFault };
+  | {
+      readonly kind: 'broken';
+      readonly fault: ExportFault;
+      /** What comes before the fault, and verified. */
+      readonly verified: {
+        readonly checkpoints: number;
+        readonly records: number;
+        /** Checkpoints whose records have left; none in an export. */
+        readonly archived?: number;
+        readonly lastMark: Mark | undefined;
+      };
+    };
 
 /** With its line feed. */
 export function renderReport(report: VerificationReport, json: boolean): string {
@@ -36,9 +47,29 @@ export function renderReport(report: VerificationReport, json: boolean): string 
 }
 
 function asText(report: VerificationReport): readonly string[] {
-  if (report.kind === 'broken') return [`The seal is not intact. ${describeExportFault(report.fault)}`];
+  if (report.kind === 'broken') return brokenText(report);
   const mark = report.lastMark === undefined ? [] : [formatMark(report.lastMark)];
   return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...mark];
+}
+
+/** No line is a mark alone, as the last one of an intact run is: whoever keeps that line must not keep this one. */
+function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
+  const { checkpoints, records, archived = 0, lastMark } = verified;
+  const text = [`The seal is not intact. ${describeExportFault(fault)}`];
+  if (lastMark === undefined) return [...text, 'No checkpoint was verified before that.'];
+  return [
+    ...text,
+    `Verified up to checkpoint ${lastMark.checkpointId}: ${countedBoth(checkpoints, records)}.`,
+    ...archivedText(archived),
+    `The last mark before the fault: ${formatMark(lastMark)}`,
+  ];
+}
+
+function archivedText(archived: number): readonly string[] {
+  if (archived === 0) return [];
+  return [
+    `The records of ${counted(archived, 'checkpoint')} have been archived: their exports are verified with --archive.`,
+  ];
 }
 
 function ledgerText({ counts, lastMark }: VerificationReport & { readonly kind: 'ledger' }): readonly string[] {
@@ -47,11 +78,7 @@ function ledgerText({ counts, lastMark }: VerificationReport & { readonly kind: 
     lastMark === undefined
       ? 'The seal is intact: there is no checkpoint yet.'
       : `The seal is intact: ${verified(checkpoints, records)}.`,
-    ...(archived > 0
-      ? [
-          `The records of ${counted(archived, 'checkpoint')} have been archived: their exports are verified with --archive.`,
-        ]
-      : []),
+    ...archivedText(archived),
     ...(unsealed > 0 ? [`Not sealed yet, so nothing is said of: ${counted(unsealed, 'record')}.`] : []),
   ];
 }
@@ -73,7 +100,11 @@ function exportText(report: VerificationReport & { readonly kind: 'export' }): r
 }
 
 function verified(checkpoints: number, records: number): string {
-  return `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')} verified`;
+  return `${countedBoth(checkpoints, records)} verified`;
+}
+
+function countedBoth(checkpoints: number, records: number): string {
+  return `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
 }
 
 /** A number of things. */
@@ -85,9 +116,14 @@ function asJson(report: VerificationReport): Record<string, unknown> {
   if (report.kind === 'broken') {
     const { kind, ...about } = report.fault;
     const members = Object.entries(about).map(([name, value]) => [snakeCase(name), value]);
+    const { checkpoints, records, archived, lastMark } = report.verified;
     return {
       intact: false,
       fault: { kind, ...Object.fromEntries(members), sentence: describeExportFault(report.fault) },
+      checkpoints,
+      records,
+      ...(archived === undefined ? {} : { archived_checkpoints: archived }),
+      verified_through: lastMark === undefined ? null : formatMark(lastMark),
     };
   }
   const last = report.lastMark === undefined ? null : formatMark(report.lastMark);

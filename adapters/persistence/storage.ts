@@ -52,6 +52,9 @@ export interface Storage {
   close(): Promise<void>;
 }
 
+/** What whoever only looks at a ledger has of it. */
+export type LedgerReading = Pick<Storage, 'checkpoints' | 'schemaStatus' | 'close'>;
+
 /** What a database adapter needs of its surroundings. */
 export interface StorageSurroundings {
   readonly clock: Clock;

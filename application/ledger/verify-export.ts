@@ -39,16 +39,30 @@ export type ExportVerdict =
       readonly first: Checkpoint | undefined;
       readonly last: Checkpoint | undefined;
     }
-  | { readonly kind: 'broken'; readonly fault: ExportFault };
+  | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
+
+/** What comes before a fault, and verified. */
+export interface VerifiedPart {
+  readonly checkpoints: number;
+  readonly records: number;
+  readonly last: Checkpoint | undefined;
+}
 
 /** @throws ExportUnusable when the file cannot be read */
 export async function verifyExport(stored: StoredExport, means: ExportVerification): Promise<ExportVerdict> {
+  let verified: VerifiedPart = { checkpoints: 0, records: 0, last: undefined };
+  const broken = (fault: ExportFault): ExportVerdict => ({ kind: 'broken', fault, verified });
   try {
     const header = await readHeader(stored);
     const checkpoints = lineReader(stored, 1, parseCheckpoint);
     const records = upcoming(lineReader(stored, 1 + header.checkpoints, parseRecord));
     try {
-      return await verify({ ...means, header, checkpoints, records });
+      let first: Checkpoint | undefined;
+      const fault = await verify({ ...means, header, checkpoints, records }, (checkpoint) => {
+        first ??= checkpoint;
+        verified = { checkpoints: verified.checkpoints + 1, records: records.taken(), last: checkpoint };
+      });
+      return fault === undefined ? { kind: 'intact', header, first, last: verified.last } : broken(fault);
     } finally {
       await Promise.all([checkpoints.close(), records.close()]);
     }
@@ -65,29 +79,30 @@ interface Reading extends ExportVerification {
   readonly records: Upcoming;
 }
 
-async function verify(reading: Reading): Promise<ExportVerdict> {
+/** @param verified is told of each checkpoint that is, with the records in it taken */
+async function verify(reading: Reading, verified: (checkpoint: Checkpoint) => void): Promise<ExportFault | undefined> {
   const { header, checkpoints, records, hash, verifier, marks = [], progress } = reading;
   let [first, last]: [Checkpoint | undefined, Checkpoint | undefined] = [undefined, undefined];
   let endsInMonth = header.checkpoints === 0;
   for (let held = 0; held < header.checkpoints; held += 1) {
     const next = await checkpoints.next();
     if (next === undefined) {
-      return broken({ kind: 'count', of: 'checkpoints', announced: header.checkpoints, held });
+      return { kind: 'count', of: 'checkpoints', announced: header.checkpoints, held };
     }
     const fault =
       chainFault(hash, last, next, 'any') ?? contradictedMark(marks, next) ?? (await signatureFault(verifier, next));
-    if (fault !== undefined) return broken(fault);
+    if (fault !== undefined) return fault;
     const covered = await sealedRecords(reading, next);
-    if ('fault' in covered) return broken(covered.fault);
+    if ('fault' in covered) return covered.fault;
     endsInMonth = covered.months.has(header.month);
     first ??= next;
     last = next;
+    verified(next);
     progress?.(records.taken(), header.records);
   }
   // The highest record of a month is what its last checkpoint is chosen for.
-  if (!endsInMonth) return broken({ kind: 'wrong_month', month: header.month });
-  const fault = (await countFault(records, header)) ?? unconfirmedMark(marks, first, last);
-  return fault === undefined ? { kind: 'intact', header, first, last } : broken(fault);
+  if (!endsInMonth) return { kind: 'wrong_month', month: header.month };
+  return (await countFault(records, header)) ?? unconfirmedMark(marks, first, last);
 }
 
 async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoint): Promise<ExportFault | undefined> {
@@ -171,8 +186,4 @@ function upcoming(reader: LineReader<ArchivedRecord>): Upcoming {
     taken: () => taken,
     close: reader.close,
   };
-}
-
-function broken(fault: ExportFault): ExportVerdict {
-  return { kind: 'broken', fault };
 }

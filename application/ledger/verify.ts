@@ -99,12 +99,17 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
   const lastSeq = Math.min(highest, Number.MAX_SAFE_INTEGER);
   const records = recordStream(walk, { firstSeq: afterNewest(walk), lastSeq });
   for (const [index, checkpoint] of batch.entries()) {
+    const counts = { ...walk.counts };
     const fault =
       chainFault(walk.hash, walk.newest, checkpoint) ??
       signatureFault(checkpoint, await verdicts[index]) ??
       (await rootFault(walk, records, checkpoint)) ??
       contradictedMark(walk.marks, checkpoint);
-    if (fault !== undefined) return fault;
+    if (fault !== undefined) {
+      // Its records may have been counted before a mark contradicted it.
+      Object.assign(walk.counts, counts);
+      return fault;
+    }
     walk.newest = checkpoint;
     walk.counts.checkpoints += 1;
   }

@@ -6,7 +6,6 @@ import { NOT_INTACT, renderReport, type VerificationReport } from '../../adapter
 import { storedExport } from '../../adapters/export-files/stored-export.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
-import { systemClock } from '../../adapters/system/system-clock.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
 import type { Log } from '../../application/ports/log.ts';
@@ -51,10 +50,13 @@ async function ledgerReport(
   log: Log,
 ): Promise<VerificationReport> {
   const settings = valid(readSettingsSection(sources(overrides), 'Service:Database'), undefined);
-  const storage = await openLedger(settings, { clock: systemClock(), log });
+  const storage = await openLedger(settings, log);
   try {
     const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints });
-    return outcome.kind === 'broken' ? outcome : { ...outcome, kind: 'ledger' };
+    if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
+    const { fault, lastMark, counts } = outcome;
+    const { checkpoints, records, archived } = counts;
+    return { kind: 'broken', fault, verified: { checkpoints, records, archived, lastMark } };
   } finally {
     await storage.close();
   }
@@ -62,7 +64,10 @@ async function ledgerReport(
 
 async function exportReport(path: string, means: Means): Promise<VerificationReport> {
   const verdict = await verifyExport(storedExport(path), means);
-  if (verdict.kind === 'broken') return verdict;
+  if (verdict.kind === 'broken') {
+    const { last, ...counts } = verdict.verified;
+    return { kind: 'broken', fault: verdict.fault, verified: { ...counts, lastMark: last } };
+  }
   const { header, first, last } = verdict;
   return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last };
 }

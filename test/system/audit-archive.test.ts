@@ -509,7 +509,11 @@ describe('Archiving months of the ledger on Postgres', function () {
 
       expect(await verify('--archive', first)).to.deep.equal({
         code: 0,
-        out: `The export of 2026-09 is intact: 2 checkpoints and 20 records verified.\n${formatMark(straddling)}\n`,
+        out: [
+          'The export of 2026-09 is intact: 2 checkpoints and 20 records verified.',
+          'That nothing was cut off shows by its SHA-256, which the record audit.archived names, or by a mark.',
+          `${formatMark(straddling)}\n`,
+        ].join('\n'),
         err: '',
       });
       const later = await verify('--archive', second, '--json', formatMark(third));
@@ -530,11 +534,15 @@ describe('Archiving months of the ledger on Postgres', function () {
       const altered = await verify('--archive', first);
       expect(altered.code).to.equal(3);
       expect(altered.out).to.include('Checkpoint 1 does not match its records');
+      expect(altered.out).to.match(/\nNo checkpoint was verified before that\.\n$/);
+      writeFileSync(first, gzipSync(text.replace('agent-17', 'agent-18')));
+      const inSecond = JSON.parse((await verify('--archive', first, '--json')).out);
+      expect(inSecond).to.include({ intact: false, checkpoints: 1, records: 10 });
+      expect(inSecond.verified_through).to.match(/^1:[0-9a-f]{64}$/);
       writeFileSync(first, gzipSync(text).subarray(0, -40));
-      expect(await verify('--archive', first)).to.include({
-        code: 3,
-        out: 'The seal is not intact. The export is cut off.\n',
-      });
+      const cutOff = await verify('--archive', first);
+      expect(cutOff.code).to.equal(3);
+      expect(cutOff.out).to.match(/^The seal is not intact\. The export is cut off\.\n/);
       const missing = await verify('--archive', join(made.directory, 'none'));
       expect(missing.code).to.equal(1);
       expect(missing.err).to.include('is not there.');

@@ -5,10 +5,12 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { SERVING_LIMITS } from '../../adapters/persistence/postgres/limits.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
+import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
@@ -105,10 +107,18 @@ for (const kind of databases) {
         const contradicted = await runCommand(['audit-verify', `4:${'0'.repeat(64)}`], settings);
         expect(contradicted.code).to.equal(3);
         expect(contradicted.out).to.match(/^The seal is not intact\. Checkpoint 4 has another root than the mark says/);
+        // What checkpoint 4 seals is not counted.
+        expect(contradicted.out.split('\n').slice(1)).to.deep.equal([
+          'Verified up to checkpoint 3: 3 checkpoints and 15 records.',
+          `The last mark before the fault: ${(await marks())[2]}`,
+          '',
+        ]);
         const cut = await runCommand(['audit-verify', `7:${'0'.repeat(64)}`, '--json'], settings);
         expect(cut.code).to.equal(3);
         expect(JSON.parse(cut.out)).to.deep.nested.include({ intact: false, 'fault.kind': 'mark_unmatched' });
         expect(JSON.parse(cut.out).fault).to.include({ checkpoint_id: 7, newest_id: 6 });
+        const verified = { checkpoints: 6, records: 32, archived_checkpoints: 0, verified_through: (await marks())[5] };
+        expect(JSON.parse(cut.out)).to.include(verified);
       });
 
       it('takes the published keys from a file or an address instead of the settings', async () => {
@@ -150,7 +160,7 @@ for (const kind of databases) {
       });
 
       it('ends with 2 for a malformed argument and 1 where nothing can be read, each with a sentence', async () => {
-        for (const argument of ['5', '5:ABC', '1:0,', `0:${'0'.repeat(64)}`, '']) {
+        for (const argument of ['5', '5:ABC', '1:0,', `0:${'0'.repeat(64)}`, '', '--json=maybe']) {
           const { code, out, err } = await runCommand(['audit-verify', argument], settings);
           expect(code, argument).to.equal(2);
           expect(out).to.equal('');
@@ -168,6 +178,27 @@ for (const kind of databases) {
         expect(keyless.code).to.equal(1);
         expect(keyless.err).to.include('give the published key set with --jwks');
       });
+
+      if (kind.engine === 'postgres') {
+        it('waits longer than a request could for a database that has to look far', async () => {
+          const owner = await database.outside?.('owner');
+          const seconds = SERVING_LIMITS.statement / 1_000 + 0.5;
+          await owner?.sql('alter table ledger_archives rename to kept');
+          await owner?.sql(
+            `create view ledger_archives as select kept.* from pg_sleep(${seconds}) left join kept on true`,
+          );
+          await owner?.sql('grant select on ledger_archives to public');
+          const [verified, asked] = await Promise.all([
+            runCommand(['audit-verify'], settings),
+            storage.checkpoints.archivedThrough().catch((error: unknown) => error),
+          ]);
+          await owner?.sql('drop view ledger_archives');
+          await owner?.sql('alter table kept rename to ledger_archives');
+          await owner?.close();
+          expect(asked).to.be.instanceOf(StorageUnavailable);
+          expect(verified).to.include({ code: 0, err: '' });
+        });
+      }
 
       describe('and the tables are edited by their owner', () => {
         let outside: Outside;
@@ -361,9 +392,12 @@ for (const kind of databases) {
           await tampering.sql("update ledger set sponsor = 'eve' where seq = 20", 'delete from ledger where seq = 12');
           const { code, out } = await runCommand(['audit-verify'], settings);
           expect(code).to.equal(3);
-          expect(out).to.equal(
-            'The seal is not intact. Checkpoint 3 sealed 5 records, but its range holds 4: records were deleted.\n',
-          );
+          expect(out.split('\n')).to.deep.equal([
+            'The seal is not intact. Checkpoint 3 sealed 5 records, but its range holds 4: records were deleted.',
+            'Verified up to checkpoint 2: 2 checkpoints and 10 records.',
+            `The last mark before the fault: ${sealed.slice(1, 2).map(formatMark)}`,
+            '',
+          ]);
         });
       });
     });

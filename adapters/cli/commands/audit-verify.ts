@@ -57,7 +57,8 @@ export function auditVerifyCommand(
           describe: 'The published keys: a file or an https URL. By default the configured signing keys',
           coerce: once('--jwks', readKeySource),
         })
-        .option('json', { type: 'boolean', default: false, describe: 'Report as one JSON object' }),
+        // Without `nargs` it would take any value, and none but `true` for yes.
+        .option('json', { type: 'boolean', nargs: 0, default: false, describe: 'Report as one JSON object' }),
     run: ({ marks, archive, jwks, json }, settings) => run({ marks: marks ?? [], archive, jwks, json }, settings),
   });
 }

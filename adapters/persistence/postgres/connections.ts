@@ -16,7 +16,7 @@ import type { Bound } from '../sql/column.ts';
 import { knexLog } from '../sql/knex-log.ts';
 import type { Built, Rows } from '../sql/query.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, isRolledBack, losesConnection } from './errors.ts';
+import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import { ATTEMPTS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RETRY_PAUSE_MS } from './limits.ts';
 
 /** A statement that each connection parses once. */
@@ -71,8 +71,8 @@ export function openConnections(options: ConnectionOptions, log: Log): Connectio
 
   return {
     knex,
-    run: (query, values) => decide(() => withConnection((connection) => send(connection, query, values))),
-    transact: (work) => decide(() => withConnection((connection) => inTransaction(connection, work))),
+    run: (query, values) => decide(() => withConnection((connection) => send(connection, query, values)), log),
+    transact: (work) => decide(() => withConnection((connection) => inTransaction(connection, work)), log),
     close: () => knex.destroy(),
   };
 }
@@ -135,12 +135,17 @@ function discard(connection: Connection, error: unknown): void {
   });
 }
 
+/** Said here, since by its code alone nobody would find out what is wrong, and waiting does not help. */
+const SET_BACK_SENTENCE =
+  'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed';
+
 /** Makes a decision again that Postgres is known to have rolled back. */
-async function decide<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+async function decide<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
+      if (isSetBack(error)) log.error(SET_BACK_SENTENCE, error);
       if (!isRolledBack(error) || attempts === ATTEMPTS) throw asUnavailable(error);
       await pause(randomInt(1, RETRY_PAUSE_MS));
     }

@@ -6,6 +6,9 @@
 import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 
+/** What our own functions raise when the ledger's sequence was set back: "object not in prerequisite state". */
+export const SET_BACK = '55000';
+
 /** Classes of SQLSTATE: connection, rollback, resources, operator intervention, system, damaged data. */
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '57', '58']);
 
@@ -19,6 +22,9 @@ const UNAVAILABLE_STATES = new Set([
 ]);
 
 const CHECK_VIOLATION = '23514';
+const UNIQUE_VIOLATION = '23505';
+/** The ledger's partitions, and its outbox: what is unique there is the number, alone or beside the time. */
+const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 
@@ -41,6 +47,12 @@ export function isLockTimeout(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.code === LOCK_NOT_AVAILABLE;
 }
 
+/** Whether the ledger took nothing because its sequence would number a record as an earlier one is. */
+export function isSetBack(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.code === SET_BACK || (error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? ''));
+}
+
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof StorageUnavailable || !isUnavailable(error)) return error;
   return new StorageUnavailable('Postgres did not answer, or could not take it', { cause: error });
@@ -49,7 +61,12 @@ export function asUnavailable(error: unknown): unknown {
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
   const state = error.code ?? '';
-  return UNAVAILABLE_CLASSES.has(state.slice(0, 2)) || UNAVAILABLE_STATES.has(state) || isMissingPartition(error);
+  return (
+    UNAVAILABLE_CLASSES.has(state.slice(0, 2)) ||
+    UNAVAILABLE_STATES.has(state) ||
+    isMissingPartition(error) ||
+    isSetBack(error)
+  );
 }
 
 /** The ledger has no partition for the month: a check violation like a constraint's, but of no constraint. */

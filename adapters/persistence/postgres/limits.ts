@@ -30,6 +30,15 @@ export const SERVING_LIMITS: Limits = {
   query: 5_000,
 };
 
+/** For commands that read the ledger from end to end: nobody waits for an answer, and a page may come from a cold disk. */
+export const AUDITING_LIMITS: Limits = {
+  ...SERVING_LIMITS,
+  connect: 10_000,
+  acquire: 10_000,
+  statement: 60_000,
+  query: 70_000,
+};
+
 /** Health checks are asked every few seconds and expect their answer within one or two. */
 export const READINESS_LIMITS: Limits = {
   connect: 1_000,

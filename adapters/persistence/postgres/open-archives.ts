@@ -7,7 +7,7 @@ import type { SchemaStatus } from '../storage.ts';
 import { postgresArchives } from './archives.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
-import { type Limits, SERVING_LIMITS } from './limits.ts';
+import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './schema-status.ts';
 
 export interface OpenedArchives {
@@ -19,14 +19,6 @@ export interface OpenedArchives {
   close(): Promise<void>;
 }
 
-/** Nobody waits for an answer here, and a page may have to come from a cold disk. */
-const ARCHIVE_LIMITS: Limits = {
-  ...SERVING_LIMITS,
-  connect: 10_000,
-  acquire: 10_000,
-  statement: 60_000,
-  query: 70_000,
-};
 /** One holds other archivers off, one leaves; while a page is written the next one is read, and the checkpoints too. */
 const POOL_SIZE = 4;
 
@@ -36,7 +28,7 @@ const ownsLedger = {
 };
 
 export function openPostgresArchives(connectionString: string, log: Log): OpenedArchives {
-  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: ARCHIVE_LIMITS }, log);
+  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     archives: postgresArchives(connections),
     checkpoints: postgresCheckpoints(connections),

@@ -1,6 +1,7 @@
 /**
- * Whether Postgres can take decisions now: it answers, its schema is ours, and the ledger has this month's partition.
- * Asked over connections of its own with shorter limits, and once at a time.
+ * Whether Postgres can take decisions now: it answers, its schema is ours, and the ledger has this month's partition
+ * and a sequence that stands where its records do. Asked over connections of its own with shorter limits, and once at
+ * a time.
  */
 
 import type { Clock } from '../../../application/ports/clock.ts';
@@ -20,6 +21,12 @@ const hasPartition = {
   ) as there`,
 };
 
+const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
+
+const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
+
+const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select setval('ledger_seq', ${HIGHEST})\`.`;
+
 export function postgresReadiness(connections: Connections, clock: Clock): ReadinessCheck {
   let asking: Promise<Verdict> | undefined;
 
@@ -29,8 +36,11 @@ export function postgresReadiness(connections: Connections, clock: Clock): Readi
       if (schema.status === 'Unhealthy') return schema;
       const partition = partitionOf(clock.now());
       const { rows } = await connections.run<{ there: boolean }>(hasPartition, [partition]);
-      if (rows[0]?.there === true) return schema;
-      return { status: 'Unhealthy', detail: `The ledger has no partition ${partition}; run \`mandate migrate\`.` };
+      if (rows[0]?.there !== true) {
+        return { status: 'Unhealthy', detail: `The ledger has no partition ${partition}; run \`mandate migrate\`.` };
+      }
+      const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
+      return sequence.rows[0]?.set_back === true ? { status: 'Unhealthy', detail: SET_BACK } : schema;
     } catch (error) {
       const detail =
         error instanceof StorageUnavailable ? 'Postgres did not answer.' : 'Postgres refused the question.';

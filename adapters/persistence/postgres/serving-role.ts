@@ -19,6 +19,8 @@ const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   spent_assertions: 'select, insert, delete',
   accepted_signals: 'select, insert, delete',
   ledger: 'select',
+  // To see whether it was set back; a number it can neither take nor choose.
+  ledger_seq: 'select',
   ledger_archives: 'select',
   checkpoints: 'select',
   // Not the number: an entry that is given one to come would make the append fail that gets it.

@@ -21,6 +21,9 @@ import { ACQUIRE_LIMIT_MS, BATCH_SIZE, LOCK_PAUSES_MS } from './limits.ts';
 
 export type Run = <Row>(query: Built | string, values?: readonly Bound[]) => Rows<Row>;
 
+/** What a connection may do to its file. */
+export type Access = 'read' | 'write';
+
 export interface Connections {
   /** For building queries and for migrations; everything else is run here. */
   readonly knex: Knex;
@@ -35,8 +38,9 @@ interface Pool {
   releaseConnection(connection: Database.Database): Promise<void>;
 }
 
-export function openConnections(path: string, log: Log): Connections {
-  const knex = createPool(path, log);
+/** @param access `read` leaves the file as it is, to the byte; decisions are refused then */
+export function openConnections(path: string, log: Log, access: Access = 'write'): Connections {
+  const knex = createPool(path, log, access);
   const pool: Pool = knex.client;
   const runners = new WeakMap<Database.Database, Run>();
 
@@ -77,10 +81,10 @@ export function openConnections(path: string, log: Log): Connections {
   };
 }
 
-function createPool(path: string, log: Log): Knex {
+function createPool(path: string, log: Log, access: Access): Knex {
   return createKnex({
     client: 'better-sqlite3',
-    connection: { filename: path },
+    connection: { filename: path, options: { readonly: access === 'read' } },
     useNullAsDefault: true,
     acquireConnectionTimeout: ACQUIRE_LIMIT_MS,
     // Always the same one, never closed while idle: a database in memory lives in it.
@@ -89,7 +93,7 @@ function createPool(path: string, log: Log): Knex {
       max: 1,
       afterCreate: (connection: Database.Database, done: (error?: unknown) => void) => {
         try {
-          configure(connection, path);
+          configure(connection, path, access);
           done();
         } catch (error) {
           connection.close();
@@ -101,9 +105,16 @@ function createPool(path: string, log: Log): Knex {
   });
 }
 
-function configure(connection: Database.Database, path: string): void {
+function configure(connection: Database.Database, path: string, access: Access): void {
   // The driver's five seconds would stop the event loop for as long; see LOCK_PAUSES_MS.
   connection.pragma('busy_timeout = 0');
+  // A trigger makes SQLite keep a journal of each statement: in a file it costs twice what the statement does.
+  connection.pragma('temp_store = memory');
+  if (access === 'read') {
+    // Setting the journal mode would make a database of an empty file, and write to anybody's.
+    connection.pragma('query_only = on');
+    return;
+  }
   const mode = connection.pragma('journal_mode = wal', { simple: true });
   if (mode !== 'wal' && path !== ':memory:') {
     throw new Error('The SQLite database cannot use write-ahead logging where it lies; move it to a local disk.');
@@ -111,8 +122,6 @@ function configure(connection: Database.Database, path: string): void {
   // With WAL the default is NORMAL, which loses the last commits when the power fails.
   connection.pragma('synchronous = full');
   connection.pragma('foreign_keys = on');
-  // A trigger makes SQLite keep a journal of each statement: in a file it costs twice what the statement does.
-  connection.pragma('temp_store = memory');
 }
 
 async function withConnection<Answer>(pool: Pool, work: (connection: Database.Database) => Answer): Promise<Answer> {

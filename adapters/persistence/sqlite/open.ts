@@ -16,17 +16,19 @@ import { type Remote, remote } from './thread/remote.ts';
 export interface SqliteOptions {
   /** Of the database file, or `:memory:`. */
   readonly path: string;
+  /** Whether it must stay as it is, to the byte. */
+  readonly readOnly?: boolean;
 }
 
 /** Beside this file: `.ts` among the sources, `.js` where they are built. */
-const BEGINNING = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+export const BEGINNING = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 /**
  * @param start makes the thread; tests look after it
  * @throws when the file cannot be opened, or lies where write-ahead logging does not work
  */
 export async function openSqlite(
-  options: SqliteOptions,
+  options: Pick<SqliteOptions, 'path'>,
   { clock, log }: StorageSurroundings,
   start: () => Worker = () => new Worker(BEGINNING, { workerData: options }),
 ): Promise<Storage> {

@@ -5,7 +5,8 @@ import type { SchemaStatus } from '../storage.ts';
 import type { Connections } from './connections.ts';
 import { migrations } from './migrations/migrations.ts';
 
-const findTable = "select name from sqlite_schema where type = 'table' and name = ?";
+/** By its column too: others call a table so, and put something else in it. */
+const findTable = "select 1 from pragma_table_info(?) where name = 'name'";
 
 export function readSchemaStatus({ knex, read }: Connections): Promise<SchemaStatus> {
   return read((run) => {

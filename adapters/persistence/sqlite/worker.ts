@@ -7,12 +7,13 @@ import { served } from './served.ts';
 import { serveCalls } from './thread/serve-calls.ts';
 
 if (parentPort === null) throw new Error('This is the beginning of a thread, not of a program.');
-const { path }: SqliteOptions = workerData;
+const { path, readOnly = false }: SqliteOptions = workerData;
 
 await serveCalls(parentPort, async (log) => {
-  const connections = openConnections(path, log);
+  const connections = openConnections(path, log, readOnly ? 'read' : 'write');
   try {
-    await connections.read((run) => run('select 1'));
+    // The least that shows whether it is a database: without it a file is not even looked at.
+    await connections.read((run) => run('select count(*) from sqlite_schema'));
   } catch (error) {
     await connections.close();
     throw error;

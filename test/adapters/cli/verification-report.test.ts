@@ -4,6 +4,11 @@ import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
 
 const ROOT = 'a'.repeat(64);
 const OCTOBER = parseMonth('2026-10') as Month;
+const broken = {
+  kind: 'broken',
+  fault: { kind: 'tree_size', checkpointId: 7, sealed: 5, held: 4 },
+  verified: { checkpoints: 6, records: 1, archived: 3, lastMark: { checkpointId: 6, rootHash: ROOT } },
+} as const;
 const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
 
 describe('The report of a verification', () => {
@@ -50,11 +55,37 @@ describe('The report of a verification', () => {
   });
 
   it('names the first fault in one sentence, and in JSON by its kind and members', () => {
-    const report = { kind: 'broken', fault: { kind: 'tree_size', checkpointId: 7, sealed: 5, held: 4 } } as const;
-    expect(renderReport(report, false)).to.match(/^The seal is not intact\. Checkpoint 7 [^\n]*\.\n$/);
-    const { fault, intact } = JSON.parse(renderReport(report, true));
+    expect(renderReport(broken, false)).to.match(/^The seal is not intact\. Checkpoint 7 [^\n]*\.\n/);
+    const { fault, intact } = JSON.parse(renderReport(broken, true));
     expect(intact).to.equal(false);
     expect(fault).to.include({ kind: 'tree_size', checkpoint_id: 7, sealed: 5, held: 4 });
     expect(fault.sentence).to.match(/^Checkpoint 7 /);
+  });
+
+  it('says what was verified before the fault, with a mark that cannot pass for that of an intact run', () => {
+    expect(renderReport(broken, false).split('\n').slice(1)).to.deep.equal([
+      'Verified up to checkpoint 6: 6 checkpoints and 1 record.',
+      'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
+      `The last mark before the fault: 6:${ROOT}`,
+      '',
+    ]);
+    const { fault, ...rest } = JSON.parse(renderReport(broken, true));
+    expect(rest).to.deep.equal({
+      intact: false,
+      checkpoints: 6,
+      records: 1,
+      archived_checkpoints: 3,
+      verified_through: `6:${ROOT}`,
+    });
+  });
+
+  it('says that nothing was verified before a fault in the first checkpoint', () => {
+    const first = { ...broken, verified: { checkpoints: 0, records: 0, lastMark: undefined } };
+    expect(renderReport(first, false).split('\n').slice(1)).to.deep.equal([
+      'No checkpoint was verified before that.',
+      '',
+    ]);
+    const { fault, ...rest } = JSON.parse(renderReport(first, true));
+    expect(rest).to.deep.equal({ intact: false, checkpoints: 0, records: 0, verified_through: null });
   });
 });

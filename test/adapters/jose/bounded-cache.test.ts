@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { boundedCache } from '../../../adapters/jose/bounded-cache.ts';
+import { type BoundedCache, boundedCache } from '../../../adapters/jose/bounded-cache.ts';
 
 describe('a bounded cache', () => {
   it('drops what was not asked for the longest', () => {
-    const cache = boundedCache<number>(3);
+    const cache: BoundedCache<number> = boundedCache(3);
     for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, index);
     cache.get('a');
     cache.set('b', 7);

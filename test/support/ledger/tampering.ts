@@ -37,7 +37,6 @@ const POSTGRES_GUARDS = [
     `alter table ${table} disable trigger user`,
   ]),
   'alter table ledger drop constraint ledger_size',
-  'alter table checkpoints drop constraint checkpoints_readable',
 ];
 
 async function sqliteGuards(outside: Outside): Promise<readonly string[]> {

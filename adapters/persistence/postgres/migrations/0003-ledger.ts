@@ -1,6 +1,7 @@
 /** The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, one partition a month. */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { SET_BACK } from '../errors.ts';
 import { LOCK } from '../locks.ts';
 
 const HOLD_FENCE = `perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)`;
@@ -12,6 +13,17 @@ const HOLD_FENCE = `perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)
 const TAKE_FENCE = `${HOLD_FENCE};
       select ts into v_newest from ledger
         where ts > p_at and ts < p_at + interval '1 minute' order by ts desc limit 1;`;
+
+/**
+ * The fence keeps a number out of a sealed range only as long as the sequence goes on where it was. One that was set
+ * back, as by a failover that carries no sequences, would break the seal for good, and nobody would notice.
+ * A minimum is one probe of the index whatever is known of the table; for `exists` a planner may read all of it.
+ */
+const refuseSealed = (
+  number: string,
+) => `if (select min(last_seq) from checkpoints where last_seq >= ${number}) is not null then
+        raise exception 'ledger_seq was set back into what is sealed' using errcode = '${SET_BACK}';
+      end if;`;
 
 /** A request's body is 64 KiB at most. Escaped, four characters for a byte, it is far from the longest line of an export. */
 const MAX_RECORD_BYTES = 131_072;
@@ -127,6 +139,8 @@ export const ledger: Migration = {
     // they are one statement. The fence is held by then; whoever came here without it would be sealed over.
     `create function write_records(p_at timestamptz, p_entries ledger_entry[]) returns void
     language plpgsql security definer as $$
+    declare
+      v_first bigint;
     begin
       ${HOLD_FENCE};
       with written as (
@@ -140,9 +154,12 @@ export const ledger: Migration = {
             detail, nth
           ) order by nth
         returning seq
+      ), queued as (
+        insert into outbox (seq, due_at, failures)
+          select seq, '-infinity', 0 from written where (select queueing from outbox_queueing)
       )
-      insert into outbox (seq, due_at, failures)
-        select seq, '-infinity', 0 from written where (select queueing from outbox_queueing);
+      select min(seq) into v_first from written;
+      ${refuseSealed('v_first')}
     end $$`,
 
     `create function append_record(p_entry ledger_entry) returns void language plpgsql security definer as $$
@@ -159,6 +176,7 @@ export const ledger: Migration = {
         p_entry.scope, p_entry.jti, p_entry.delegation_depth, p_entry.decision, p_entry.reason, p_entry.count,
         p_entry.detail
       ) returning seq into v_seq;
+      ${refuseSealed('v_seq')}
       -- Due at once, whatever clock dated it.
       if (select queueing from outbox_queueing) then
         insert into outbox (seq, due_at, failures) values (v_seq, '-infinity', 0);

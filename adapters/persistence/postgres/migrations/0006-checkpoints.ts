@@ -1,6 +1,7 @@
 /** The seals of the ledger (specification "Checkpoint", "Ledger and seal"): append-only like it. */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { SET_BACK } from '../errors.ts';
 import { LOCK } from '../locks.ts';
 
 /** Two hashes, a signature and the name of a key are some four hundred. */
@@ -26,6 +27,11 @@ export const checkpoints: Migration = {
       for each statement execute function refuse_ledger_change()`,
     `revoke update, delete, truncate on checkpoints from public, current_user`,
 
+    // The highest number that was ever taken, unless the sequence was set back: then there are higher ones.
+    `create function last_number() returns bigint language sql stable as $$
+      select case when is_called then last_value else last_value - 1 end from ledger_seq
+    $$`,
+
     // The newest checkpoint and the newest record after it. The fence is taken in one statement and what it guards
     // read in later ones: whoever held it has committed by then, or burnt its number, and whoever takes it afterwards
     // gets a higher one. Appends that come meanwhile wait behind this, so it gives up long before they would.
@@ -35,6 +41,10 @@ export const checkpoints: Migration = {
       perform pg_advisory_xact_lock(${LOCK.ledgerFence}, 0);
       select * into previous from checkpoints order by checkpoint_id desc limit 1;
       select max(seq) into highest from ledger where seq > coalesce(previous.last_seq, 0);
+      -- Numbers are about to be there twice, or are already: that must not be signed.
+      if last_number() < greatest(previous.last_seq, highest) then
+        raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '${SET_BACK}';
+      end if;
     end $$`,
 
     // Adds a checkpoint if it is the successor of the newest one, and answers whether it is. Of two that seal at once

@@ -36,6 +36,10 @@ describe('audit-verify on the command line', () => {
         json: true,
       },
     ]);
+    // The list of marks may follow what takes no value.
+    expect((await run('audit-verify', '--json', `3:${ROOT}`)).asked).to.deep.equal([
+      { ...nothing, marks: [{ checkpointId: 3, rootHash: ROOT }], json: true },
+    ]);
   });
 
   it('takes keys from a file, from https, and from this machine', async () => {
@@ -64,6 +68,9 @@ describe('audit-verify on the command line', () => {
     ['keys of another scheme', ['--jwks', 'file:///etc/passwd']],
     ['an address with a password', ['--jwks', 'https://a:b@mandate.example/']],
     ['an option that it does not have', ['--fast']],
+    ['a report that may be JSON or not', ['--json=maybe']],
+    ['a number for yes', ['--json=1']],
+    ['an option that is set to nothing', ['--json=']],
   ] as const) {
     it(`refuses ${title} with 2 and a sentence that repeats nothing, and verifies nothing`, async () => {
       const { code, out, complaints, asked } = await run('audit-verify', ...argv);
