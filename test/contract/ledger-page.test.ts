@@ -128,4 +128,32 @@ onEveryDatabase('paging while others write', ({ storage }) => {
     expect(all).to.have.length(WRITERS * EACH);
     for (const seen of await Promise.all(readers)) expect(seen).to.deep.equal(all);
   });
+
+  it('answers five thousand records that share milliseconds one by one, each once, in order, while others are written', async function () {
+    this.timeout(120_000);
+    const shared = (nth: number) => instantFromMicros(seconds(60).valueOf() + Math.floor(nth / 500) * 1000 + (nth % 3));
+    const start = seconds(60);
+    const entry = (nth: number) => anEntry('admin.denied', { at: shared(nth), detail: String(nth) });
+    for (let nth = 0; nth < 4800; nth += 200) {
+      await Promise.all(Array.from({ length: 200 }, (_, more) => storage().ledger.append(entry(nth + more))));
+    }
+    let written = 4800;
+    const writing = (async () => {
+      for (; written < 5000; written += 1) await storage().ledger.append(entry(written));
+    })();
+    const seen: LedgerRecord[] = [];
+    let after: LedgerPage['next'];
+    for (;;) {
+      const complete = written === 5000;
+      const got = await storage().ledger.page({ limit: 1, now: MUCH_LATER, from: start, after });
+      if (got.next !== undefined || complete) seen.push(...got.records);
+      if (got.next === undefined && complete) break;
+      after = got.next ?? after;
+    }
+    await writing;
+    expect(seen).to.have.length(5000);
+    expect(new Set(seen.map(({ detail }) => detail)).size).to.equal(5000);
+    const sorted = seen.toSorted((one, other) => one.at - other.at || one.seq - other.seq);
+    expect(seen).to.deep.equal(sorted);
+  });
 });

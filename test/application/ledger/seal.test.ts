@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
 import { faultsOfLedger, isSigned, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';
@@ -79,6 +80,32 @@ describe('sealing', () => {
       counts: { checkpoints: 2, records: 8, archived: 0, unsealed: 0 },
     });
   });
+
+  for (const step of ['unsealed', 'records', 'add'] as const) {
+    for (const kept of [false, true]) {
+      it(`that ends ${kept ? 'after' : 'before'} its step "${step}" leaves a sound chain to whoever seals next`, async () => {
+        await scene.sealed(3);
+        await scene.append(5);
+        const { checkpoints } = scene.storage;
+        const dying: typeof checkpoints = {
+          ...checkpoints,
+          // The call is lost, or only its answer.
+          async [step](...given: never[]): Promise<never> {
+            if (kept) await (checkpoints[step] as (...given: never[]) => Promise<unknown>)(...given);
+            throw new StorageUnavailable('The database fell silent');
+          },
+        };
+        const died = await scene.seal({ checkpoints: dying }).catch((error: unknown) => error);
+        expect(died).to.be.instanceOf(StorageUnavailable);
+        await scene.append(2);
+        await scene.seal();
+        const { records, checkpoints: chain, jwks } = await published();
+        expect(faultsOfLedger(records, chain, jwks)).to.deep.equal([]);
+        expect(records.filter(({ checkpoint }) => checkpoint === null)).to.deep.equal([]);
+        expect(chain.map(({ tree_size }) => tree_size)).to.deep.equal(step === 'add' && kept ? [3, 5, 2] : [3, 7]);
+      });
+    }
+  }
 
   it('seals each record once, however many do so at once', async () => {
     for (let round = 0; round < 5; round += 1) {
