@@ -13,6 +13,7 @@ import { NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
+import { rounds } from './rounds.ts';
 import {
   anEntry,
   anOpening,
@@ -28,7 +29,7 @@ import {
 const LATER = instantFromMicros(NOON + 90_000_007);
 /** More than any suite here adds. */
 const ROOM = 1_000;
-const ROUNDS = Number(process.env.MANDATE_TEST_ROUNDS ?? 10);
+const ROUNDS = rounds(10);
 
 function aUser(changes: Partial<ProvisionedUser> = {}): ProvisionedUser {
   return {

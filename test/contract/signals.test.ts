@@ -11,6 +11,7 @@ import { NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase, type Stage } from './on-every-database.ts';
+import { rounds } from './rounds.ts';
 import {
   anEntry,
   anOpening,
@@ -24,7 +25,7 @@ import {
 } from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
-const ROUNDS = Number(process.env.MANDATE_TEST_ROUNDS ?? 8);
+const ROUNDS = rounds(8);
 
 const anOccurrence = () => ({
   issuer: 'https://idp.example/realms/main',

@@ -1,10 +1,10 @@
 /** `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST /backchannel-logout"). */
 
-import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
+import express, { type RequestHandler, type Router } from 'express';
 import type { Log } from '../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
 import { discardRest } from '../body.ts';
+import { faultHandler } from '../faults.ts';
 import { answerDenial, answerFault, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/read-form.ts';
 import { answerLogout, answerMethod, answerMissingToken } from './answers.ts';
@@ -34,7 +34,7 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
     await surface.accept(undefined);
     answerMethod(response);
   });
-  router.use(answerFaults(surface.log));
+  router.use(faultHandler(surface.log, { unavailable: answerUnavailable, fault: answerFault }));
   return router;
 }
 
@@ -43,20 +43,3 @@ const neverStored: RequestHandler = (_request, response, next) => {
   response.setHeader('Cache-Control', 'no-store');
   next();
 };
-
-function answerFaults(log: Log): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
-    discardRest(request);
-    if (error instanceof StorageUnavailable) {
-      log.error('the database could not answer', error);
-      answerUnavailable(response);
-      return;
-    }
-    log.error('a request failed', error);
-    answerFault(response);
-  };
-}

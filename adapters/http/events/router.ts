@@ -1,19 +1,13 @@
 /** `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. */
 
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import { bearerKeys } from '../bearer-keys.ts';
 import { discardRest, readBody } from '../body.ts';
+import { faultHandler } from '../faults.ts';
 import { hasMediaType } from '../headers.ts';
 import {
   answerFault,
@@ -51,7 +45,7 @@ export function eventsRouter(surface: EventsSurface): Router {
     await surface.accept(undefined);
     answerMethod(response);
   });
-  router.use(answerFaults(surface.log));
+  router.use(faultHandler(surface.log, { unavailable: answerStorageUnavailable, fault: answerFault }));
   return router;
 }
 
@@ -95,21 +89,4 @@ async function readToken(request: Request): Promise<ReadToken> {
       // A character of a token is a byte; any other byte makes it malformed, whichever character it becomes.
       return { kind: 'read', text: body.bytes.toString('latin1') };
   }
-}
-
-function answerFaults(log: Log): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
-    discardRest(request);
-    if (error instanceof StorageUnavailable) {
-      log.error('the database could not answer', error);
-      answerStorageUnavailable(response);
-      return;
-    }
-    log.error('a request failed', error);
-    answerFault(response);
-  };
 }

@@ -1,21 +1,15 @@
 /** `/oauth2/*` (specification "Endpoints"): the surface that agents and tool servers talk to. */
 
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
 import type { Log } from '../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest, RevocationResult } from '../../../application/token/revoke.ts';
 import { discardRest } from '../body.ts';
+import { faultHandler } from '../faults.ts';
 import { answerDenial, answerFault, answerIntrospection, answerIssued, answerUnavailable } from './answers.ts';
 import type { Form } from './form.ts';
 import { GONE, readFormRequest } from './read-form.ts';
@@ -68,7 +62,7 @@ export function oauthRouter(surface: OAuthSurface): Router {
     response.status(200).end();
   });
 
-  router.use(refuseFaults(surface.log));
+  router.use(faultHandler(surface.log, { unavailable: answerUnavailable, fault: answerFault }));
   return router;
 }
 
@@ -102,19 +96,3 @@ const neverStored: RequestHandler = (_request, response, next) => {
   response.setHeader('Pragma', 'no-cache');
   next();
 };
-
-function refuseFaults(log: Log): ErrorRequestHandler {
-  return (error: unknown, _request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
-    if (error instanceof StorageUnavailable) {
-      log.error('the database could not answer', error);
-      answerUnavailable(response);
-      return;
-    }
-    log.error('a request failed', error);
-    answerFault(response);
-  };
-}

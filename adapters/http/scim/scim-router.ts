@@ -10,6 +10,7 @@ import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.t
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { discardRest } from '../body.ts';
+import { faultHandler } from '../faults.ts';
 import {
   answerInvalid,
   answerNotHere,
@@ -24,7 +25,7 @@ import {
 import { readListQuery } from './list-query.ts';
 import { requireScimCredential, type ScimAccess } from './scim-access.ts';
 import { readScimBody } from './scim-body.ts';
-import { answerScimFaults } from './scim-faults.ts';
+import { scimFaults } from './scim-faults.ts';
 import { serviceProviderConfig, userResourceType, userSchema } from './self-description.ts';
 
 export interface ScimSurface extends ScimAccess {
@@ -49,7 +50,7 @@ export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
     router.use('/v2', versionTwo(surface));
   }
   router.use(nothingHere);
-  router.use(answerScimFaults(log));
+  router.use(faultHandler(log, scimFaults));
   return router;
 }
 
