@@ -20,13 +20,16 @@ export const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   ajv: 'adapters/http',
   'better-sqlite3': 'adapters/persistence',
   express: 'adapters/http',
+  'ipaddr.js': 'adapters/http',
   jose: 'adapters/jose',
   knex: 'adapters/persistence',
   pg: 'adapters/persistence',
+  'prom-client': 'adapters/metrics',
   'reflect-metadata': 'composition',
   tsyringe: 'composition',
   ulid: 'adapters/system',
   winston: 'adapters/logging',
+  yaml: 'adapters/cli',
   yargs: 'adapters/cli',
 };
 
