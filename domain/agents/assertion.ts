@@ -5,6 +5,7 @@
 
 import type { DenialReason } from '../denial.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
+import { MAX_INSTANCE_LENGTH } from '../tasks/actor-chain.ts';
 import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
 import { audienceClaim, type CompactJws, dateClaim, hasType, textClaim } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
@@ -12,8 +13,6 @@ import { type JsonObject, member } from '../tokens/strict-json.ts';
 /** Specification "Client assertion rules" 2. */
 const MAX_LIFETIME_SECONDS = 300;
 const MAX_JTI_LENGTH = 256;
-/** Specification "Task token claims": act.instance. */
-const MAX_INSTANCE_LENGTH = 128;
 const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
 /** Nothing stores or shows these faithfully, so no id holds one. */
 const CONTROL = /\p{Cc}/u;

@@ -1,0 +1,78 @@
+/** What each message of the protocol needs: the policy of its tool or method, any good token, or nothing that helps. */
+
+import type { AccessRequest, ToolServer } from '../create-tool-server.ts';
+import type { EnforcedPolicy, RoutePolicy } from '../policy.ts';
+import type { McpMessage } from './message.ts';
+
+/** A message, or a request for the stream that messages of the server come over, by its HTTP method. */
+export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
+
+export interface ToolPolicies {
+  readonly all: readonly EnforcedPolicy[];
+  /** What is asked, as events name it, and what it needs. */
+  find(asked: Asked): Pick<AccessRequest, 'route' | 'policy'>;
+}
+
+/**
+ * Methods that give nothing away but what a client needs to call a tool at all. Those that read something (resources,
+ * prompts, completions) are as good as tools, and are refused unless they have a policy.
+ */
+const OPEN: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'logging/setLevel',
+  'subscriptions/listen',
+]);
+const NOTIFICATION = 'notifications/';
+
+/** What a name may be to be repeated in an event; the protocol asks the same of tools. No token is that short. */
+const NAME = /^[\w./-]{1,128}$/;
+
+/** @throws TypeError on a policy that asks nothing or is none, and where there is no policy at all */
+export function toolPolicies(
+  toolServer: ToolServer,
+  tools: Readonly<Record<string, RoutePolicy>>,
+  methods: Readonly<Record<string, RoutePolicy>>,
+): ToolPolicies {
+  const enforced = (given: Readonly<Record<string, RoutePolicy>>) =>
+    new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
+  const [ofTools, ofMethods] = [enforced(tools), enforced(methods)];
+  const all = [...ofTools.values(), ...ofMethods.values()];
+  if (all.length === 0) throw new TypeError('mcpProtection: no tool has a policy, so that none can be called.');
+  if (ofMethods.has('tools/call')) throw new TypeError('mcpProtection: the policies of tools are in tools, by name.');
+
+  // Whoever may call one of the tools must be able to get as far as that.
+  const around = toolServer.policyForAnyScope({
+    requireActor: all.every((policy) => policy.requireActor),
+    maxDelegationDepth: Math.max(...all.map((policy) => policy.maxDelegationDepth)),
+  });
+
+  return {
+    all,
+    find(asked) {
+      switch (asked.kind) {
+        case 'tool':
+          return { route: nameOf(asked.name), policy: ofTools.get(asked.name) ?? 'unknown_tool' };
+        case 'method': {
+          const isOpen = OPEN.has(asked.name) || asked.name.startsWith(NOTIFICATION);
+          const policy = ofMethods.get(asked.name) ?? (isOpen ? around : 'unknown_tool');
+          return { route: nameOf(asked.name, PROTOCOL), policy };
+        }
+        case 'response':
+          return { route: `${PROTOCOL}response`, policy: around };
+        case 'stream':
+          return { route: `${PROTOCOL}${asked.method}`, policy: around };
+      }
+    },
+  };
+}
+
+/** With a space, which no tool has in its name: `MCP tools/list`. */
+const PROTOCOL = 'MCP ';
+
+function nameOf(name: string, prefix = ''): string | null {
+  return NAME.test(name) ? `${prefix}${name}` : null;
+}

@@ -1,0 +1,88 @@
+/** The page for those who write tool servers, held to the code; its examples are run as they stand there. */
+
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { accessEvent } from '../../adapters/tool-server/access-event.ts';
+import { checkOptions } from '../../adapters/tool-server/options.ts';
+import { describeRefusal, refusalReasons } from '../../adapters/tool-server/refusal.ts';
+import { databases } from '../support/databases.ts';
+import { startExample } from '../support/example-process.ts';
+import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+
+const at = (path: string) => new URL(`../../${path}`, import.meta.url);
+const page = await readFile(at('docs/tool-servers.md'), 'utf8');
+
+describe('docs/tool-servers.md', () => {
+  it('lists every refusal, in the order of the specification', () => {
+    const rows = refusalReasons.map((reason) => {
+      const { status, error, sentence } = describeRefusal(reason);
+      return `| \`${reason}\` | ${status} | \`${error}\` | ${sentence} |`;
+    });
+    expect(page).to.include(rows.join('\n'));
+  });
+
+  it('lists every option, with its default', () => {
+    const options = checkOptions({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
+    for (const [name, value] of Object.entries(options)) {
+      const shown = /^(issuer|audience)$/.test(name) ? 'required' : name === 'realm' ? 'the audience' : String(value);
+      expect(page).to.include(`| \`${name}\` | ${typeof value === 'function' ? '' : `${shown} |`}`);
+    }
+  });
+
+  it('names the fields of an event in their order', () => {
+    const act = { sub: 'agent:a', instance: 'b', depth: 1 };
+    const event = accessEvent({ at: 0, route: 'x', reason: null, signed: { act } });
+    const fields = Object.keys(event).map((field) => `\`${field}\``);
+    expect(page.replaceAll(/\s+/g, ' ')).to.include(fields.join(', '));
+  });
+
+  it('shows lines that are in the examples', async () => {
+    for (const [, name = '', code = ''] of page.matchAll(/^<!-- from (\S+) -->\n```ts\n(.*?)^```$/gms)) {
+      const example = await readFile(at(name), 'utf8');
+      for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
+    }
+    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(3);
+  });
+});
+
+describe('the examples of docs/tool-servers.md', () => {
+  let mandate: Mandate;
+  before(async () => {
+    const [database] = databases;
+    if (database === undefined) throw new Error('there is no database');
+    mandate = await startMandate({ database, issuer: 'own-address' });
+  });
+  after(() => mandate.stop());
+
+  for (const name of ['express-tool-server.ts', 'fastify-tool-server.ts']) {
+    it(`${name} does what it says`, async function () {
+      this.timeout(60_000);
+      const environment = { MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA };
+      const { url, child, lines, stop } = await startExample(name, environment);
+      try {
+        const agent = await mandate.agent();
+        const scope = 'jira:read jira:admin';
+        const subject = mandate.provider.mintAccessToken({ scope });
+        const { body } = await agent.exchange({ subject_token: subject, scope });
+        const call = (method: string, token = String(body.access_token)) =>
+          fetch(`${url}/issues/OPS-7`, { method, headers: { authorization: `Bearer ${token}` } });
+
+        const read = await call('GET');
+        expect(await read.json()).to.deep.equal({ key: 'OPS-7', readFor: 'ada', readBy: `agent:${agent.id}` });
+        expect(await (await call('DELETE')).json()).to.deep.equal({ deletedFor: 'ada' });
+        await mandate.admin('DELETE', `/admin/tasks/${String(body.task_id)}`);
+        expect((await call('GET')).status).to.equal(200);
+        expect((await call('DELETE')).status).to.equal(401);
+        expect((await call('POST')).status).to.equal(403);
+        expect((await call('GET', 'stolen')).status).to.equal(401);
+
+        while (lines.length < 6) await once(child.stdout ?? child, 'data');
+        const decisions = lines.map((line) => (JSON.parse(line) as Record<string, unknown>).reason);
+        expect(decisions).to.deep.equal([null, null, null, 'not_active', 'unknown_route', 'malformed_token']);
+      } finally {
+        await stop();
+      }
+    });
+  }
+});

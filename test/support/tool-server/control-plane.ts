@@ -1,0 +1,78 @@
+/**
+ * A control plane that does what a test wants, for what a real one never does: sign a token without an actor, answer
+ * about another token, lie, be slow, be away. Real HTTP, a real key; only what it says is made up.
+ */
+
+import { answering, type Handler, type Loopback, startLoopback } from '../loopback.ts';
+import { makeSigningKey, type SigningKey } from '../signing-key.ts';
+
+export const AUDIENCE = 'https://jira.example/api';
+export const TASK_ID = 'task_01KAFX9Y2N8M4R7T6W5V3Q1P0Z';
+export const TOKEN_ID = 'tok_01KAFX9Y2N8M4R7T6W5V3Q1P0Z';
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface FakeControlPlane {
+  readonly issuer: string;
+  /** The one that signs. */
+  key: SigningKey;
+  /** What it publishes. */
+  published: readonly SigningKey[];
+  /** How it answers for its keys, and about a token. */
+  answerKeys: Handler;
+  answerIntrospection: Handler;
+  /** A good token of Ada's for the audience; the members given replace the usual ones, `undefined` leaves one out. */
+  token(claims?: Members, header?: Members): string;
+  /** How often it was asked. */
+  asked(path: '/.well-known/jwks.json' | '/oauth2/introspect'): number;
+  readonly server: Loopback;
+  stop(): Promise<void>;
+}
+
+/** @param seconds what time its tokens are of */
+export async function startFakeControlPlane(seconds: () => number): Promise<FakeControlPlane> {
+  const key = await makeSigningKey('ES256');
+  const server = await startLoopback((request, response) =>
+    request.path === '/.well-known/jwks.json'
+      ? plane.answerKeys(request, response)
+      : plane.answerIntrospection(request, response),
+  );
+  const plane: FakeControlPlane = {
+    issuer: server.url,
+    key,
+    published: [key],
+    answerKeys: (...call) => answering({ keys: plane.published.map(({ publicJwk }) => publicJwk) })(...call),
+    answerIntrospection: (request, response) => {
+      const token = new URLSearchParams(request.body).get('token') ?? '';
+      answering({ active: true, ...claimsIn(token) })(request, response);
+    },
+    token: (claims = {}, header = {}) =>
+      plane.key.sign(
+        { alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid, ...header },
+        { ...taskTokenMembers(server.url, seconds()), ...claims },
+      ),
+    asked: (path) => server.received.filter((request) => request.path === path).length,
+    server,
+    stop: () => server.close(),
+  };
+  return plane;
+}
+
+function taskTokenMembers(issuer: string, now: number): Members {
+  return {
+    iss: issuer,
+    sub: 'ada',
+    aud: AUDIENCE,
+    exp: now + 240,
+    iat: now,
+    jti: TOKEN_ID,
+    scope: 'jira:read jira:comment',
+    client_id: 'agent:triage',
+    act: { sub: 'agent:triage', instance: 'pod-7', depth: 1 },
+    task: { id: TASK_ID, exp: now + 1200, sponsor: 'ada@example' },
+  };
+}
+
+function claimsIn(token: string): object {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as object;
+}

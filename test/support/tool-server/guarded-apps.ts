@@ -1,0 +1,84 @@
+/** The same small tool server in each web framework, guarded by the library: as data, so that a suite runs on all. */
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import fastify from 'fastify';
+import { claimsOf, expressProtection, refuseUnknownRoutes } from '../../../adapters/tool-server/express/express.ts';
+import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapters/tool-server/fastify/fastify.ts';
+import type { RoutePolicy, TaskTokenClaims, ToolServer } from '../../../adapters/tool-server/tool-server.ts';
+
+export interface GuardedApp {
+  /** Without a slash at the end. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface Framework {
+  readonly name: string;
+  /** Whether the pattern of a route that was left without a policy is known when it is refused. */
+  readonly knowsForgotten: boolean;
+  start(toolServer: ToolServer): Promise<GuardedApp>;
+}
+
+/** By method and pattern. Each answers with the claims it got, and was reached only if it does. */
+export const POLICIES = {
+  'GET /issues/:key': { scope: ['jira:read'] },
+  'POST /issues/:key/comments': { scope: ['jira:read', 'jira:comment'] },
+  'DELETE /issues/:key': { scope: ['jira:read'], highRisk: true },
+  'GET /boards/:board': { scope: ['jira:read'], requireActor: false },
+  'GET /sprints/:sprint': { scope: ['jira:read'], maxDelegationDepth: 3 },
+} as const satisfies Record<string, RoutePolicy>;
+
+export const GUARDED = 'GET /issues/:key';
+
+const expressApp: Framework = {
+  name: 'Express',
+  knowsForgotten: false,
+  async start(toolServer) {
+    const app = express();
+    const protect = expressProtection(toolServer);
+    app.get('/healthz', (_, response) => void response.send('Healthy'));
+    for (const [route, policy] of Object.entries(POLICIES)) {
+      const [method, path = ''] = route.split(' ');
+      const add = method === 'POST' ? 'post' : method === 'DELETE' ? 'delete' : 'get';
+      app[add](path, protect(policy), (request, response) => void response.json(presented(claimsOf(request))));
+    }
+    app.use(refuseUnknownRoutes(toolServer));
+    app.get('/forgotten', (_, response) => void response.send('Nobody should read this.'));
+    const server = await new Promise<Server>((resolve) => {
+      const listening = app.listen(0, '127.0.0.1', () => resolve(listening));
+    });
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      stop: () =>
+        new Promise((resolve) => {
+          server.close(() => resolve());
+          server.closeAllConnections();
+        }),
+    };
+  },
+};
+
+const fastifyApp: Framework = {
+  name: 'Fastify',
+  knowsForgotten: true,
+  async start(toolServer) {
+    const app = fastify({ forceCloseConnections: true });
+    await app.register(mandateProtection, { toolServer, open: ['GET /healthz'] });
+    app.get('/healthz', async () => 'Healthy');
+    for (const [route, policy] of Object.entries(POLICIES)) {
+      const [method = '', url = ''] = route.split(' ');
+      const handler = async (request: object) => presented(fastifyClaimsOf(request));
+      app.route({ method, url, config: { mandate: policy }, handler });
+    }
+    app.get('/forgotten', async () => 'Nobody should read this.');
+    return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() };
+  },
+};
+
+export const frameworks: readonly Framework[] = [expressApp, fastifyApp];
+
+function presented({ sub, act, scope, task }: TaskTokenClaims): object {
+  return { sub, agent: act?.sub ?? null, scope, task: task?.id ?? null };
+}

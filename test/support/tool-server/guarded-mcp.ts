@@ -1,0 +1,113 @@
+/** A real MCP server (TypeScript SDK 2, streamable HTTP, on Express), guarded by the library. */
+
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createMcpExpressApp } from '@modelcontextprotocol/express';
+import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import express, { type Express, type Request, type Response } from 'express';
+import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/tool-server/mcp/mcp.ts';
+import type { RoutePolicy, ToolServer } from '../../../adapters/tool-server/tool-server.ts';
+import type { GuardedApp, POLICIES } from './guarded-apps.ts';
+
+/** By the route of the other frameworks that asks the same. */
+export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
+  'GET /issues/:key': 'read_issue',
+  'POST /issues/:key/comments': 'comment',
+  'DELETE /issues/:key': 'delete_issue',
+  'GET /boards/:board': 'read_board',
+  'GET /sprints/:sprint': 'read_sprint',
+};
+export const FORGOTTEN = 'forgotten_tool';
+
+export const TOOL_POLICIES: Readonly<Record<string, RoutePolicy>> = {
+  read_issue: { scope: ['jira:read'] },
+  comment: { scope: ['jira:read', 'jira:comment'] },
+  delete_issue: { scope: ['jira:read'], highRisk: true },
+  read_board: { scope: ['jira:read'], requireActor: false },
+  read_sprint: { scope: ['jira:read'], maxDelegationDepth: 3 },
+};
+
+export interface GuardedMcpOptions extends Partial<McpProtectionOptions> {
+  /** With the body parser that the SDK puts in front; otherwise the guard reads the body. */
+  readonly parsed?: boolean;
+  /** With the sessions of the revisions before 2026-07-28. */
+  readonly sessions?: boolean;
+  /** Any that is free when absent. */
+  readonly port?: number;
+}
+
+export interface GuardedMcp extends GuardedApp {
+  /** Of the endpoint. */
+  readonly endpoint: string;
+  readonly metadataUrl: string;
+  /** Every tool that was reached. */
+  readonly called: string[];
+}
+
+export async function startGuardedMcp(
+  toolServer: ToolServer,
+  { parsed = true, sessions = false, port = 0, ...options }: GuardedMcpOptions = {},
+): Promise<GuardedMcp> {
+  const called: string[] = [];
+  const app = parsed ? createMcpExpressApp() : express();
+  const protection = mcpProtection(toolServer, { tools: TOOL_POLICIES, ...options });
+  app.use(protection.metadata);
+  const answer = sessions ? inSessions(called) : toNodeHandler(createMcpHandler(() => jiraServer(called)));
+  app.all('/mcp', protection.guard, (request: Request, response: Response) => {
+    void answer(request, response, request.body);
+  });
+  const server = await listening(app, port);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    ...{ url, called, endpoint: `${url}/mcp`, metadataUrl: protection.metadataUrl },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listening(app: Express, port: number): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = app.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
+
+/** Each tool answers with the claims it got. */
+function jiraServer(called: string[]): McpServer {
+  const server = new McpServer({ name: 'jira', version: '1.2.3' });
+  for (const name of [...Object.keys(TOOL_POLICIES), FORGOTTEN]) {
+    server.registerTool(name, { description: `What ${name} does` }, (context) => {
+      called.push(name);
+      const { sub, act, scope, task } = claimsOf(context);
+      const text = JSON.stringify({ sub, agent: act?.sub ?? null, scope, task: task?.id ?? null });
+      return { content: [{ type: 'text', text }] };
+    });
+  }
+  server.registerResource('board', 'jira://boards/1', {}, (uri) => {
+    called.push('resources/read');
+    return { contents: [{ uri: uri.href, text: 'A board.' }] };
+  });
+  return server;
+}
+
+/** As the SDK's documentation keeps them: by the id that a request presents. */
+function inSessions(called: string[]) {
+  const transports = new Map<string, NodeStreamableHTTPServerTransport>();
+  return async (request: Request, response: Response, body: unknown): Promise<void> => {
+    const presented = request.get('mcp-session-id');
+    let transport = presented === undefined ? undefined : transports.get(presented);
+    if (transport === undefined) {
+      const made = new NodeStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (id) => void transports.set(id, made),
+      });
+      await jiraServer(called).connect(made);
+      transport = made;
+    }
+    await transport.handleRequest(request, response, body);
+  };
+}

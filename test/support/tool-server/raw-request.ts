@@ -1,0 +1,34 @@
+/** HTTP requests whose header lines stand as they are given, also two of one name, which `fetch` would join. */
+
+import http from 'node:http';
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string;
+}
+
+export function rawRequest(
+  url: string,
+  method: string,
+  headers: readonly (readonly [string, string])[],
+  body = '',
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const { host } = new URL(url);
+    const sent = http.request(url, {
+      method,
+      headers: ['Host', host, 'Connection', 'close', 'Content-Length', `${Buffer.byteLength(body)}`, ...headers.flat()],
+    });
+    sent.once('error', reject);
+    sent.once('response', (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text }));
+    });
+    sent.end(body);
+  });
+}

@@ -1,0 +1,326 @@
+/**
+ * Every refusal of the specification's table that the token, its time or the control plane bring about: as data, so that
+ * a suite runs them on every framework.
+ */
+
+import { expect } from 'chai';
+import type { AccessEvent, RefusalReason } from '../../../adapters/tool-server/tool-server.ts';
+import { answering } from '../loopback.ts';
+import { makeSigningKey, type SigningKey } from '../signing-key.ts';
+import { AUDIENCE, type FakeControlPlane, TASK_ID, TOKEN_ID } from './control-plane.ts';
+import type { RawAnswer } from './raw-request.ts';
+
+/** Another hour than the machine's: whoever reads its clock is found out. */
+export const NOW = 1_900_000_000;
+export const REALM = 'The "Jira" \\ tools';
+
+export interface RefusalCase {
+  readonly reason: RefusalReason;
+  readonly what: string;
+  /** What is sent; good and on the guarded route unless it says otherwise. */
+  readonly token?: (plane: FakeControlPlane) => string;
+  readonly headers?: (plane: FakeControlPlane) => readonly (readonly [string, string])[];
+  readonly route?: string;
+  readonly path?: string;
+  readonly prepare?: (plane: FakeControlPlane) => void;
+  /** What the event knows; nothing unless a token verified. */
+  readonly known?: Partial<AccessEvent>;
+  readonly remark?: string;
+  readonly retryAfter?: string;
+}
+
+export const VERIFIED = {
+  sub: 'ada',
+  act: 'agent:triage',
+  depth: 1,
+  task_id: TASK_ID,
+  jti: TOKEN_ID,
+  instance: 'pod-7',
+};
+const { instance: _, ...WITHOUT_INSTANCE } = VERIFIED;
+export const NOBODY = { sub: null, act: null, depth: null, task_id: null, jti: null };
+
+/** Depths from the outside in. */
+export function chain(...depths: readonly number[]): object {
+  return depths.reduceRight<object>(
+    (act, depth, index) => ({ sub: `agent:hop-${index}`, depth, ...(index === depths.length - 1 ? {} : { act }) }),
+    {},
+  );
+}
+
+let stranger: SigningKey;
+let rsa: SigningKey;
+
+/** To be called before the cases are. */
+export async function makeCaseKeys(): Promise<void> {
+  stranger = await makeSigningKey('ES256');
+  rsa = await makeSigningKey('RS256');
+}
+
+const signed = (claims: Readonly<Record<string, unknown>>) => (plane: FakeControlPlane) => plane.token(claims);
+const headed = (header: Readonly<Record<string, unknown>>) => (plane: FakeControlPlane) => plane.token({}, header);
+
+export const refusalCases: readonly RefusalCase[] = [
+  { reason: 'missing_token', what: 'no Authorization header', headers: () => [] },
+  { reason: 'missing_token', what: 'another scheme', headers: () => [['Authorization', 'Basic YTpi']] },
+  { reason: 'missing_token', what: 'the scheme alone', headers: () => [['Authorization', 'Bearer ']] },
+  {
+    reason: 'missing_token',
+    what: 'two Authorization headers, both good',
+    headers: (plane) => [
+      ['Authorization', `Bearer ${plane.token()}`],
+      ['authorization', `Bearer ${plane.token()}`],
+    ],
+  },
+  { reason: 'malformed_token', what: 'no JWS', token: () => 'a-token' },
+  { reason: 'malformed_token', what: 'two tokens', token: (plane) => `${plane.token()} ${plane.token()}` },
+  { reason: 'malformed_token', what: 'padding', token: (plane) => `${plane.token()}=` },
+  { reason: 'malformed_token', what: 'a header with crit', token: headed({ crit: ['exp'] }) },
+  {
+    reason: 'malformed_token',
+    what: 'a repeated member',
+    token: (plane) => twice(plane, '"sub":"ada"', '"sub":"bob"'),
+  },
+  { reason: 'malformed_token', what: 'an exp without end', token: (plane) => twice(plane, '"exp":1e400', undefined) },
+  { reason: 'unsupported_algorithm', what: 'RS256', token: (plane) => foreign(plane, rsa, { alg: 'RS256' }) },
+  { reason: 'unsupported_algorithm', what: 'none', token: headed({ alg: 'none' }) },
+  { reason: 'unsupported_algorithm', what: 'HS256', token: headed({ alg: 'HS256' }) },
+  { reason: 'wrong_type', what: 'no typ', token: headed({ typ: undefined }) },
+  { reason: 'wrong_type', what: 'a logout token', token: headed({ typ: 'logout+jwt' }) },
+  { reason: 'wrong_type', what: 'another spelling of it', token: headed({ typ: 'application/at+jwt' }) },
+  { reason: 'unknown_key', what: 'a kid that is not published', token: headed({ kid: 'another' }) },
+  { reason: 'unknown_key', what: 'no kid', token: headed({ kid: undefined }) },
+  { reason: 'invalid_signature', what: "a stranger's signature", token: (plane) => foreign(plane, stranger) },
+  {
+    reason: 'invalid_signature',
+    what: 'no signature to speak of',
+    token: (plane) => `${plane.token().split('.').slice(0, 2).join('.')}.AAAA`,
+  },
+  { reason: 'wrong_issuer', what: 'another issuer', token: signed({ iss: 'https://other.example' }) },
+  { reason: 'wrong_issuer', what: 'none', token: signed({ iss: undefined }) },
+  { reason: 'wrong_audience', what: 'another', token: signed({ aud: 'https://wiki.example' }), known: VERIFIED },
+  { reason: 'wrong_audience', what: 'one of several', token: signed({ aud: [AUDIENCE] }), known: VERIFIED },
+  { reason: 'wrong_audience', what: 'this one and more', token: signed({ aud: `${AUDIENCE}/` }), known: VERIFIED },
+  { reason: 'expired', what: 'the skew ago', token: signed({ exp: NOW - 60 }), known: VERIFIED },
+  { reason: 'not_yet_valid', what: 'by nbf', token: signed({ nbf: NOW + 61 }), known: VERIFIED },
+  { reason: 'not_yet_valid', what: 'by iat', token: signed({ iat: NOW + 61 }), known: VERIFIED },
+  { reason: 'malformed_token', what: 'no exp', token: signed({ exp: undefined }), known: VERIFIED },
+  { reason: 'malformed_token', what: 'no iat', token: signed({ iat: undefined }), known: VERIFIED },
+  { reason: 'malformed_token', what: 'no jti', token: signed({ jti: undefined }), known: { ...VERIFIED, jti: null } },
+  { reason: 'malformed_token', what: 'a blank jti', token: signed({ jti: ' ' }), known: { ...VERIFIED, jti: ' ' } },
+  { reason: 'no_subject', what: 'no sub', token: signed({ sub: undefined }), known: { ...VERIFIED, sub: null } },
+  { reason: 'no_subject', what: 'a number', token: signed({ sub: 7 }), known: { ...VERIFIED, sub: null } },
+  {
+    reason: 'subject_is_agent',
+    what: 'in any case',
+    token: signed({ sub: 'Agent:triage' }),
+    known: { ...VERIFIED, sub: 'Agent:triage' },
+  },
+  ...[
+    ['no object', 'agent:triage'],
+    ['null', null],
+    ['no sub', { depth: 1 }],
+    ['a person', { sub: 'bob', depth: 1 }],
+    ['no depth', { sub: 'agent:triage' }],
+    ['a depth of 0', chain(0)],
+    ['a depth that ends above 1', chain(2)],
+    ['depths that go up', chain(1, 2)],
+    ['depths that skip one', chain(3, 1)],
+    ['depths that stay', chain(1, 1)],
+    ['a blank instance', { sub: 'agent:triage', depth: 1, instance: ' ' }],
+  ].map(
+    ([what, act]): RefusalCase => ({
+      reason: 'malformed_token',
+      what: `an act with ${String(what)}`,
+      token: signed({ act }),
+      route: 'GET /sprints/:sprint',
+      path: '/sprints/9',
+      known: { ...NOBODY, sub: 'ada', task_id: TASK_ID, jti: TOKEN_ID },
+    }),
+  ),
+  {
+    reason: 'malformed_token',
+    what: 'a task without an id',
+    token: signed({ task: { exp: NOW } }),
+    known: { ...VERIFIED, task_id: null },
+  },
+  {
+    reason: 'no_actor',
+    what: 'a person who calls directly',
+    token: signed({ act: undefined }),
+    known: { ...NOBODY, sub: 'ada', task_id: TASK_ID, jti: TOKEN_ID },
+  },
+  {
+    reason: 'delegation_too_deep',
+    what: 'two hops where one is accepted',
+    token: signed({ act: chain(2, 1) }),
+    known: { ...WITHOUT_INSTANCE, act: 'agent:hop-0', depth: 2 },
+  },
+  {
+    reason: 'delegation_too_deep',
+    what: 'four hops where the route accepts three',
+    token: signed({ act: chain(4, 3, 2, 1) }),
+    route: 'GET /sprints/:sprint',
+    path: '/sprints/9',
+    known: { ...WITHOUT_INSTANCE, act: 'agent:hop-0', depth: 4 },
+  },
+  {
+    reason: 'insufficient_scope',
+    what: 'one of two',
+    token: signed({ scope: 'jira:read jira:comments' }),
+    route: 'POST /issues/:key/comments',
+    path: '/issues/OPS-7/comments',
+    known: VERIFIED,
+    remark: 'Missing: jira:comment.',
+  },
+  {
+    reason: 'insufficient_scope',
+    what: 'a list where a text belongs',
+    token: signed({ scope: ['jira:read'] }),
+    known: VERIFIED,
+    remark: 'Missing: jira:read.',
+  },
+  { reason: 'unknown_route', what: 'a path that is not there', route: 'GET ', path: '/nothing', known: VERIFIED },
+  {
+    reason: 'unknown_route',
+    what: 'a forgotten policy',
+    ...{ route: 'GET /forgotten', path: '/forgotten', known: VERIFIED },
+  },
+  ...inactive(),
+  ...unavailable(),
+  {
+    reason: 'keys_unavailable',
+    what: 'a control plane that answers with an error',
+    prepare: (plane) => {
+      plane.answerKeys = (_, response) => response.writeHead(503, { 'retry-after': '7' }).end();
+    },
+    retryAfter: '7',
+  },
+  {
+    reason: 'keys_unavailable',
+    what: 'a key set without a usable key',
+    prepare: (plane) => {
+      plane.answerKeys = answering({ keys: [{ kty: 'oct', kid: plane.key.kid, k: 'AAAA' }] });
+    },
+  },
+  {
+    reason: 'keys_unavailable',
+    what: 'keys that are elsewhere',
+    prepare: (plane) => {
+      plane.answerKeys = (_, response) => response.writeHead(302, { location: `${plane.issuer}/elsewhere` }).end();
+      plane.answerIntrospection = answering({ keys: [plane.key.publicJwk] });
+    },
+  },
+];
+
+/** On the route that asks the control plane each time. */
+function asking(
+  one: Omit<RefusalCase, 'route' | 'path' | 'known' | 'prepare'>,
+  answer: RefusalCase['prepare'],
+): RefusalCase {
+  return {
+    ...one,
+    route: 'DELETE /issues/:key',
+    path: '/issues/OPS-7',
+    known: VERIFIED,
+    ...(answer && { prepare: answer }),
+  };
+}
+
+function inactive(): readonly RefusalCase[] {
+  const answered = (what: string, body: object, remark?: string) =>
+    asking({ reason: 'not_active', what, ...(remark === undefined ? {} : { remark }) }, (plane) => {
+      plane.answerIntrospection = answering(body);
+    });
+  const revoked = { active: false, revoked_at: '2030-03-17T17:46:40Z' };
+  return [
+    answered('an inactive token', { active: false }),
+    answered('a revoked one', { ...revoked, revocation_reason: 'sponsor_blocked' }, 'Reason: sponsor_blocked.'),
+    answered('a reason that is no word', { ...revoked, revocation_reason: '", error="' }),
+    answered('another person', { active: true, sub: 'bob', jti: TOKEN_ID }),
+    answered('another token', { active: true, sub: 'ada', jti: 'tok_01KAFX9Y2N8M4R7T6W5V3Q1P01' }),
+    answered('nobody in particular', { active: true }),
+    {
+      reason: 'not_active',
+      what: 'a token that wants to be asked about',
+      token: signed({ introspect_required: true }),
+      prepare: (plane) => {
+        plane.answerIntrospection = answering({ active: false, revocation_reason: 'agent_disabled' });
+      },
+      known: VERIFIED,
+      remark: 'Reason: agent_disabled.',
+    },
+  ];
+}
+
+function unavailable(): readonly RefusalCase[] {
+  const answered = (what: string, status: number, body: string, retryAfter?: string) =>
+    asking({ reason: 'introspection_unavailable', what, ...(retryAfter && { retryAfter }) }, (plane) => {
+      plane.answerIntrospection = (_, response) => {
+        response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end(body);
+      };
+    });
+  return [
+    answered('capacity', 503, '{"error":"temporarily_unavailable"}', '1'),
+    answered('too many requests', 429, '{"error":"slow_down"}', 'Sat, 21 Nov 2026 07:28:00 GMT'),
+    answered('an error that says active', 500, `{"active":true,"sub":"ada","jti":"${TOKEN_ID}"}`),
+    answered('no JSON', 200, '<html>'),
+    answered('a repeated active', 200, `{"active":false,"active":true,"sub":"ada","jti":"${TOKEN_ID}"}`),
+    answered('an active that is a text', 200, `{"active":"true","sub":"ada","jti":"${TOKEN_ID}"}`),
+    answered('an endless answer', 200, `{"active":true,"sub":"ada","jti":"${TOKEN_ID}","x":"${'x'.repeat(70_000)}"}`),
+    asking({ reason: 'introspection_unavailable', what: 'a redirect' }, (plane) => {
+      plane.answerIntrospection = (_, response) => response.writeHead(307, { location: plane.issuer }).end();
+    }),
+    asking({ reason: 'introspection_unavailable', what: 'a cut connection' }, (plane) => {
+      plane.answerIntrospection = (_, response) => response.socket?.destroy();
+    }),
+  ];
+}
+
+/** Signed by somebody else, under the name of the control plane's key. */
+function foreign(plane: FakeControlPlane, key: SigningKey, header: object = {}): string {
+  const [, payload = ''] = plane.token().split('.');
+  const claims = Buffer.from(payload, 'base64url');
+  return key.sign({ alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid, ...header }, claims);
+}
+
+/** A token with a member in front of the usual ones, and in place of another. */
+function twice(plane: FakeControlPlane, first: string, second: string | undefined): string {
+  const claims = JSON.parse(Buffer.from(plane.token().split('.')[1] ?? '', 'base64url').toString()) as object;
+  const { exp: _exp, ...others } = { exp: 0, ...claims };
+  const rest = JSON.stringify(second === undefined ? others : claims).slice(1);
+  return plane.key.sign({ alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid }, `{${first},${rest}`);
+}
+
+const ERRORS = { 401: 'invalid_token', 403: 'insufficient_scope', 503: 'temporarily_unavailable' } as const;
+export const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
+  if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool)$/.test(reason)) return 403;
+  return reason.endsWith('_unavailable') ? 503 : 401;
+};
+
+/**
+ * The answer of the table, to the letter.
+ *
+ * @param more what the header says beyond realm, error and sentence
+ */
+export function expectRefusal(
+  answer: RawAnswer,
+  { reason, remark = '', retryAfter }: Pick<RefusalCase, 'reason' | 'remark' | 'retryAfter'>,
+  more = '',
+): void {
+  const status = statusOf(reason);
+  const error = ERRORS[status];
+  expect(answer.status).to.equal(status);
+  const { error_description: description, ...body } = JSON.parse(answer.body) as Record<string, string>;
+  expect(body).to.deep.equal({ error, reason });
+  expect(description).to.match(/^[A-Z].*\.$/);
+  expect(description?.endsWith(remark), description).to.equal(true);
+  if (remark === '') expect(description).not.to.match(/Missing|Reason/);
+  const realm = 'Bearer realm="The \\"Jira\\" \\\\ tools"';
+  const fault = `, error="${error}", error_description="${description}"`;
+  const challenge = reason === 'missing_token' ? realm : `${realm}${fault}`;
+  expect(answer.headers['www-authenticate']).to.equal(status === 503 ? undefined : `${challenge}${more}`);
+  expect(answer.headers['retry-after']).to.equal(retryAfter);
+  expect(answer.headers['content-type']).to.match(/^application\/json/);
+  expect(answer.headers['cache-control']).to.equal('no-store');
+}
