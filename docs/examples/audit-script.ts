@@ -1,0 +1,47 @@
+/** An auditor's own script: the chain of checkpoints, the marks that were kept, and one record. */
+
+import { readFile } from 'node:fs/promises';
+import { createAuditor, type JwkSet, type PublishedCheckpoint } from 'mandate/audit';
+
+const { MANDATE = '', ADMIN_API_KEY = '', MARKS = '', RECORD = '' } = process.env;
+/** A copy of the published keys that the operators of the database could not change. */
+const { KEYS_FILE = '' } = process.env;
+
+const keys = JSON.parse(await readFile(KEYS_FILE, 'utf8')) as JwkSet;
+const auditor = createAuditor({ keys });
+
+async function get<Body>(path: string): Promise<Body> {
+  const answer = await fetch(`${MANDATE}${path}`, { headers: { authorization: `Bearer ${ADMIN_API_KEY}` } });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+  return (await answer.json()) as Body;
+}
+
+function insist(verdict: { readonly verified: boolean; readonly message?: string }): void {
+  if (verdict.verified) return;
+  console.log(`NOT VERIFIED: ${verdict.message}`);
+  process.exit(3);
+}
+
+// 1. Every checkpoint is signed and follows the one before, and all marks that were kept are met.
+let after: PublishedCheckpoint | undefined;
+for (let next: number | null = 0; next !== null; ) {
+  type Page = { readonly checkpoints: readonly PublishedCheckpoint[]; readonly next_after: number | null };
+  const page: Page = await get<Page>(`/audit/checkpoints?limit=1000${next === 0 ? '' : `&after=${next}`}`);
+  const marks = MARKS.split(',').filter((mark) => mark !== '');
+  const more = page.next_after !== null;
+  insist(auditor.verifyCheckpoints(page.checkpoints, { ...(after === undefined ? {} : { after }), marks, more }));
+  after = page.checkpoints.at(-1) ?? after;
+  next = page.next_after;
+}
+
+// 2. One record is what was sealed.
+let record: unknown;
+for (let cursor: string | null = ''; record === undefined && cursor !== null; ) {
+  type Page = { readonly records: readonly { readonly seq: number }[]; readonly next_cursor: string | null };
+  const page: Page = await get<Page>(`/audit?limit=1000${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+  record = page.records.find(({ seq }) => seq === Number(RECORD));
+  cursor = page.next_cursor;
+}
+insist(auditor.verifyRecord(record, await get(`/audit/records/${RECORD}/proof`)));
+
+console.log(`Record ${RECORD} is what was sealed. Keep this mark: ${after?.checkpoint_id}:${after?.root_hash}`);

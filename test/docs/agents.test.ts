@@ -1,0 +1,136 @@
+/** The page for those who write agents, held to the code; its examples, and the auditor's, are run as they stand there. */
+
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { checkAgentOptions } from '../../adapters/agent-client/options.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import { runExample, startExample } from '../support/example-process.ts';
+import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+
+const at = (path: string) => new URL(`../../${path}`, import.meta.url);
+const page = await readFile(at('docs/agents.md'), 'utf8');
+
+describe('docs/agents.md', () => {
+  it('lists every option, with its default', () => {
+    const given = { issuer: 'https://mandate.example', agentId: 'triage', key: { pem: '' }, instance: 'pod-7' };
+    for (const [name, value] of Object.entries(checkAgentOptions(given))) {
+      expect(page).to.include(`| \`${name}\` | ${typeof value === 'number' ? `${value} |` : ''}`);
+    }
+  });
+
+  it('shows lines that are in the examples', async () => {
+    for (const [, name = '', code = ''] of page.matchAll(/^<!-- from (\S+) -->\n```ts\n(.*?)^```$/gms)) {
+      const example = await readFile(at(name), 'utf8');
+      for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
+    }
+    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(2);
+  });
+});
+
+describe('the examples of docs/agents.md', () => {
+  let mandate: Mandate;
+  let folder: string;
+  let agent: RegisteredAgent;
+  let environment: Readonly<Record<string, string>>;
+
+  before(async () => {
+    const database: TestDatabase | undefined = databases[0];
+    if (database === undefined) throw new Error('there is no database');
+    mandate = await startMandate({ database, issuer: 'own-address' });
+    folder = await mkdtemp(join(tmpdir(), 'agents-page-'));
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const keyFile = join(folder, 'agent.pem');
+    await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' };
+    agent = await mandate.agent({ jwks: { keys: [jwk] } });
+    environment = {
+      ...{ MANDATE_ISSUER: mandate.issuer, AGENT_ID: agent.id, KEY_FILE: keyFile, RESOURCE: JIRA, AUDIENCE: JIRA },
+      SUBJECT_TOKEN: mandate.provider.mintAccessToken({ scope: 'jira:read jira:comment jira:admin' }),
+    };
+  });
+  after(async () => {
+    await mandate.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  it('agent.ts does what it says, and leaves no task behind', async function () {
+    this.timeout(60_000);
+    const server = await startExample('express-tool-server.ts', environment);
+    try {
+      const { code, output, complaints } = await runExample('agent.ts', { ...environment, TOOL_SERVER: server.url });
+      expect(complaints).to.equal('');
+      expect(JSON.parse(output)).to.deep.equal({ key: 'OPS-7', readFor: 'ada', readBy: `agent:${agent.id}` });
+      expect(code).to.equal(0);
+      const of = (await mandate.ledger()).filter((line) => line.agent_id === agent.id && line.task_id !== null);
+      expect(of.map(({ event, scope }) => [event, scope])).to.deep.include.members([['token.refreshed', 'jira:read']]);
+      expect(of.at(-1)?.event).to.equal('task.revoked');
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('agent.ts says what became of it when the answer is no', async function () {
+    this.timeout(60_000);
+    const { code, output, complaints } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' });
+    expect([code, output, complaints]).to.deep.equal([1, '', 'No: invalid_grant\n']);
+  });
+
+  it('mcp-agent.ts calls both tools of mcp-tool-server.ts', async function () {
+    this.timeout(60_000);
+    const server = await startExample('mcp-tool-server.ts', environment);
+    try {
+      const { code, output, complaints } = await runExample('mcp-agent.ts', {
+        ...environment,
+        MCP_SERVER: `${server.url}/mcp`,
+      });
+      expect(complaints).to.equal('');
+      expect(output).to.equal(
+        `read_issue [{"type":"text","text":"OPS-7, read for ada by agent:${agent.id}"}]\n` +
+          'delete_issue [{"type":"text","text":"OPS-7, deleted for ada"}]\n',
+      );
+      expect(code).to.equal(0);
+      const calls = server.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(calls.map(({ route, decision }) => [route, decision])).to.deep.include.members([
+        ['read_issue', 'allow'],
+        ['delete_issue', 'allow'],
+      ]);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('audit-script.ts verifies what was sealed, and finds that a mark no longer holds', async function () {
+    this.timeout(60_000);
+    for (let checkpoint = 0; checkpoint < 2; checkpoint += 1) {
+      await mandate.admin('POST', '/admin/agents', { agent_id: `sealed-${checkpoint}` });
+      await mandate.passes.seal();
+    }
+    const { checkpoints } = (await mandate.admin('GET', '/audit/checkpoints')).body as {
+      checkpoints: readonly { readonly checkpoint_id: number; readonly root_hash: string }[];
+    };
+    const [first, last] = [checkpoints[0], checkpoints.at(-1)];
+    const keysFile = join(folder, 'keys.json');
+    await writeFile(keysFile, (await mandate.get('/.well-known/jwks.json')).text);
+    const [line] = await mandate.ledger();
+    const given = {
+      ...{ MANDATE: mandate.url, ADMIN_API_KEY: ADMIN_KEY, KEYS_FILE: keysFile, RECORD: String(line?.seq) },
+      MARKS: `${first?.checkpoint_id}:${first?.root_hash}`,
+    };
+    const { code, output, complaints } = await runExample('audit-script.ts', given);
+    expect(complaints).to.equal('');
+    const mark = `${last?.checkpoint_id}:${last?.root_hash}`;
+    expect(output).to.equal(`Record ${line?.seq} is what was sealed. Keep this mark: ${mark}\n`);
+    expect(code).to.equal(0);
+
+    const cutOff = await runExample('audit-script.ts', { ...given, MARKS: `9999:${last?.root_hash}` });
+    expect(cutOff.code).to.equal(3);
+    expect(cutOff.output).to.match(/^NOT VERIFIED: There is no checkpoint 9999, which a mark names/);
+    const contradicted = { ...given, MARKS: `${first?.checkpoint_id}:${'0'.repeat(64)}` };
+    const found = await runExample('audit-script.ts', contradicted);
+    expect(found.code).to.equal(3);
+    expect(found.output).to.match(/^NOT VERIFIED: .+\.\n$/);
+  });
+});
