@@ -1,0 +1,123 @@
+/**
+ * Lets a request work when there is a turn for it (specification "Overload"): its form is read first, so that a slow
+ * sender has no turn to hold, and it holds its turn until its answer is out or its sender has left.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBodyAhead } from '../body.ts';
+import { hasMediaType } from '../headers.ts';
+import type { RequestKind, Work } from './request-kind.ts';
+import { shortRounds } from './short-rounds.ts';
+import { type Turn, type TurnLimits, type Turns, turns } from './turns.ts';
+
+export type WorkTurns = Readonly<Record<Work, Turns>>;
+
+/**
+ * A proof reads a page of the ledger and hashes it, all within the one thread that everybody shares: together they keep
+ * that busy for as long as they are let, and more at once are not done earlier.
+ */
+const PROOFS_AT_ONCE = 2;
+
+export function workTurns(limits: TurnLimits, now: () => number = () => performance.now()): WorkTurns {
+  return {
+    token: turns(limits, now),
+    introspection: turns(limits, now),
+    revoking: turns(limits, now),
+    proof: turns({ ...limits, concurrency: Math.min(PROOFS_AT_ONCE, limits.concurrency) }, now),
+    other: turns(limits, now),
+  };
+}
+
+/** As many requests may wait on one connection for the answers before theirs. HTTP/1.1 allows it; hardly anyone does. */
+const MAX_PIPELINED = 16;
+
+/** Calls `serve` once there is a turn, or `refuse`; neither where the sender has left. */
+export type Overload = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  kind: RequestKind,
+  next: { readonly serve: () => void; readonly refuse: () => void },
+) => void;
+
+export function overload(work: WorkTurns): Overload {
+  const watch = timeouts(work);
+  const rounds = shortRounds();
+
+  const takeTurn: Overload = (_request, response, kind, { serve, refuse }) => {
+    // What is not listened to any more is not done.
+    if (response.destroyed) return;
+    const start = (turn: Turn | undefined): void => {
+      response.off('close', leave);
+      if (turn === undefined) {
+        refuse();
+        return;
+      }
+      // Its answer is out, or its sender has left: one of the two comes, and once.
+      response.once('close', turn.release);
+      rounds.begin(() => {
+        if (!response.destroyed) serve();
+      });
+    };
+    const leave = (): void => place?.leave();
+    const place = work[kind.work].ask(start);
+    if (place === undefined) return;
+    response.once('close', leave);
+    watch();
+  };
+
+  const readThenTake: Overload = (request, response, kind, next) => {
+    const turnsOfKind = work[kind.work];
+    if (!kind.takesForm || request.method !== 'POST' || !hasMediaType(request, FORM)) {
+      takeTurn(request, response, kind, next);
+    } else if (turnsOfKind.isFull) {
+      next.refuse();
+    } else {
+      void readBodyAhead(request).then((isThere) => {
+        if (isThere) takeTurn(request, response, kind, next);
+      });
+    }
+  };
+
+  const waitingOn = new WeakMap<object, number>();
+  return (request, response, kind, next) => {
+    rounds.sees(request.socket);
+    if (response.socket !== null) {
+      readThenTake(request, response, kind, next);
+      return;
+    }
+    // Pipelined behind another. Until its answer can be sent nothing tells that its sender has left, and a turn taken
+    // now might never come back.
+    const { socket } = request;
+    const ahead = waitingOn.get(socket) ?? 0;
+    if (ahead >= MAX_PIPELINED) {
+      next.refuse();
+      return;
+    }
+    waitingOn.set(socket, ahead + 1);
+    response.once('socket', () => {
+      waitingOn.set(socket, (waitingOn.get(socket) ?? 1) - 1);
+      readThenTake(request, response, kind, next);
+    });
+  };
+}
+
+const FORM = ['application/x-www-form-urlencoded'];
+
+/** One timer for everybody who waits, running only while somebody does. */
+function timeouts(work: WorkTurns): () => void {
+  const lines = Object.values(work);
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    timer = undefined;
+    const next = lines.flatMap((line) => line.expire() ?? []);
+    if (next.length > 0) set(Math.min(...next));
+  };
+  const set = (afterMs: number): void => {
+    timer = setTimeout(look, Math.ceil(afterMs));
+    timer.unref();
+  };
+  // Everybody waits equally long, so whoever comes now is not the next.
+  return () => {
+    if (timer === undefined) look();
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * What a request is answered that is not let in, each surface in its own shape (specification "Errors"; decisions
+ * "Errors elsewhere"). Nothing in it depends on the request, so it is put together once: refusing has to stay cheap when
+ * there is nothing else to do.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describeDenial } from '../../../domain/denial.ts';
+import { discardRest } from '../body.ts';
+import { statusOf } from '../oauth/answers.ts';
+import { problemDocument } from '../problem-details.ts';
+import { CAPACITY_RETRY_AFTER } from '../retry-after.ts';
+import { scimErrorMessage } from '../scim/answers.ts';
+import type { Surface } from './request-kind.ts';
+import { RETRY_AFTER_SECONDS } from './token-buckets.ts';
+
+export type AdmissionRefusal = 'rate_limited' | 'overloaded';
+
+const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
+  rate_limited: RETRY_AFTER_SECONDS,
+  overloaded: CAPACITY_RETRY_AFTER,
+};
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: Buffer;
+}
+
+const answered = new WeakMap<ServerResponse, AdmissionRefusal>();
+
+/** Why the request was not let in; `undefined` where it was. */
+export function admissionRefusal(response: ServerResponse): AdmissionRefusal | undefined {
+  return answered.get(response);
+}
+
+/** Says no without looking at the request; what it still sends is thrown away, within bounds. */
+export function answerRefusal(
+  request: IncomingMessage,
+  response: ServerResponse,
+  surface: Surface,
+  reason: AdmissionRefusal,
+): void {
+  if (response.writableEnded || response.destroyed) return;
+  const { status, headers, body } = ANSWERS[surface][reason];
+  answered.set(response, reason);
+  discardRest(request);
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer>>>> = {
+  oauth: both((reason) => ({ ...oauth(reason), headers: { Pragma: 'no-cache' } })),
+  backchannel_logout: both(oauth),
+  scim: both((reason) => {
+    const { status, sentence } = told(reason);
+    return { type: 'application/scim+json', document: scimErrorMessage({ status, detail: sentence }) };
+  }),
+  // No code of RFC 8935 says "not now"; OAuth's do.
+  events: both((reason) => {
+    const { error, sentence } = told(reason);
+    return { type: JSON_TYPE, document: { err: error, description: sentence } };
+  }),
+  admin: both(problem),
+  public: both(problem),
+};
+
+interface Shape {
+  readonly type: string;
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function oauth(reason: AdmissionRefusal): Shape {
+  const { error, sentence } = told(reason);
+  return { type: JSON_TYPE, document: { error, error_description: sentence } };
+}
+
+function problem(reason: AdmissionRefusal): Shape {
+  const { status, error, sentence } = told(reason);
+  return {
+    type: 'application/problem+json; charset=utf-8',
+    document: problemDocument({ status, error, detail: sentence }),
+  };
+}
+
+function told(reason: AdmissionRefusal) {
+  const { error, sentence } = describeDenial(reason);
+  return { status: statusOf(error), error, sentence };
+}
+
+function both(shape: (reason: AdmissionRefusal) => Shape): Readonly<Record<AdmissionRefusal, Answer>> {
+  const answer = (reason: AdmissionRefusal): Answer => {
+    const { type, document, headers } = shape(reason);
+    const body = Buffer.from(JSON.stringify(document));
+    return {
+      status: told(reason).status,
+      headers: {
+        ...NOT_STORED,
+        ...headers,
+        'Retry-After': RETRY_AFTER[reason],
+        'Content-Type': type,
+        'Content-Length': body.length,
+      },
+      body,
+    };
+  };
+  return { rate_limited: answer('rate_limited'), overloaded: answer('overloaded') };
+}

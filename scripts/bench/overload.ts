@@ -1,0 +1,178 @@
+/**
+ * What one instance does when more comes than it can serve:
+ *
+ *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/overload.ts [sqlite|postgres] [seconds]
+ *
+ * The ceiling is what it serves when 32 are always under way. Then requests come at once, twice and three times that
+ * rate, whether or not they are answered; and while the token endpoint is at twice its ceiling, revocations and
+ * introspections come beside it. The service is the built one, as it is configured by default but for rate limits, all
+ * load coming from one address. Exits with 1 where a goal is not reached.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
+import type { Contender } from './contender.ts';
+import { driveLoad } from './load.ts';
+import { type MandateUnderTest, startMandateUnderTest } from './mandate.ts';
+import { type Answered, driveOpenLoop, type OpenLoopResult } from './open-loop.ts';
+import { describePlace } from './place.ts';
+import { startPostgres } from './postgres.ts';
+import { median, percentile } from './statistics.ts';
+
+const CONCURRENCY = 32;
+const FACTORS = [1, 2, 3];
+/** Issue 5. */
+const GOALS = { share: 0.9, refusedMs: 1200, megabytes: 400, besideMs: 250 };
+/** A second, beside a saturated token endpoint. */
+const BESIDE = { introspection: 100, revocation: 30 };
+/** Prepared for the ceiling; nothing here is faster. */
+const FASTEST = 4000;
+
+async function main(database: 'sqlite' | 'postgres', seconds: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'mandate-overload-'));
+  const undo: (() => Promise<void> | void)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const provider = await startIdentityProvider({ algorithm: 'RS256' });
+    undo.push(() => provider.stop());
+    let settings: Record<string, string> = { Service__Database__Provider: 'sqlite' };
+    settings.Service__Database__Path = join(folder, 'mandate.db');
+    if (database === 'postgres') {
+      const postgres = await startPostgres();
+      undo.push(postgres.stop);
+      settings = {
+        Service__Database__ConnectionString: postgres.servingUri,
+        Service__Database__MigrationConnectionString: postgres.ownerUri,
+      };
+    }
+    const tokens = (BESIDE.revocation + 1) * seconds;
+    const limited = { ...settings, Service__Overload__Enabled: 'true' };
+    const mandate = await startMandateUnderTest(database, limited, provider, folder, tokens);
+    undo.push(mandate.process.stop);
+    for (const line of describePlace(new Date())) console.log(`- ${line}`);
+    const goals = [...(await overTheCeiling(mandate, seconds)), ...(await besideIt(mandate, seconds))];
+    for (const [says, isReached] of goals) console.log(`- ${says}: ${isReached ? 'reached' : 'NOT reached'}`);
+    if (goals.some(([, isReached]) => !isReached)) process.exitCode = 1;
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+type Judged = readonly (readonly [says: string, isReached: boolean])[];
+
+async function ceilingOf({ target, expected, prepare }: Contender, seconds: number): Promise<number> {
+  const { answered, seconds: took } = await driveLoad(target, prepare(FASTEST * seconds), {
+    ...{ concurrency: CONCURRENCY, seconds, expected },
+  });
+  return answered / took;
+}
+
+async function overTheCeiling({ exchange, process: { pid } }: MandateUnderTest, seconds: number): Promise<Judged> {
+  await ceilingOf(exchange, 2);
+  const judged: (readonly [string, boolean])[] = [];
+  for (const factor of FACTORS) {
+    // Measured just before and just after, since the machine may have other things to do at another time.
+    const before = await ceilingOf(exchange, 3);
+    const rate = before * factor;
+    const result = await driveOpenLoop(exchange.target, exchange.prepare(Math.ceil(rate * seconds)), { rate, seconds });
+    const ceiling = median([before, await ceilingOf(exchange, 3)]);
+    const [served, refused] = [statusOf(result, 200), statusOf(result, 503)];
+    const rateServed = served.count / result.seconds;
+    console.log(
+      `- ${factor} times the ceiling of ${round(ceiling)} a second: offered ${round(result.offered)}, ` +
+        `served ${round(rateServed)} (${percent(rateServed / ceiling)}) in ${times(served)}, ` +
+        `refused ${round(refused.count / result.seconds)} in ${times(refused)}, ` +
+        `other answers ${others(result)}, lost ${result.lost}; at most ${residentMegabytes(pid)} MB; load ${load()}`,
+    );
+    if (factor === 1) continue;
+    judged.push(
+      [
+        `at ${factor} times the ceiling, serves at least ${percent(GOALS.share)} of it`,
+        rateServed >= GOALS.share * ceiling,
+      ],
+      [
+        `at ${factor} times the ceiling, answers everybody, and refuses within ${GOALS.refusedMs} ms`,
+        percentile(refused.latencies, 1) <= GOALS.refusedMs && result.lost === 0 && others(result) === 0,
+      ],
+    );
+  }
+  const megabytes = residentMegabytes(pid);
+  return [...judged, [`stays under ${GOALS.megabytes} MB`, megabytes < GOALS.megabytes]];
+}
+
+async function besideIt({ exchange, introspection, revocation }: MandateUnderTest, seconds: number): Promise<Judged> {
+  const rate = 2 * (await ceilingOf(exchange, 2));
+  const [loud, ...quiet] = [
+    { contender: exchange, rate },
+    { contender: introspection, rate: BESIDE.introspection },
+    { contender: revocation, rate: BESIDE.revocation },
+  ].map(({ contender, rate }) => ({ contender, rate, requests: contender.prepare(Math.ceil(rate * seconds)) }));
+  if (loud === undefined) return [];
+  const alone = await Promise.all(
+    quiet.map((one) => driveOpenLoop(exchange.target, one.requests, { ...one, seconds: 1 })),
+  );
+  const [, ...beside] = await Promise.all(
+    [loud, ...quiet.map((one) => ({ ...one, requests: one.requests.slice(one.rate) }))].map((one) =>
+      driveOpenLoop(exchange.target, one.requests, { rate: one.rate, seconds: seconds - 1 }),
+    ),
+  );
+  return quiet.map(({ contender }, at) => {
+    const [before, during] = [alone[at], beside[at]];
+    if (before === undefined || during === undefined) throw new Error('not every load was measured');
+    const [quietly, busily] = [statusOf(before, 200), statusOf(during, 200)];
+    console.log(
+      `- ${contender.name}: alone ${times(quietly)}; beside a token endpoint at twice its ceiling ${times(busily)}, ` +
+        `${during.lost + others(during) + statusOf(during, 503).count} of ${busily.count} not served; load ${load()}`,
+    );
+    const isServed = during.lost === 0 && others(during) === 0 && statusOf(during, 503).count === 0;
+    const p99 = percentile(busily.latencies, 0.99);
+    return [`${contender.name} beside it, p99 of at most ${GOALS.besideMs} ms`, isServed && p99 <= GOALS.besideMs];
+  });
+}
+
+const NONE: Answered = { count: 0, latencies: new Float64Array(0) };
+
+function statusOf({ byStatus }: OpenLoopResult, status: number): Answered {
+  return byStatus.get(status) ?? NONE;
+}
+
+function others({ byStatus }: OpenLoopResult): number {
+  return [...byStatus].reduce((sum, [status, { count }]) => sum + (status === 200 || status === 503 ? 0 : count), 0);
+}
+
+function times({ latencies, count }: Answered): string {
+  if (count === 0) return 'no time';
+  const [half, most, longest] = [0.5, 0.99, 1].map((share) => round(percentile(latencies, share)));
+  return `p50 ${half}, p99 ${most}, at most ${longest} ms`;
+}
+
+/** Linux keeps the peak itself; elsewhere 0. */
+function residentMegabytes(pid: number): number {
+  try {
+    const [, kilobytes = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Math.round(Number(kilobytes) / 1024);
+  } catch {
+    return 0;
+  }
+}
+
+function round(value: number): string {
+  return String(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)}%`;
+}
+
+function load(): string {
+  return (loadavg()[0] ?? 0).toFixed(1);
+}
+
+const [database = 'sqlite', seconds = '8'] = process.argv.slice(2);
+if ((database !== 'sqlite' && database !== 'postgres') || !/^[1-9]\d?$/.test(seconds) || Number(seconds) < 3) {
+  console.error('overload.ts [sqlite|postgres] [seconds, from 3 to 99]');
+  process.exitCode = 2;
+} else {
+  await main(database, Number(seconds));
+}

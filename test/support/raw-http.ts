@@ -1,0 +1,52 @@
+/** HTTP as the bytes that go over the wire: for clients that are slow, leave, or send several requests at once. */
+
+import { connect, type Socket } from 'node:net';
+
+export interface RawConnection {
+  readonly socket: Socket;
+  send(text: string): void;
+  /** All that has come so far. */
+  received(): string;
+  /** Resolves once this has come, or the connection has ended. */
+  until(text: string): Promise<string>;
+  leave(): void;
+}
+
+export async function rawConnection(url: string): Promise<RawConnection> {
+  const { hostname: host, port } = new URL(url);
+  const socket = connect({ host, port: Number(port), noDelay: true });
+  let received = '';
+  let look = (): void => undefined;
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1');
+    look();
+  });
+  socket.on('error', () => undefined);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve).once('error', reject);
+  });
+  return {
+    socket,
+    send: (text) => socket.write(text),
+    received: () => received,
+    until: (text) =>
+      new Promise((resolve) => {
+        const done = (): void => {
+          look = () => undefined;
+          resolve(received);
+        };
+        look = () => {
+          if (received.includes(text)) done();
+        };
+        socket.once('close', done);
+        look();
+      }),
+    leave: () => socket.destroy(),
+  };
+}
+
+/** A form post; `sent` is how much of its body goes out with the head. */
+export function formPost(path: string, body: string, sent = body.length): string {
+  const head = `POST ${path} HTTP/1.1\r\nHost: mandate.test\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
+  return `${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, sent)}`;
+}

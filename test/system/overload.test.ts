@@ -1,0 +1,139 @@
+/** What the whole service does when a kind of work has no turn left. */
+
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { SCIM_TOKEN, scimSettings } from '../support/scim-client.ts';
+
+const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
+const SETTINGS = {
+  ...scimSettings,
+  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
+  'Service:Ssf:Audience': 'https://mandate.test/stream',
+  'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
+};
+const ONE_TURN = { 'Service:Overload:ConcurrencyLimit': '1', 'Service:Overload:QueueLimit': '0' };
+
+const SENTENCE = 'The service is at capacity. Retry the request.';
+const OAUTH = { error: 'temporarily_unavailable', error_description: SENTENCE };
+const PROBLEM = {
+  ...{ type: 'about:blank', title: 'Service Unavailable', status: 503 },
+  ...{ error: 'temporarily_unavailable', detail: SENTENCE },
+};
+
+/** Each with all that would have it served, so that nothing but the want of a turn can be why it is not. */
+const REVOKING: readonly (readonly [path: string, event: string, type: string, body: object, init?: RequestInit])[] = [
+  ['/oauth2/revoke', 'token.denied', 'application/json; charset=utf-8', OAUTH, { method: 'POST' }],
+  ['/backchannel-logout', 'signal.denied', 'application/json; charset=utf-8', OAUTH, { method: 'POST' }],
+  [
+    '/scim/v2/Users',
+    'scim.denied',
+    'application/scim+json',
+    { schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'], status: '503', detail: SENTENCE },
+    { headers: { authorization: `Bearer ${SCIM_TOKEN}` } },
+  ],
+  [
+    '/events',
+    'ssf.denied',
+    'application/json; charset=utf-8',
+    { err: 'temporarily_unavailable', description: SENTENCE },
+    { method: 'POST', headers: { authorization: `Bearer ${PUSH_CREDENTIAL}` } },
+  ],
+  ['/admin/agents', 'admin.denied', 'application/problem+json; charset=utf-8', PROBLEM],
+];
+
+for (const database of databases) {
+  describe(`overload on ${database.name}`, () => {
+    let mandate: Mandate;
+    let narrow: Mandate;
+    /** Where an agent keeps its keys, which takes as long to answer as a test says. */
+    let keys: Loopback;
+    let waiting: (() => void)[];
+    let agent: RegisteredAgent;
+    let slow: RegisteredAgent;
+    before(async () => {
+      mandate = await startMandate({ database, settings: SETTINGS });
+      narrow = await mandate.another(ONE_TURN);
+      waiting = [];
+      keys = await startLoopback((...told) => void waiting.push(() => answering({ keys: [] })(...told)), { tls: true });
+      agent = await narrow.agent();
+      slow = await narrow.agent({ jwks: undefined, jwks_uri: `${keys.url}/jwks.json` });
+    });
+    after(async () => {
+      await narrow.stop();
+      await mandate.stop();
+      await keys.close();
+    });
+
+    /** Runs while the slow agent's requests are being decided; answers what they were answered. */
+    async function meanwhile(forms: readonly (readonly [path: string, form: object])[], act: () => Promise<unknown>) {
+      const before = keys.received.length;
+      const answers = forms.map(([path, form]) => narrow.post(path, { ...form }));
+      while (keys.received.length === before) await new Promise((resolve) => setTimeout(resolve, 2));
+      await act();
+      for (const answer of waiting.splice(0)) answer();
+      return Promise.all(answers);
+    }
+
+    it('refuses a token, says when to come back, records it, and leaves the assertion as good as it was', async () => {
+      const form = agent.exchangeForm();
+      const lines = await mandate.recorded(async () => {
+        const [held] = await meanwhile([['/oauth2/token', slow.exchangeForm()]], async () => {
+          for (let time = 0; time < 4; time += 1) {
+            const answer = await narrow.post('/oauth2/token', form);
+            expect(answer.status).to.equal(503);
+            expect(answer.body).to.deep.equal(OAUTH);
+            expect(Object.fromEntries(answer.headers)).to.include({
+              ...{ 'retry-after': '1', 'cache-control': 'no-store', pragma: 'no-cache' },
+              'content-type': 'application/json; charset=utf-8',
+            });
+          }
+          // Nobody else's turns are used up by it.
+          expect((await narrow.post('/oauth2/introspect', { token: 'x' })).body).to.deep.equal({ active: false });
+          expect((await narrow.admin('GET', '/admin/agents?limit=1')).status).to.equal(200);
+          for (const path of ['/healthz', '/.well-known/jwks.json']) {
+            expect((await narrow.get(path)).status, path).to.equal(200);
+          }
+        });
+        expect(held?.status).to.equal(401);
+        expect((await narrow.post('/oauth2/token', form)).status).to.equal(200);
+        narrow.clock.advance(120);
+        await narrow.passes.closeWindows();
+      });
+      const refusals = lines.filter((line) => line.reason === 'overloaded');
+      expect(refusals.map(({ count }) => count)).to.deep.equal([undefined, 3]);
+      for (const line of refusals) {
+        expect(line).to.include({ event: 'token.denied', decision: 'deny', agent_id: null, sponsor: null });
+        expect(line).to.include({ task_id: null, jti: null, audience: null, scope: null });
+      }
+    });
+
+    it('takes whatever revokes for one kind of work, and refuses each in its own words', async () => {
+      const lines = await mandate.recorded(async () => {
+        await meanwhile([['/oauth2/revoke', slow.revokeForm('tok')]], async () => {
+          for (const [path, , type, body, init] of REVOKING) {
+            const response = await fetch(`${narrow.url}${path}`, init);
+            expect(response.status, path).to.equal(503);
+            expect(Object.fromEntries(response.headers), path).to.include({
+              ...{ 'retry-after': '1', 'cache-control': 'no-store', 'content-type': type },
+            });
+            expect(await response.json(), path).to.deep.equal(body);
+          }
+          expect((await narrow.post('/oauth2/token', agent.exchangeForm())).status).to.equal(200);
+        });
+      });
+      const refusals = lines.filter((line) => line.reason === 'overloaded');
+      expect(refusals.map(({ event }) => event)).to.deep.equal(REVOKING.map(([, event]) => event));
+      expect((await narrow.admin('GET', '/admin/agents?limit=1')).status).to.equal(200);
+    });
+
+    it('begins as much as comes where it is switched off', async () => {
+      const open = await mandate.another({ ...ONE_TURN, 'Service:Overload:Enabled': 'false' });
+      const others = Array.from({ length: 20 }, async () => (await open.admin('GET', '/audit?limit=1')).status);
+      expect(await Promise.all(others)).to.deep.equal(Array(20).fill(200));
+      await open.stop();
+    });
+  });
+}

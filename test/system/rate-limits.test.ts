@@ -1,0 +1,226 @@
+/** Rate limits of the whole service: every surface's own words, and what the ledger has of it. */
+
+import { request as httpRequest } from 'node:http';
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { scimSettings } from '../support/scim-client.ts';
+
+/** One request to each bucket and no more, since time stands still. */
+const SCARCE = {
+  'Service:RateLimit:Enabled': 'true',
+  'Service:RateLimit:PermitsPerMinute': '60',
+  'Service:RateLimit:Burst': '1',
+  'Service:RateLimit:Introspection:PermitsPerMinute': '60',
+  'Service:RateLimit:Introspection:Burst': '1',
+  'Service:RateLimit:Signals:PermitsPerMinute': '60',
+  'Service:RateLimit:Signals:Burst': '1',
+  'Service:RateLimit:TrustedProxies': '127.0.0.1/32',
+};
+
+const SENTENCE = 'Too many requests come from this address. Retry the request later.';
+const OAUTH = { error: 'slow_down', error_description: SENTENCE };
+const PROBLEM = { type: 'about:blank', title: 'Too Many Requests', status: 429, error: 'slow_down', detail: SENTENCE };
+const SCIM = { schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'], status: '429', detail: SENTENCE };
+const NO_STORE = { 'cache-control': 'no-store' };
+const OAUTH_HEADERS = { ...NO_STORE, pragma: 'no-cache', 'content-type': 'application/json; charset=utf-8' };
+const PROBLEM_HEADERS = { ...NO_STORE, 'content-type': 'application/problem+json; charset=utf-8' };
+
+/** What each surface answers, under which event it is recorded, and a request of it whose bucket is its own. */
+const surfaces: readonly (readonly [
+  path: string,
+  event: string,
+  headers: Readonly<Record<string, string>>,
+  body: Readonly<Record<string, unknown>>,
+])[] = [
+  ['/oauth2/token', 'token.denied', OAUTH_HEADERS, OAUTH],
+  ['/oauth2/introspect', 'token.denied', OAUTH_HEADERS, OAUTH],
+  ['/oauth2/revoke', 'token.denied', OAUTH_HEADERS, OAUTH],
+  ['/oauth2/nothing-here', 'token.denied', OAUTH_HEADERS, OAUTH],
+  ['/backchannel-logout', 'signal.denied', { ...NO_STORE, 'content-type': 'application/json; charset=utf-8' }, OAUTH],
+  ['/scim/v2/Users', 'scim.denied', { ...NO_STORE, 'content-type': 'application/scim+json' }, SCIM],
+  [
+    '/events',
+    'ssf.denied',
+    { ...NO_STORE, 'content-type': 'application/json; charset=utf-8' },
+    { err: 'slow_down', description: SENTENCE },
+  ],
+  ['/admin/agents', 'admin.denied', PROBLEM_HEADERS, PROBLEM],
+  ['/audit?limit=1', 'admin.denied', PROBLEM_HEADERS, PROBLEM],
+  ['/agents/someone/jwks.json', 'token.denied', PROBLEM_HEADERS, PROBLEM],
+  ['/.well-known/jwks.json', 'token.denied', PROBLEM_HEADERS, PROBLEM],
+  ['/no-such-path', 'token.denied', PROBLEM_HEADERS, PROBLEM],
+];
+
+/** Nobody is at the other end of them, and nobody has to be. */
+const receivers = {
+  ...scimSettings,
+  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
+  'Service:Ssf:Audience': 'https://mandate.test/stream',
+  'Service:Ssf:BearerToken': 'a-push-credential-that-only-the-tests-know-01',
+};
+
+async function limitedBeside(mandate: Mandate, changes: Readonly<Record<string, string>> = {}): Promise<Mandate> {
+  const instance = await mandate.another({ ...SCARCE, ...changes });
+  instance.clock.standStill();
+  return instance;
+}
+
+for (const database of databases) {
+  describe(`rate limits on ${database.name}`, () => {
+    // Which database there is makes a difference to the records alone.
+    const cases = database === databases[0] ? surfaces : surfaces.slice(0, 1);
+    let mandate: Mandate;
+    before(async () => {
+      // It reads the ledger through an instance of its own, which limits nobody.
+      mandate = await startMandate({ database, settings: receivers });
+    });
+    after(() => mandate.stop());
+    const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);
+
+    for (const [path, event, headers, body] of cases) {
+      it(`are said at ${path} in the words of the surface, and recorded as ${event}`, async () => {
+        const instance = await limited();
+        const lines = await mandate.recorded(async () => {
+          // Whatever the method, and without a credential.
+          expect((await fetch(`${instance.url}${path}`, { method: 'DELETE' })).status).not.to.equal(429);
+          for (const method of ['POST', 'GET', 'DELETE']) {
+            const answer = await fetch(`${instance.url}${path}`, { method });
+            expect(answer.status).to.equal(429);
+            expect(Object.fromEntries(answer.headers)).to.include({ ...headers, 'retry-after': '1' });
+            expect(await answer.json()).to.deep.equal(body);
+          }
+          const head = await fetch(`${instance.url}${path}`, { method: 'HEAD' });
+          expect(head.status).to.equal(429);
+          expect(Object.fromEntries(head.headers)).to.include({ ...headers, 'retry-after': '1' });
+          expect(await head.text()).to.equal('');
+          await instance.stop();
+        });
+        const refusals = lines.filter((line) => line.reason === 'rate_limited');
+        expect(refusals.map(({ count }) => count)).to.deep.equal([undefined, 3]);
+        for (const line of refusals) {
+          expect(line).to.include({ event, decision: 'deny', agent_id: null, sponsor: null, task_id: null, jti: null });
+          expect(line).to.include({ audience: null, scope: null });
+        }
+      });
+    }
+
+    it('are each a record where denials are not counted', async () => {
+      const instance = await limited({ 'Service:Audit:Aggregation:Enabled': 'false' });
+      const lines = await mandate.recorded(async () => {
+        for (let sent = 0; sent < 4; sent += 1) await instance.get('/no-such-path');
+      });
+      expect(lines.map(({ reason, count }) => [reason, count])).to.deep.equal(
+        Array(3).fill(['rate_limited', undefined]),
+      );
+      await instance.stop();
+    });
+
+    it('do not make a flood expensive: it is one record, and its number at the end', async () => {
+      const instance = await limited();
+      const lines = await mandate.recorded(async () => {
+        const all = Array.from({ length: 200 }, () => instance.admin('GET', '/admin/agents'));
+        const refused = (await Promise.all(all)).filter(({ status }) => status === 429);
+        expect(refused.length).to.equal(199);
+        await instance.stop();
+        expect(instance.log.lines.join()).not.to.include(ADMIN_KEY);
+      });
+      const refusals = lines.filter((line) => line.reason === 'rate_limited');
+      expect(refusals).to.have.length(2);
+      expect(refusals[1]?.count).to.equal(198);
+    });
+  });
+}
+
+describe('rate limits', () => {
+  let mandate: Mandate;
+  before(async () => {
+    const [database] = databases;
+    if (database === undefined) throw new Error('there is no database');
+    mandate = await startMandate({ database, settings: receivers });
+  });
+  after(() => mandate.stop());
+  const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);
+  const from = (source: string) => ({ 'x-forwarded-for': source });
+
+  it('let no credential pass, the right one included, and use none up', async () => {
+    const instance = await limited();
+    await instance.get('/no-such-path');
+    expect((await instance.admin('GET', '/admin/agents')).status).to.equal(429);
+    const agent = await mandate.agent();
+    const form = agent.exchangeForm();
+    expect((await instance.post('/oauth2/token', form)).body.error).to.equal('slow_down');
+    // The assertion was not looked at: it is as good as before.
+    expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
+    await instance.stop();
+  });
+
+  it('count by themselves for each receiver, for introspection and for all the rest', async () => {
+    const instance = await limited();
+    const paths = ['/oauth2/token', '/oauth2/introspect', '/backchannel-logout', '/scim/v2/Users', '/events'];
+    for (const isFirst of [true, false]) {
+      for (const path of paths) expect((await instance.get(path)).status !== 429, path).to.equal(isFirst);
+    }
+    for (const path of ['/oauth2/revoke', '/admin/agents', '/audit', '/elsewhere']) {
+      expect((await instance.get(path)).status, path).to.equal(429);
+    }
+    for (const path of ['/healthz', '/readyz', '/healthz']) expect((await instance.get(path)).status).to.equal(200);
+    await instance.stop();
+  });
+
+  it('know whom a trusted proxy asks for, and ask nobody else', async () => {
+    const instance = await limited();
+    const statusFor = async (header: Readonly<Record<string, string>>) =>
+      (await instance.get('/no-such-path', header)).status;
+    expect(await statusFor(from('198.51.100.7'))).to.equal(404);
+    expect(await statusFor(from('198.51.100.7'))).to.equal(429);
+    expect(await statusFor(from('203.0.113.1, 198.51.100.7'))).to.equal(429);
+    expect(await statusFor(from('198.51.100.7, 198.51.100.8'))).to.equal(404);
+    expect(await statusFor(from('2001:db8:1:2::1'))).to.equal(404);
+    expect(await statusFor(from('[2001:db8:1:2:3::9]:4711'))).to.equal(429);
+    expect(await statusFor({})).to.equal(404);
+    expect(await statusFor(from('nobody'))).to.equal(429);
+    await instance.stop();
+
+    const distrustful = await limited({ 'Service:RateLimit:TrustedProxies': '10.0.0.0/8' });
+    expect((await distrustful.get('/no-such-path', from('198.51.100.7'))).status).to.equal(404);
+    expect((await distrustful.get('/no-such-path', from('198.51.100.8'))).status).to.equal(429);
+    await distrustful.stop();
+  });
+
+  it('read several headers of that name as one list', async () => {
+    const instance = await limited();
+    const statusFor = (hops: readonly string[]) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { 'x-forwarded-for': [...hops] };
+        const sent = httpRequest(`${instance.url}/no-such-path`, { headers, agent: false }, (answer) => {
+          answer.resume().on('end', () => resolve(answer.statusCode));
+        });
+        sent.on('error', reject).end();
+      });
+    expect(await statusFor(['203.0.113.1', '198.51.100.7'])).to.equal(404);
+    expect(await statusFor(['203.0.113.2', '198.51.100.7'])).to.equal(429);
+    expect(await statusFor(['198.51.100.7', '203.0.113.1'])).to.equal(404);
+    await instance.stop();
+  });
+
+  it('are lifted a little every second', async () => {
+    const instance = await limited({ 'Service:RateLimit:PermitsPerMinute': '90', 'Service:RateLimit:Burst': '3' });
+    const statuses = async (count: number) => {
+      const answers = [];
+      for (let sent = 0; sent < count; sent += 1) answers.push((await instance.get('/no-such-path')).status);
+      return answers;
+    };
+    expect(await statuses(4)).to.deep.equal([404, 404, 404, 429]);
+    instance.clock.advance(1);
+    expect(await statuses(3)).to.deep.equal([404, 404, 429]);
+    await instance.stop();
+  });
+
+  it('are none where they are switched off', async () => {
+    const instance = await limited({ 'Service:RateLimit:Enabled': 'false' });
+    for (let sent = 0; sent < 5; sent += 1) expect((await instance.get('/no-such-path')).status).to.equal(404);
+    await instance.stop();
+  });
+});
