@@ -1,18 +1,18 @@
 /** Where an auditor has the published keys from: a file, or an address that nobody on the way can change. */
 
+import { trustedUrl } from './trusted-url.ts';
+
 export type KeySource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string };
 
 const URL_LIKE = /^[a-z][a-z0-9+.-]*:\/\//i;
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** @throws Error with the refusal */
 export function readKeySource(text: string): KeySource {
   if (!URL_LIKE.test(text)) return { kind: 'file', path: text };
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
-  if (url === undefined || !trusted || url.username !== '' || url.password !== '') {
+  const url = trustedUrl(text);
+  if (url === undefined) {
     throw new Error('--jwks takes a file or an https URL, or an http one of this machine.');
   }
   return { kind: 'url', url: url.href };

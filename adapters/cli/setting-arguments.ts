@@ -15,7 +15,8 @@ export type SplitArguments =
   | { readonly kind: 'split'; readonly settings: readonly SettingArgument[]; readonly others: readonly string[] }
   | { readonly kind: 'value_missing'; readonly key: string };
 
-const SETTING = /^--(service:[^=]*)(=[\s\S]*)?$/i;
+/** Below `Service:` whatever the case, so that the reader can tell what was meant; the others as the environment has them. */
+const SETTING = /^--([Ss][Ee][Rr][Vv][Ii][Cc][Ee]:[^=]*|HOST|PORT|NODE_ENV)(=[\s\S]*)?$/;
 /** A following option means that the value was forgotten. A PEM text begins with five dashes, and is a value. */
 const OPTION = /^--?[a-z]/i;
 

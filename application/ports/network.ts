@@ -1,5 +1,7 @@
+import type { Instant } from '../../domain/instant.ts';
+
 export interface NetworkRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -12,6 +14,8 @@ export interface NetworkRequest {
 export interface NetworkAnswer {
   readonly status: number;
   readonly body: string;
+  /** The other side's clock as it answered, in whole seconds (RFC 9110 §6.6.1); `undefined` where it does not tell. */
+  readonly date?: Instant | undefined;
 }
 
 /**

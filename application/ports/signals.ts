@@ -23,6 +23,11 @@ export type SignalResult =
   /** A signal with this `jti` was accepted before: nothing was written. */
   { readonly kind: 'repeated' } | { readonly kind: 'accepted'; readonly revokedTasks: number };
 
+export type SecurityEventResult =
+  | SignalResult
+  /** Accepted; but it lifts a block that was stated later. That one stands, and all else that it says was done. */
+  | { readonly kind: 'outdated'; readonly revokedTasks: number };
+
 /**
  * What others tell us of a person. Each method is one decision in one transaction: it waits for exchanges about the
  * person or the session that are under way, remembers the signal's `jti` until `forgetAt`, does what the signal means,
@@ -40,8 +45,10 @@ export interface Signals {
   logOut(signal: LogoutSignal): Promise<SignalResult>;
 
   /**
-   * Lifts the person's block if it is this receiver's own, or places one if none stands; a block of another source is
-   * left as it is. Ends their live tasks when `end` says why. Appends a `sponsor.signal` for each of `reasons`.
+   * Lifts the person's block if it is this receiver's own and is not a later statement than this one (`isOutdated`), or
+   * places one if none stands; a block of another source is left as it is, and one of its own stands from when it was
+   * placed but has the latest of its statements. Ends their live tasks when `end` says why. Appends a `sponsor.signal`
+   * for each of `reasons`, but for that of a lift which is outdated.
    */
-  applySecurityEvent(signal: SecuritySignal): Promise<SignalResult>;
+  applySecurityEvent(signal: SecuritySignal): Promise<SecurityEventResult>;
 }

@@ -7,11 +7,11 @@ import type { Instant } from '../../domain/instant.ts';
  */
 export interface Sweeping {
   /**
-   * Records the end of up to `limit` live tasks whose time was up at `now`, longest ago first: state and grants, and
+   * Records the end of up to `limit` live tasks whose time was up by `overBy`, longest ago first: state and grants, and
    * per task, when renewals of it have no record of their own, a `token.refreshed` summary counting them, then
-   * `task.expired` dated `now`. A task ends when its time is up, so that is the end which is stored.
+   * `task.expired`, dated `at`. A task ends when its time is up, so that is the end which is stored.
    */
-  expire(now: Instant, limit: number): Promise<number>;
+  expire(when: { readonly overBy: Instant; readonly at: Instant }, limit: number): Promise<number>;
 
   /**
    * Deletes up to `limit` tasks, with their grants, that ended by `endedBy` and could issue no token that is still

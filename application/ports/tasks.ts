@@ -73,8 +73,12 @@ export type EndOutcome =
  * All methods may throw StorageUnavailable; whether a writing one was applied is then unknown.
  */
 export interface Tasks {
-  /** Opens a task with its grant and first token. */
-  open(opening: TaskOpening): Promise<{ readonly kind: 'opened' } | Obstacle>;
+  /**
+   * Opens a task with its grant and first token. `parent_ended`: the task that it is delegated from is not stored, not
+   * live, or over by its `createdAt`; nothing was written. A parent that is being ended is waited for, and what ends one
+   * ends what was opened below it before.
+   */
+  open(opening: TaskOpening): Promise<{ readonly kind: 'opened' | 'parent_ended' } | Obstacle>;
 
   /** The grant, if it was issued to this agent; another's is as good as none. */
   findGrant(agentId: AgentId, grantHash: GrantHash): Promise<Grant | undefined>;
@@ -108,14 +112,17 @@ export interface Tasks {
 
   /**
    * Revokes one token by its `jti` and appends `entry`; a second time nothing changes and nothing is appended
-   * (`already_revoked`). It is remembered until `expiresAt`. The assertion is spent in every case but `replayed`.
+   * (`already_revoked`). It is remembered until `forgetAt`. The assertion is spent in every case but `replayed`.
    */
   revokeToken(
-    token: { readonly tokenId: TokenId; readonly taskId: TaskId; readonly expiresAt: Instant },
+    token: { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant },
     revocation: Revocation,
     assertion: SpentAssertion,
     entry: LedgerEntry,
   ): Promise<{ readonly kind: 'revoked' | 'already_revoked' } | Extract<Obstacle, { kind: 'replayed' }>>;
+
+  /** Spends the assertion of a request that changes nothing else; of two at once one is `replayed`. */
+  spend(assertion: SpentAssertion): Promise<{ readonly kind: 'spent' } | Extract<Obstacle, { kind: 'replayed' }>>;
 
   /** What introspection needs, as of now; `undefined` when the task is not stored. */
   tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;

@@ -8,9 +8,11 @@ import { running, sources, valid } from './running.ts';
 /** Creates the schema or brings it up to date. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
   return running(async (log) => {
-    const database = valid(readSettingsSection(sources(overrides), 'Service:Database'), undefined);
-    const audit = valid(readSettingsSection(sources(overrides), 'Service:Audit'), undefined);
-    const storage = await openStorage({ ...database, ...audit }, { clock: systemClock(), log });
+    const settings = sources(overrides);
+    const database = valid(readSettingsSection(settings, 'Service:Database'), log);
+    // No more than is used: what is wrong for serving is for the service to refuse, and must not hold up its schema.
+    const partitions = valid(readSettingsSection(settings, 'Service:Audit:Partitions'), undefined);
+    const storage = await openStorage({ ...database, ...partitions }, { clock: systemClock(), log });
     try {
       const applied = await storage.migrate();
       log.info(applied.length === 0 ? 'the schema is current' : 'the schema was brought up to date', {

@@ -17,7 +17,8 @@ export async function openLedger(settings: SettingsSection<'Service:Database'>, 
 
 const NAMED = 'Service:Database:Path (Service__Database__Path) names';
 
-const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
+/** Sentences that end with a full stop. */
+export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
   missing: `${NAMED} no file.`,
   not_permitted: `${NAMED} a file that this user may not read.`,
   not_a_database: `${NAMED} a file that is no SQLite database.`,

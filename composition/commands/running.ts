@@ -4,13 +4,16 @@ import type { Writable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/logging/winston-log.ts';
+import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
+import { describeDatabaseRefusal } from '../database-refusals.ts';
 import { describeUnknownSetting, type SettingSources } from '../settings/given-settings.ts';
 import type { SettingsResult } from '../settings/read-settings.ts';
 import { describeSettingError } from '../settings/setting-error.ts';
 import { StartupError } from '../startup-error.ts';
+import { logOrigin } from '../workers.ts';
 
 export function sources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };
@@ -33,7 +36,8 @@ export async function running(
   run: (log: ClosableLog) => Promise<number>,
   { log: stream = process.stdout }: RunningOptions = {},
 ): Promise<number> {
-  const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
+  const origin = logOrigin();
+  const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream, origin });
   const isReportLost = stream === process.stdout ? async () => false : watchReport();
   try {
     const code = await run(log);
@@ -77,6 +81,7 @@ const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {
 function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
   if (error instanceof StartupError) return error.reasons;
   if (error instanceof ExportUnusable) return [`${error.location} ${EXPORT_PROBLEMS[error.problem]}.`];
+  if (error instanceof DatabaseRefusal) return [describeDatabaseRefusal(error)];
   log.error('the command failed', error);
   if (error instanceof StorageUnavailable)
     return ['The database did not answer, or refused: the log has its error code.'];

@@ -1,17 +1,62 @@
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { startService } from '../service.ts';
-import { readSettings } from '../settings/read-settings.ts';
+import { type Surroundings, startService } from '../service.ts';
+import { chosenDatabase, chosenSigningKeys } from '../settings/alternatives.ts';
+import { readSettings, type Settings } from '../settings/read-settings.ts';
+import { StartupError } from '../startup-error.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
+import { publishToPrimary } from '../worker-metrics.ts';
+import {
+  acceptFromPrimary,
+  isWorker,
+  leavePrimary,
+  leaveSignalsToPrimary,
+  superviseWorkers,
+  untilPrimarySaysStop,
+} from '../workers.ts';
 import { running, sources, valid } from './running.ts';
 
-/** Runs the service until it is told to stop. */
-export async function serve(overrides: readonly SettingArgument[]): Promise<number> {
-  return running(async (log) => {
+/** Longer than the way from a client, or from a load balancer that has not heard yet. */
+const LINGER_MS = 1000;
+
+/**
+ * Runs the service until it is told to stop.
+ *
+ * @param workers how many processes serve; in one of them it is not looked at
+ */
+export async function serve(overrides: readonly SettingArgument[], workers: number): Promise<number> {
+  if (isWorker()) leaveSignalsToPrimary();
+  const code = await running(async (log) => {
     const settings = valid(readSettings(sources(overrides)), log);
-    const service = await startService(settings, { log });
-    await untilToldToStop();
-    await service.stop();
+    if (isWorker())
+      await serveUntil(untilPrimarySaysStop, settings, { log, accept: acceptFromPrimary, publish: publishToPrimary });
+    else if (workers === 1) await serveUntil(untilToldToStop, settings, { log });
+    else {
+      refuseWorkers(settings);
+      await superviseWorkers(workers, settings, log);
+    }
     return exitCode.done;
   });
+  leavePrimary();
+  return code;
+}
+
+async function serveUntil(told: () => Promise<void>, settings: Settings, surroundings: Surroundings): Promise<void> {
+  const service = await startService(settings, { ...surroundings, lingerMs: LINGER_MS });
+  await told();
+  await service.stop();
+}
+
+/** @throws StartupError where several processes would not be one service */
+function refuseWorkers(settings: Settings): void {
+  const reasons = [];
+  if (chosenDatabase(settings).provider === 'sqlite') {
+    reasons.push('--workers is for Postgres: a SQLite file is served by one process.');
+  }
+  if (chosenSigningKeys(settings).length === 0) {
+    reasons.push(
+      '--workers needs a signing key (Service:Signing:Keys:0:Path): each worker would make up one of its own.',
+    );
+  }
+  if (reasons.length > 0) throw new StartupError(reasons);
 }

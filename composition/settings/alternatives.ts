@@ -114,6 +114,8 @@ export function chosenTransmitter(settings: SettingsSection<'Service:Ssf'>): Tra
 }
 
 export interface SigningKeyChoice {
+  /** N in `Service:Signing:Keys:N`. */
+  readonly index: number;
   /** Where its PEM text comes from. */
   readonly source: { readonly kind: 'path'; readonly path: string } | { readonly kind: 'pem'; readonly pem: Secret };
   /** Its thumbprint names it where this is undefined. */
@@ -127,8 +129,13 @@ export function chosenSigningKeys(settings: Pick<Settings, 'Service:Signing:Keys
   return settings['Service:Signing:Keys'].map((key): SigningKeyChoice => {
     const setting = `Service:Signing:Keys:${key.index}`;
     return key.Pem === undefined
-      ? { source: { kind: 'path', path: present(key.Path) }, kid: key.Kid, setting: `${setting}:Path` }
-      : { source: { kind: 'pem', pem: key.Pem }, kid: key.Kid, setting: `${setting}:Pem` };
+      ? {
+          index: key.index,
+          source: { kind: 'path', path: present(key.Path) },
+          kid: key.Kid,
+          setting: `${setting}:Path`,
+        }
+      : { index: key.index, source: { kind: 'pem', pem: key.Pem }, kid: key.Kid, setting: `${setting}:Pem` };
   });
 }
 

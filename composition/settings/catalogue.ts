@@ -5,6 +5,7 @@
  * To add a setting, add a line. A key with `:N:` in it belongs to a list. What holds between settings is in rules.ts.
  */
 
+import { networkList } from './network-list.ts';
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
 import { bearerToken, boolean, choice, duration, integer, path, pem, postgresUri, text, url } from './value-type.ts';
 
@@ -21,8 +22,15 @@ const MAX_DRAIN_BATCH = 1000;
 /** A batch is one transaction, and whoever renews one of its tasks waits for it. */
 const MAX_SWEEP_BATCH = 1000;
 const MAX_PORT = 65_535;
+/** A million a second: more is no limit. */
+const MAX_PERMITS = 60_000_000;
+/** Specification "Overload". */
+const MAX_CONCURRENCY = 100_000;
+const MAX_QUEUE = 1_000_000;
 /** Each create counts them all: this many take tenths of a second. */
 const MAX_PROVISIONED_USERS = 1_000_000;
+
+const permits = () => integer({ min: 1, max: MAX_PERMITS });
 
 const kid = () =>
   text({ max: MAX_KID, whitespace: false, accepts: `a name of at most ${MAX_KID} characters, no space` });
@@ -217,6 +225,64 @@ export const catalogue = {
     '2',
     integer({ min: 1, max: MAX_MONTHS_AHEAD }),
     "How many months beyond this one the ledger's partitions are created ahead, by `mandate migrate` and every hour. Refused on `sqlite`.",
+  ),
+
+  'Service:RateLimit:Enabled': defaulted(
+    'true',
+    boolean(),
+    'Whether one source may send only so many requests. Each instance counts by itself, so n of them let n times as many through.',
+  ),
+  'Service:RateLimit:PermitsPerMinute': defaulted(
+    '600',
+    permits(),
+    'How many requests a minute one source may send, to everything that has no bucket of its own below. A bucket is refilled every second by a sixtieth, rounded up.',
+  ),
+  'Service:RateLimit:Burst': defaulted(
+    '120',
+    permits(),
+    'How many it may send at once; at least what a second brings.',
+  ),
+  'Service:RateLimit:Introspection:PermitsPerMinute': defaulted(
+    '6000',
+    permits(),
+    'The same for `/oauth2/introspect`, which tool servers ask for each call.',
+  ),
+  'Service:RateLimit:Introspection:Burst': defaulted('1200', permits(), 'The same for its bursts.'),
+  'Service:RateLimit:Signals:PermitsPerMinute': defaulted(
+    '6000',
+    permits(),
+    'The same for each of `/backchannel-logout`, `/scim` and `/events`.',
+  ),
+  'Service:RateLimit:Signals:Burst': defaulted('5000', permits(), 'The same for their bursts.'),
+  'Service:RateLimit:TrustedProxies': optional(
+    networkList(),
+    'The networks of your own proxies: from a peer there, the last address in `X-Forwarded-For` that is none of theirs is the source. From any other peer the header is ignored.',
+  ),
+
+  'Service:Overload:Enabled': defaulted(
+    'true',
+    boolean(),
+    'Whether only so many requests are worked on at once, by each instance and for each kind of work by itself: the token endpoint, introspection, whatever revokes (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`), and everything else, of which proofs have two turns of their own.',
+  ),
+  'Service:Overload:ConcurrencyLimit': computed(
+    '16 for each core',
+    integer({ min: 1, max: MAX_CONCURRENCY }),
+    'How many requests of one kind of work are worked on at once.',
+  ),
+  'Service:Overload:QueueLimit': computed(
+    '4 times `ConcurrencyLimit`',
+    integer({ min: 0, max: MAX_QUEUE }),
+    'How many more wait for their turn; one more is answered 503 at once.',
+  ),
+  'Service:Overload:QueueTimeout': defaulted(
+    'PT1S',
+    duration({ max: 'PT30S' }),
+    'How long a request waits for its turn before it is answered 503.',
+  ),
+
+  'Service:Metrics:Port': optional(
+    integer({ min: 1, max: MAX_PORT }),
+    'A port of its own, on `HOST`, where `/metrics` tells Prometheus how the service is doing; another than `PORT`. Without it there is none.',
   ),
 
   HOST: computed(

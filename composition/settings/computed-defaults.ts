@@ -1,5 +1,6 @@
 /** Defaults that depend on other settings or on the machine: one for each setting the catalogue calls `computed`. */
 
+import { availableParallelism } from 'node:os';
 import { isDevelopmentHost } from './development-host.ts';
 import type { ComputedKey, Settings } from './settings.ts';
 
@@ -9,9 +10,21 @@ export interface ComputedDefault<Value> {
   compute(settings: Settings): Value;
 }
 
+/** Specification "Overload". */
+const CONCURRENCY_PER_CORE = 16;
+const QUEUED_PER_TURN = 4;
+
 export const computedDefaults: { readonly [Key in ComputedKey]: ComputedDefault<Settings[Key]> } = {
   HOST: {
     from: ['NODE_ENV'],
     compute: (settings) => (isDevelopmentHost(settings) ? '127.0.0.1' : '0.0.0.0'),
+  },
+  'Service:Overload:ConcurrencyLimit': {
+    from: [],
+    compute: () => CONCURRENCY_PER_CORE * availableParallelism(),
+  },
+  'Service:Overload:QueueLimit': {
+    from: ['Service:Overload:ConcurrencyLimit'],
+    compute: (settings) => QUEUED_PER_TURN * settings['Service:Overload:ConcurrencyLimit'],
   },
 };

@@ -3,6 +3,7 @@
  * finds, so that one start shows every error.
  */
 
+import { permitsPerSecond } from '../../adapters/http/admission/token-buckets.ts';
 import { isDevelopmentHost } from './development-host.ts';
 import { type Findings, type Rule, rule } from './rule.ts';
 import type { Settings } from './settings.ts';
@@ -214,6 +215,19 @@ const defaultTokenIsWithinBounds = rule(
   },
 );
 
+const metricsHaveAPortOfTheirOwn = rule(['PORT', 'Service:Metrics:Port'], (settings, findings) => {
+  if (settings['Service:Metrics:Port'] === settings.PORT) {
+    findings.wrong('Service:Metrics:Port', 'is the same as PORT', 'another port, or leaving it unset');
+  }
+});
+
+/** Else the bucket would lose what each second brings, and the rate would never be reached. */
+const burstsHoldASecond = [
+  burstHoldsASecond('Service:RateLimit'),
+  burstHoldsASecond('Service:RateLimit:Introspection'),
+  burstHoldsASecond('Service:RateLimit:Signals'),
+];
+
 export const rules: readonly Rule[] = [
   oneUpstreamSource,
   sponsorCheckFitsItsMode,
@@ -235,12 +249,26 @@ export const rules: readonly Rule[] = [
   shortestTokenFitsShortestTask,
   defaultTaskIsWithinBounds,
   defaultTokenIsWithinBounds,
+  metricsHaveAPortOfTheirOwn,
+  ...burstsHoldASecond,
 ];
 
 type DurationKey =
   | 'Service:UpstreamIdp:SponsorCheck:CacheTtl'
   | `Service:Tokens:${'DefaultTaskTtl' | 'DefaultTokenTtl'}`
   | `Service:Agents:${'Min' | 'Max'}${'Task' | 'Token'}Ttl`;
+
+function burstHoldsASecond(
+  bucket: 'Service:RateLimit' | 'Service:RateLimit:Introspection' | 'Service:RateLimit:Signals',
+): Rule {
+  const [burst, permitsPerMinute] = [`${bucket}:Burst`, `${bucket}:PermitsPerMinute`] as const;
+  return rule([burst, permitsPerMinute], (settings, findings) => {
+    if (settings[burst] < permitsPerSecond({ permitsPerMinute: settings[permitsPerMinute] })) {
+      const least = `at least a sixtieth of ${permitsPerMinute}, rounded up`;
+      findings.wrong(burst, `is less than one second's worth of ${permitsPerMinute}`, least);
+    }
+  });
+}
 
 function atMost<Key extends DurationKey>(settings: Pick<Settings, Key>, findings: Findings, key: Key, bound: Key) {
   if (settings[key] > settings[bound]) findings.wrong(key, `is longer than ${bound}`, `at most ${bound}`);

@@ -34,10 +34,10 @@ export type Settings = {
   readonly [List in ListKey]: readonly ListItem<List>[];
 };
 
-/** `Service:Database` and its like. */
+/** `Service:Database` and its like, and `Service:Audit:Partitions` and its like. */
 export type SectionName = keyof Settings extends infer Key
-  ? Key extends `${infer Root}:${infer Section}:${string}`
-    ? `${Root}:${Section}`
+  ? Key extends `${infer Root}:${infer Section}:${infer Rest}`
+    ? `${Root}:${Section}` | (Rest extends `${infer Part}:${string}` ? `${Root}:${Section}:${Part}` : never)
     : never
   : never;
 

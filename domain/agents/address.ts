@@ -1,8 +1,11 @@
 /**
- * URLs in a registration (specification "Agent registration": audiences, `jwks_uri`). An audience is compared
- * character by character with what a token request names, so only text that is one URL to every reader is taken: the
- * characters of RFC 3986 and no others, since URL parsers drop tabs and line feeds and turn backslashes around.
+ * URLs in a registration (specification "Agent registration": audiences, `jwks_uri`), and the issuer. An audience is
+ * compared character by character with what a token request names, so only text that is one URL to every reader is
+ * taken: the characters of RFC 3986 and no others, since URL parsers drop tabs and line feeds and turn backslashes
+ * around.
  */
+
+import { travelsInTheClear } from '../transport.ts';
 
 /** Longer than any address in use, short enough for a token that carries it. */
 const MAX_URL_LENGTH = 2048;
@@ -33,6 +36,15 @@ export function jwksUriProblem(text: string, issuer: string): string | undefined
     return `Must be an absolute https URL of at most ${MAX_URL_LENGTH} characters, without userinfo or fragment.`;
   }
   return hostOf(url) === hostOf(new URL(issuer)) ? "Must be on a host of its own, not the control plane's." : undefined;
+}
+
+/** What is wrong with the control plane's own URL, as whoever talks to it has it; a sentence's end. */
+export function issuerProblem(text: string): string | undefined {
+  const url = readAddress(text);
+  if (url === undefined) return 'must be an absolute https URL';
+  if (url.search !== '' || text.endsWith('?')) return 'must have no query';
+  // Whoever can change what goes over plain http can hand out keys of their own, and read what is sent.
+  return travelsInTheClear(url) ? 'must be https: plain http is for a control plane on this machine' : undefined;
 }
 
 function readAddress(text: string): URL | undefined {

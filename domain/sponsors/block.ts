@@ -14,6 +14,14 @@ export interface SponsorBlock {
   readonly blockedAt: Instant;
 }
 
+/**
+ * Whether somebody's return was stated before their block was, and so leaves it standing: signals arrive in any order.
+ * A transmitter states whole seconds; within one, the return is taken to be the later.
+ */
+export function isOutdated(returnStatedAt: Instant, blockStatedAt: Instant): boolean {
+  return returnStatedAt < blockStatedAt;
+}
+
 /** The reason a listed human is refused with. */
 export function blockDenial(kind: BlockKind): Extract<DenialReason, 'sponsor_disabled' | 'sponsor_not_found'> {
   return kind === 'disabled' ? 'sponsor_disabled' : 'sponsor_not_found';

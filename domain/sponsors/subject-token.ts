@@ -34,21 +34,21 @@ export interface Person {
   readonly scope: Scope;
 }
 
-type SubjectReason = Extract<DenialReason, `subject_${string}` | 'sponsor_key_missing'>;
+export type SubjectReason = Extract<DenialReason, `subject_${string}` | 'sponsor_key_missing'>;
 export type SubjectVerdict =
   | { readonly kind: 'accepted'; readonly person: Person }
   /** `subject` is there once it is known to be a human's. */
   | { readonly kind: 'refused'; readonly reason: SubjectReason; readonly subject?: string | undefined };
 
-export function judgeSubjectToken(
-  claims: JsonObject,
-  expected: {
-    readonly issuer: string;
-    readonly audience: string;
-    readonly sponsorKeyClaim: string;
-    readonly now: Instant;
-  },
-): SubjectVerdict {
+/** What a subject token is held against. */
+export interface Expectations {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly sponsorKeyClaim: string;
+  readonly now: Instant;
+}
+
+export function judgeSubjectToken(claims: JsonObject, expected: Expectations): SubjectVerdict {
   const refused = (reason: SubjectReason, subject?: string) => ({ kind: 'refused', reason, subject }) as const;
   const now = toSeconds(expected.now);
 

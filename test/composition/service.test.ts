@@ -76,6 +76,28 @@ describe('a service with a sink', () => {
     await secure.close();
   });
 
+  it('warns once at the start of a secret that stands in two settings, and names them without it', async () => {
+    const token = 'a-token-that-two-parties-were-given-0123456789';
+    const mandate = await startMandate({
+      database: sqlite(),
+      settings: {
+        'Service:Audit:Sink:Url': 'https://127.0.0.1:9',
+        'Service:Audit:Sink:BearerToken': token,
+        'Service:Scim:BearerToken': token,
+      },
+    });
+    await mandate.stop();
+    const warnings = mandate.log.lines.filter((line) => line.includes('one secret is in several settings'));
+    expect(warnings.map((line) => JSON.parse(line))).to.deep.equal([
+      {
+        level: 'warn',
+        message: 'one secret is in several settings: whoever is given it for one can use the others',
+        settings: 'Service:Scim:BearerToken, Service:Audit:Sink:BearerToken',
+      },
+    ]);
+    expect(mandate.log.lines.join()).not.to.include(token);
+  });
+
   it('starts while the database is away, and says to it that records are queued once it is back', async () => {
     const database = await sqlite().fresh();
     const other = await database.outside?.();

@@ -16,6 +16,7 @@ describe('the catalogue of refusals', () => {
 
   it('counts as temporary exactly what a client may send again', () => {
     expect(denialReasons.filter(isTemporary)).to.deep.equal([
+      'overloaded',
       'actor_keys_unavailable',
       'subject_keys_unavailable',
       'sponsor_status_unavailable',

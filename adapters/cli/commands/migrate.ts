@@ -9,7 +9,7 @@ export function migrateCommand(run: Run): Command {
     examples: [
       {
         line: 'migrate --Service:Database:Provider=sqlite --Service:Database:Path=mandate.db',
-        meaning: 'Prepare a database file; of the settings only Service:Database is read',
+        meaning: 'Prepare a database file; of the settings only Service:Database and Service:Audit:Partitions are read',
       },
     ],
     exitCodes: {

@@ -50,6 +50,18 @@ describe('Settings on the command line', () => {
     });
   });
 
+  it('are HOST, PORT and NODE_ENV too', () => {
+    expect(splitSettingArguments(['serve', '--PORT=5101', '--HOST', '::1', '--NODE_ENV=development'])).to.deep.equal({
+      kind: 'split',
+      settings: [
+        { key: 'PORT', value: '5101' },
+        { key: 'HOST', value: '::1' },
+        { key: 'NODE_ENV', value: 'development' },
+      ],
+      others: ['serve'],
+    });
+  });
+
   it('end at a double dash', () => {
     expect(splitSettingArguments(['--Service:A=1', '--', '--Service:B=2'])).to.deep.equal({
       kind: 'split',
@@ -59,7 +71,7 @@ describe('Settings on the command line', () => {
   });
 
   it('are nothing that only looks a little like one', () => {
-    const argv = ['-Service:A=1', 'Service:A=1', '--Services:A=1', '--Service__A=1', '--port=1'];
+    const argv = ['-Service:A=1', 'Service:A=1', '--Services:A=1', '--Service__A=1', '--port=1', '--PORTS=1'];
     expect(splitSettingArguments(argv)).to.deep.equal({ kind: 'split', settings: [], others: argv });
   });
 });

@@ -1,18 +1,32 @@
+import { setImmediate as immediately } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Sweeping } from '../../../application/ports/sweeping.ts';
 import { expireTasks } from '../../../application/upkeep/expire-tasks.ts';
+import { secondsBetween } from '../../../domain/instant.ts';
 import { movedClock } from '../../support/moved-clock.ts';
+
+type When = Parameters<Sweeping['expire']>[0];
 
 /** Batches of a storage in which so many tasks are due. */
 function due(count: number) {
+  const clock = movedClock();
   const batches: number[] = [];
+  const asked: When[] = [];
+  let turns = 0;
   let left = count;
-  const expire = async (_now: unknown, limit: number) => {
+  const expire: Sweeping['expire'] = async (when, limit) => {
     const swept = Math.min(left, limit);
     left -= swept;
     batches.push(swept);
+    asked.push(when);
     return swept;
   };
-  return { batches, service: { sweeping: { expire }, clock: movedClock(), batchSize: 20 } };
+  const turn = async () => {
+    turns += 1;
+    clock.advance(30);
+  };
+  const service = { sweeping: { expire }, clock, turn, batchSize: 20, clockAheadBy: 60 };
+  return { batches, asked, turns: () => turns, service };
 }
 
 describe('a pass over tasks whose time is up', () => {
@@ -22,33 +36,48 @@ describe('a pass over tasks whose time is up', () => {
     [20, [20, 0]],
     [45, [20, 20, 5]],
   ] as const) {
-    it(`takes ${count} in batches of twenty, and ends with one that is not full`, async () => {
+    it(`takes ${count} in batches of twenty, ends with one that is not full, and lets others go in between`, async () => {
       const storage = due(count);
       expect(await expireTasks(storage.service)).to.equal(count);
       expect(storage.batches).to.deep.equal(batches);
+      expect(storage.turns()).to.equal(batches.length - 1);
     });
   }
+
+  it('leaves nothing to the next one, however much there is', async () => {
+    const storage = due(400_000);
+    expect(await expireTasks(storage.service)).to.equal(400_000);
+  });
 
   it('stops between two batches when it is told to', async () => {
     const storage = due(1000);
     expect(await expireTasks(storage.service, () => storage.batches.length < 3)).to.equal(60);
   });
 
-  it('ends even where tasks expire as fast as they are swept', async () => {
-    const storage = due(Number.POSITIVE_INFINITY);
+  it('takes what was over for as long as clocks may differ when it began, and dates it as of each batch', async () => {
+    const storage = due(45);
+    const begun = storage.service.clock.now();
     await expireTasks(storage.service);
-    expect(storage.batches).to.have.length(5000);
+    const since = (when: When) =>
+      [secondsBetween(begun, when.overBy), secondsBetween(begun, when.at)].map((seconds) => Math.round(seconds));
+    expect(storage.asked.map(since)).to.deep.equal([
+      [-60, 0],
+      [-60, 30],
+      [-60, 60],
+    ]);
   });
 
-  it('asks as of each batch’s time', async () => {
-    const clock = movedClock();
-    const times: number[] = [];
-    const expire = async (now: number) => {
-      times.push(now);
-      clock.advance(30);
-      return times.length < 3 ? 20 : 0;
+  it('ends also where tasks expire as fast as they are swept', async () => {
+    // One expires a second; a batch of twenty takes half a minute.
+    const { service } = due(0);
+    const begun = service.clock.now();
+    let swept = 0;
+    const expire: Sweeping['expire'] = async ({ overBy }, limit) => {
+      await immediately();
+      const batch = Math.min(limit, 100 + Math.floor(secondsBetween(begun, overBy)) - swept);
+      swept += batch;
+      return batch;
     };
-    await expireTasks({ sweeping: { expire }, clock, batchSize: 20 });
-    expect(times.map((time) => Math.round((time - (times[0] ?? 0)) / 1e6))).to.deep.equal([0, 30, 60]);
+    expect(await expireTasks({ ...service, sweeping: { expire }, clockAheadBy: 0 })).to.equal(100);
   });
 });

@@ -6,23 +6,29 @@ import { movedClock } from '../../support/moved-clock.ts';
 
 const WEEK = 7 * 24 * 3600;
 
-/** A storage that answers these counts in turn, then 0. */
+/** A storage that answers these counts in turn, then 0; a turn between two batches takes ten seconds. */
 function answering(deleted: readonly number[], forgotten: readonly number[]) {
   const clock = movedClock();
+  const begun = clock.now();
   const calls: unknown[][] = [];
   const [toDelete, toForget] = [[...deleted], [...forgotten]];
-  const ago = (instant: Parameters<typeof secondsBetween>[0]) => Math.round(secondsBetween(instant, clock.now()));
+  const before = (instant: Parameters<typeof secondsBetween>[0]) => Math.round(secondsBetween(instant, begun));
   const sweeping: Pick<Sweeping, 'deleteEnded' | 'forget'> = {
     async deleteEnded({ endedBy, expiredBy }, limit) {
-      calls.push(['delete', ago(endedBy), ago(expiredBy), limit]);
+      calls.push(['delete', before(endedBy), before(expiredBy), limit]);
       return toDelete.shift() ?? 0;
     },
     async forget(until, limit) {
-      calls.push(['forget', ago(until), limit]);
+      calls.push(['forget', before(until), limit]);
       return toForget.shift() ?? 0;
     },
   };
-  return { calls, service: { sweeping, clock, retention: WEEK } };
+  let turns = 0;
+  const turn = async () => {
+    turns += 1;
+    clock.advance(10);
+  };
+  return { calls, turns: () => turns, service: { sweeping, clock, turn, retention: WEEK } };
 }
 
 describe('a pass over what need not be kept', () => {
@@ -35,13 +41,22 @@ describe('a pass over what need not be kept', () => {
     ]);
   });
 
-  it('goes on until a batch is empty: a small one may have made way for more', async () => {
+  it('goes on until a batch is empty: a small one may have made way for more; others go in between', async () => {
     const storage = answering([200, 3, 1], [600, 2]);
     await forgetEnded(storage.service);
     expect(storage.calls.map(([what]) => what)).to.deep.equal([
       ...['delete', 'delete', 'delete', 'delete'],
       ...['forget', 'forget', 'forget'],
     ]);
+    expect(storage.turns()).to.equal(5);
+  });
+
+  it('is about what was old enough when it began, so that it ends however fast more becomes so', async () => {
+    const storage = answering([200, 200, 200], [200, 200]);
+    await forgetEnded(storage.service);
+    expect(new Set(storage.calls.map((call) => JSON.stringify(call)))).to.deep.equal(
+      new Set([JSON.stringify(['delete', WEEK, 60, 200]), JSON.stringify(['forget', 60, 200])]),
+    );
   });
 
   it('stops between two batches when it is told to', async () => {
@@ -50,10 +65,10 @@ describe('a pass over what need not be kept', () => {
     expect(storage.calls).to.have.length(2);
   });
 
-  it('ends even where there is ever more to forget', async () => {
-    const endless = Array.from({ length: 5000 }, () => 1);
-    const storage = answering(endless, endless);
+  it('leaves nothing to the next one, however much there is', async () => {
+    const much = Array.from({ length: 5000 }, () => 200);
+    const storage = answering(much, much);
     await forgetEnded(storage.service);
-    expect(storage.calls).to.have.length(4000);
+    expect(storage.calls).to.have.length(10_002);
   });
 });

@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { parseNetwork } from '../../../adapters/http/admission/network.ts';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
@@ -35,6 +37,17 @@ describe('The settings', () => {
       'Service:Audit:Partitions:MonthsAhead': 2,
       'Service:Scim:SponsorKeyAttribute': 'externalId',
       'Service:Scim:MaxUsers': 50_000,
+      'Service:RateLimit:Enabled': true,
+      'Service:RateLimit:PermitsPerMinute': 600,
+      'Service:RateLimit:Burst': 120,
+      'Service:RateLimit:Introspection:PermitsPerMinute': 6000,
+      'Service:RateLimit:Introspection:Burst': 1200,
+      'Service:RateLimit:Signals:PermitsPerMinute': 6000,
+      'Service:RateLimit:Signals:Burst': 5000,
+      'Service:Overload:Enabled': true,
+      'Service:Overload:ConcurrencyLimit': 16 * availableParallelism(),
+      'Service:Overload:QueueLimit': 64 * availableParallelism(),
+      'Service:Overload:QueueTimeout': 1,
       PORT: 5100,
     });
     for (const unset of [
@@ -51,6 +64,8 @@ describe('The settings', () => {
       'Service:Audit:Retention',
       'Service:Audit:Sink:Url',
       'Service:Audit:Sink:BearerToken',
+      'Service:RateLimit:TrustedProxies',
+      'Service:Metrics:Port',
     ] as const) {
       expect(settings[unset], unset).to.equal(undefined);
     }
@@ -62,6 +77,10 @@ describe('The settings', () => {
     expect(validWith({ NODE_ENV: 'Development' }).HOST).to.equal('0.0.0.0');
     expect(validWith({ NODE_ENV: 'development' }).HOST).to.equal('127.0.0.1');
     expect(validWith({ NODE_ENV: 'development', HOST: '::1' }).HOST).to.equal('::1');
+  });
+
+  it('give as many places in the line as four for each turn', () => {
+    expect(validWith({ 'Service:Overload:ConcurrencyLimit': '3' })['Service:Overload:QueueLimit']).to.equal(12);
   });
 
   it('are read from the environment, every one of them', () => {
@@ -105,6 +124,19 @@ describe('The settings', () => {
       'Service:Audit:DrainBatchSize': '1000',
       'Service:Audit:DrainInterval': '00:00:01',
       'Service:Audit:Partitions:MonthsAhead': '5',
+      'Service:RateLimit:Enabled': 'false',
+      'Service:RateLimit:PermitsPerMinute': '61',
+      'Service:RateLimit:Burst': '2',
+      'Service:RateLimit:Introspection:PermitsPerMinute': '62',
+      'Service:RateLimit:Introspection:Burst': '3',
+      'Service:RateLimit:Signals:PermitsPerMinute': '63',
+      'Service:RateLimit:Signals:Burst': '4',
+      'Service:RateLimit:TrustedProxies': '10.0.0.0/8, 2001:db8::/32',
+      'Service:Overload:Enabled': 'false',
+      'Service:Overload:ConcurrencyLimit': '5',
+      'Service:Overload:QueueLimit': '0',
+      'Service:Overload:QueueTimeout': 'PT30S',
+      'Service:Metrics:Port': '9464',
       HOST: '10.0.0.1',
       PORT: '0',
       NODE_ENV: 'staging',
@@ -154,6 +186,19 @@ describe('The settings', () => {
       'Service:Audit:DrainBatchSize': 1000,
       'Service:Audit:DrainInterval': 1,
       'Service:Audit:Partitions:MonthsAhead': 5,
+      'Service:RateLimit:Enabled': false,
+      'Service:RateLimit:PermitsPerMinute': 61,
+      'Service:RateLimit:Burst': 2,
+      'Service:RateLimit:Introspection:PermitsPerMinute': 62,
+      'Service:RateLimit:Introspection:Burst': 3,
+      'Service:RateLimit:Signals:PermitsPerMinute': 63,
+      'Service:RateLimit:Signals:Burst': 4,
+      'Service:RateLimit:TrustedProxies': [parseNetwork('10.0.0.0/8'), parseNetwork('2001:db8::/32')],
+      'Service:Overload:Enabled': false,
+      'Service:Overload:ConcurrencyLimit': 5,
+      'Service:Overload:QueueLimit': 0,
+      'Service:Overload:QueueTimeout': 30,
+      'Service:Metrics:Port': 9464,
       HOST: '10.0.0.1',
       PORT: 0,
       NODE_ENV: 'staging',
@@ -382,6 +427,20 @@ describe('A section of the settings', () => {
       'Service:Database:MigrationConnectionString': undefined,
       'Service:Database:Path': '/var/lib/mandate.db',
     });
+  });
+
+  it('may be a part of another, whose other settings it does not look at', () => {
+    const part = (months: string) =>
+      readSettingsSection(
+        {
+          environment: { Service__Audit__Partitions__MonthsAhead: months, Service__Audit__Chains: '4' },
+          overrides: [],
+        },
+        'Service:Audit:Partitions',
+      );
+    const result = part('5');
+    expect(result.kind === 'valid' && result.settings).to.deep.equal({ 'Service:Audit:Partitions:MonthsAhead': 5 });
+    expect(part('13').kind).to.equal('invalid');
   });
 
   it('keeps its own rules and no others', () => {

@@ -10,6 +10,11 @@ interface Case {
 }
 
 const refused: readonly Case[] = [
+  ...['Service:RateLimit', 'Service:RateLimit:Introspection', 'Service:RateLimit:Signals'].map((bucket) => ({
+    title: `a burst of ${bucket} that a second's worth of its rate does not fit into`,
+    changes: { [`${bucket}:PermitsPerMinute`]: '601', [`${bucket}:Burst`]: '10' },
+    errors: [`${bucket}:Burst: is less than one second's worth of ${bucket}:PermitsPerMinute`],
+  })),
   {
     title: 'the identity provider named in both ways',
     changes: { 'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta' },
@@ -235,9 +240,15 @@ const refused: readonly Case[] = [
     changes: { 'Service:Agents:MinTokenTtl': 'PT6M', 'Service:Agents:MinTaskTtl': 'PT10M' },
     errors: ['Service:Tokens:DefaultTokenTtl: is shorter than Service:Agents:MinTokenTtl'],
   },
+  {
+    title: 'metrics on the port that serves',
+    changes: { 'Service:Metrics:Port': '5100' },
+    errors: ['Service:Metrics:Port: is the same as PORT'],
+  },
 ];
 
 const accepted: readonly (readonly [string, Texts])[] = [
+  ['metrics on a port of their own, wherever the service listens', { 'Service:Metrics:Port': '5101', PORT: '0' }],
   ['poll mode on Postgres with one signing key', {}],
   [
     'the discovery document in place of the issuer',
@@ -286,6 +297,15 @@ const accepted: readonly (readonly [string, Texts])[] = [
       'Service:Signing:Keys:1:Pem': PEM,
       'Service:Signing:ActiveKid': 'aThumbprint',
     },
+  ],
+  [
+    "bursts of just one second's worth of their rates",
+    Object.fromEntries(
+      ['Service:RateLimit', 'Service:RateLimit:Introspection', 'Service:RateLimit:Signals'].flatMap((bucket) => [
+        [`${bucket}:PermitsPerMinute`, '601'],
+        [`${bucket}:Burst`, '11'],
+      ]),
+    ),
   ],
   [
     'bounds that all meet',

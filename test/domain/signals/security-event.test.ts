@@ -49,6 +49,12 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['names two people, above and in the event', { events: revoked({ subject: grace }) }, 'ambiguous_subject'],
   ['names two people in one event', inEventTwice(), 'ambiguous_subject'],
   ['names two people in two events', inTwoEvents(), 'ambiguous_subject'],
+  ['names two people, as its sub and as its subject', { sub: 'object-8' }, 'ambiguous_subject'],
+  ['names two people, as its sub and in the event', { sub: 'object-8', ...inEvent(adaToo) }, 'ambiguous_subject'],
+  ['has a sub that differs from its subject in case only', { sub: 'Object-7' }, 'ambiguous_subject'],
+  ['has a sub that is no text', { sub: { id: 'object-7' } }, 'no_usable_subject'],
+  ['has a sub that is null', { sub: null }, 'no_usable_subject'],
+  ['names somebody by its sub alone', { sub: 'object-7', sub_id: undefined }, 'no_usable_subject'],
   ['names nobody', { sub_id: undefined }, 'no_usable_subject'],
   ['has a subject that is no object', { sub_id: 'object-7' }, 'no_usable_subject'],
   ["names somebody of another provider's", { sub_id: { ...ada, iss: 'https://other.example' } }, 'no_usable_subject'],
@@ -116,7 +122,7 @@ describe('the claims of a security event token', () => {
         kind: 'accepted',
         jti: 'set-7',
         forgetAt: instantFromSeconds(NOW - 5 + DAY + 61),
-        action: { sponsorKey: 'object-7', ...action },
+        action: { sponsorKey: 'object-7', statedAt: instantFromSeconds(NOW - 5), ...action },
       });
     });
   }
@@ -127,6 +133,7 @@ describe('the claims of a security event token', () => {
       const events = Object.fromEntries(order.map((name) => [(name.startsWith('s') ? CAEP : RISC) + name, {}]));
       expect(actionOf(judge({ events }))).to.deep.equal({
         sponsorKey: 'object-7',
+        statedAt: instantFromSeconds(NOW - 5),
         reasons: ['ssf_account_enabled', 'ssf_sessions_revoked', 'ssf_account_disabled', 'ssf_account_purged'],
         lift: false,
         block: 'deleted',
@@ -146,6 +153,8 @@ describe('the claims of a security event token', () => {
       inEvent({ user: ada }),
       inEvent({ format: 'complex', user: adaToo, device: { format: 'opaque', id: 'laptop' } }),
       { sub_id: { user: ada }, events: revoked({}) },
+      { sub: 'object-7', events: revoked({}) },
+      { sub: 'object-7', ...inEvent({ user: ada }) },
     ]) {
       expect(actionOf(judge(changes))?.sponsorKey, JSON.stringify(changes)).to.equal('object-7');
     }
@@ -155,6 +164,7 @@ describe('the claims of a security event token', () => {
     const stream = { format: 'opaque', id: 'object-7' };
     for (const changes of [
       { sub_id: stream, events: { [`${SSF}verification`]: { state: 'x' } } },
+      { sub_id: stream, sub: 'object-8', events: { [`${SSF}verification`]: { state: 'x' } } },
       { sub_id: stream, events: { [`${SSF}stream-updated`]: { status: 'paused' } } },
       { sub_id: undefined, events: { [`${CAEP}credential-change`]: { subject: { format: 'email', email: 'a@b' } } } },
       { sub_id: 'nonsense', events: { 'https://example.com/other': null } },

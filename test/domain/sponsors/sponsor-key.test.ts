@@ -2,13 +2,15 @@ import { expect } from 'chai';
 import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
 
 describe('a sponsor key', () => {
-  it('is 1 to 256 characters without white space or control characters', () => {
-    for (const key of ['a', 'f47ac10b-58cc', 'é@example.com', '..', '__proto__', 'x'.repeat(256)]) {
+  it('is 1 to 256 characters without white space or control characters, and can be part of a path', () => {
+    for (const key of ['a', 'f47ac10b-58cc', 'é@example.com', '...', '.a', '__proto__', 'x'.repeat(256)]) {
       expect(parseSponsorKey(key), key).to.equal(key);
     }
     for (const key of [
       '',
       ' ',
+      '.',
+      '..',
       'a b',
       'a\tb',
       'a\u0000',

@@ -1,0 +1,147 @@
+/** The agents of a running service, over its admin API (specification "Admin API"). */
+
+import { type AgentRegistry, RegistryFailure } from '../../application/ports/agent-registry.ts';
+import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import type { Registration } from '../../domain/agents/agent.ts';
+import type { RegistrationPatch } from '../../domain/agents/registration-patch.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { readProblem } from './problem.ts';
+import { presentFields, readAgent } from './registration-json.ts';
+
+export interface AdminAccess {
+  /** The service's address, without a slash at its end. */
+  readonly server: string;
+  readonly adminKey: Secret;
+  readonly network: Network;
+  /** Resolves after that many milliseconds. */
+  readonly pause: (milliseconds: number) => Promise<unknown>;
+}
+
+/** For the whole exchange; a service that takes longer to decide about one agent is not well. */
+const TIMEOUT_MS = 10_000;
+/** An agent was registered with a body of at most 64 KiB; escaped, it may come back several times as long. */
+const MAX_BYTES = 1_048_576;
+/** The main bucket takes in twenty requests in that time (specification "Rate limiting"). */
+const PAUSE_MS = 2000;
+/** A minute and a half: with the slowest limits and a busy service, the next turn comes sooner. */
+const MAX_ATTEMPTS = 45;
+
+interface ReadAnswer {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+export function adminApiAgents(access: AdminAccess): AgentRegistry {
+  return {
+    async find(agentId) {
+      const answer = await ask(access, 'GET', `/admin/agents/${agentId}`);
+      if (answer.status === 404) return undefined;
+      if (answer.status === 200) return agentIn(answer, agentId);
+      throw unexpected(answer);
+    },
+    async register(fields) {
+      const answer = await ask(access, 'POST', '/admin/agents', fields);
+      if (answer.status === 201) return { kind: 'registered' };
+      if (answer.status === 409) return { kind: 'already_exists' };
+      return refusal(answer);
+    },
+    async change(agentId, fields) {
+      const answer = await ask(access, 'PATCH', `/admin/agents/${agentId}`, fields);
+      if (answer.status === 200) return { kind: 'changed' };
+      if (answer.status === 404) return { kind: 'not_found' };
+      return refusal(answer);
+    },
+  };
+}
+
+/**
+ * A service that is busy is asked again. With 503 it may have decided nevertheless: a registration then turns out to be
+ * there when it is sent again, and a change to be none.
+ */
+async function ask(
+  access: AdminAccess,
+  method: 'GET' | 'POST' | 'PATCH',
+  path: string,
+  fields?: RegistrationPatch,
+): Promise<ReadAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await askOnce(access, method, path, fields);
+    const isBusy = answer.status === 429 || (answer.status === 503 && isTemporary(answer.body));
+    if (!isBusy) return answer;
+    if (attempt === MAX_ATTEMPTS) {
+      throw new RegistryFailure('The service was too busy for too long. Run the command again later.');
+    }
+    await access.pause(PAUSE_MS);
+  }
+}
+
+async function askOnce(
+  { server, adminKey, network }: AdminAccess,
+  method: 'GET' | 'POST' | 'PATCH',
+  path: string,
+  fields: RegistrationPatch | undefined,
+): Promise<ReadAnswer> {
+  const body = fields === undefined ? {} : { body: JSON.stringify(presentFields(fields)) };
+  const type: Readonly<Record<string, string>> = fields === undefined ? {} : { 'content-type': 'application/json' };
+  try {
+    const answer = await network.send({
+      method,
+      url: `${server}${path}`,
+      headers: { authorization: `Bearer ${adminKey.reveal()}`, accept: 'application/json', ...type },
+      ...body,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+    });
+    return understood(answer.status, answer.body);
+  } catch (error) {
+    if (!(error instanceof NetworkFailure)) throw error;
+    throw new RegistryFailure(`The service could not be asked. ${error.message}`);
+  }
+}
+
+/** @throws RegistryFailure for what is no answer of the admin API */
+function understood(status: number, text: string): ReadAnswer {
+  if (status >= 300 && status < 400) {
+    throw new RegistryFailure(
+      `The answer was a redirect (status ${status}), which is not followed: name the address it leads to.`,
+    );
+  }
+  const body = parseStrictJson(text);
+  // A proxy's page for signing in, or for what it could not reach; its text may be anything, and stays unsaid.
+  if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {
+    throw new RegistryFailure(
+      `What answered (status ${status}) is not the admin API, but something else at this address or before it.`,
+    );
+  }
+  return { status, body };
+}
+
+function isTemporary(body: JsonObject): boolean {
+  return member(body, 'error') === 'temporarily_unavailable';
+}
+
+function agentIn(answer: ReadAnswer, agentId: AgentId): Registration {
+  const agent = readAgent(answer.body);
+  if (agent?.agentId !== agentId)
+    throw new RegistryFailure('What answered is not the admin API: it did not show the agent.');
+  return agent;
+}
+
+function refusal(answer: ReadAnswer): { readonly kind: 'refused'; readonly errors: ReturnType<typeof readProblem> } {
+  const errors = answer.status === 400 ? readProblem(answer.body) : [];
+  if (errors.length === 0) throw unexpected(answer);
+  return { kind: 'refused', errors };
+}
+
+function unexpected({ status }: ReadAnswer): RegistryFailure {
+  switch (status) {
+    case 401:
+      return new RegistryFailure('The admin key is not the one that the service accepts.');
+    case 503:
+      return new RegistryFailure('The admin API is disabled there: the service has no admin key.');
+    default:
+      return new RegistryFailure(`The admin API answered with status ${status}.`);
+  }
+}

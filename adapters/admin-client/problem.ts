@@ -1,0 +1,32 @@
+/** What the admin API says when it refuses (specification "Validation errors"), made fit for a terminal. */
+
+import type { FieldError } from '../../domain/field-error.ts';
+import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+
+/** Longer than any sentence of the service; what is longer comes from somewhere else. */
+const MAX_SENTENCE = 500;
+const MAX_FIELDS = 100;
+const MAX_SENTENCES = 20;
+/** What a terminal might obey. */
+const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Its sentences by field; where it names no field, its one sentence, under no name. Empty where it says nothing. */
+export function readProblem(problem: JsonObject): readonly FieldError[] {
+  const errors = member(problem, 'errors');
+  if (isJsonObject(errors)) {
+    return Object.entries(errors)
+      .slice(0, MAX_FIELDS)
+      .flatMap(([field, sentences]) =>
+        (Array.isArray(sentences) ? sentences : [])
+          .filter((sentence) => typeof sentence === 'string')
+          .slice(0, MAX_SENTENCES)
+          .map((sentence) => ({ field: showable(field), sentence: showable(sentence) })),
+      );
+  }
+  const detail = member(problem, 'detail');
+  return typeof detail === 'string' ? [{ field: '', sentence: showable(detail) }] : [];
+}
+
+function showable(text: string): string {
+  return text.slice(0, MAX_SENTENCE).replaceAll(UNSHOWABLE, '\u{fffd}');
+}

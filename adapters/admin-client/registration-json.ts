@@ -1,0 +1,91 @@
+/** A registration on the wire of the admin API, seen from the client's side (specification "Agent registration"). */
+
+import type { AgentKeySource, Registration } from '../../domain/agents/agent.ts';
+import { checkJwkSet } from '../../domain/agents/key-set.ts';
+import { fieldNames, type RegistrationDraft } from '../../domain/agents/registration-draft.ts';
+import { CLEARED, type RegistrationPatch } from '../../domain/agents/registration-patch.ts';
+import { formatDuration, parseIsoDuration } from '../../domain/duration.ts';
+import { parseAgentId } from '../../domain/identifiers.ts';
+import { type Json, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+
+/** The fields that the patch names, under the names that the API has for them. */
+export function presentFields(patch: RegistrationPatch): Readonly<Record<string, unknown>> {
+  const fields = Object.keys(fieldNames) as readonly (keyof RegistrationDraft)[];
+  return Object.fromEntries(
+    fields.filter((field) => patch[field] !== undefined).map((field) => [fieldNames[field], presented(patch, field)]),
+  );
+}
+
+function presented(patch: RegistrationPatch, field: keyof RegistrationDraft): unknown {
+  const value = patch[field];
+  if (value === CLEARED) return null;
+  const isLifetime = field === 'maxTaskTtl' || field === 'maxTokenTtl';
+  return isLifetime && typeof value === 'number' ? formatDuration(value) : value;
+}
+
+/** `undefined` for anything but an agent. What a newer release says beside these fields is passed over. */
+export function readAgent(agent: JsonObject): Registration | undefined {
+  const agentId = parseAgentId(text(agent, 'agentId') ?? '');
+  const displayName = text(agent, 'displayName');
+  const allowedScopes = texts(agent, 'allowedScopes');
+  const allowedAudiences = texts(agent, 'allowedAudiences');
+  const highRiskAudiences = texts(agent, 'highRiskAudiences');
+  const maxTaskTtl = parseIsoDuration(text(agent, 'maxTaskTtl') ?? '');
+  const maxTokenTtl = parseIsoDuration(text(agent, 'maxTokenTtl') ?? '');
+  const maxDelegationDepth = field(agent, 'maxDelegationDepth');
+  const enabled = field(agent, 'enabled');
+  const keys = readKeys(agent);
+  if (
+    agentId === undefined ||
+    displayName === undefined ||
+    allowedScopes === undefined ||
+    allowedAudiences === undefined ||
+    highRiskAudiences === undefined ||
+    maxTaskTtl === undefined ||
+    maxTokenTtl === undefined ||
+    typeof maxDelegationDepth !== 'number' ||
+    typeof enabled !== 'boolean' ||
+    keys === undefined
+  ) {
+    return undefined;
+  }
+  return {
+    agentId,
+    displayName,
+    sponsorRequired: true,
+    allowedScopes,
+    allowedAudiences,
+    maxTaskTtl,
+    maxTokenTtl,
+    maxDelegationDepth,
+    highRiskAudiences,
+    keys,
+    enabled,
+  };
+}
+
+function readKeys(agent: JsonObject): AgentKeySource | undefined {
+  const uri = field(agent, 'jwksUri');
+  if (typeof uri === 'string') return { kind: 'remote', uri };
+  const jwks = field(agent, 'jwks');
+  if (jwks === undefined || jwks === null) return undefined;
+  const verdict = checkJwkSet(jwks);
+  // Keys that were good enough once may not be now. They are then like no others, and can be replaced.
+  return { kind: 'inline', jwks: verdict.kind === 'valid' ? verdict.jwks : { keys: [] } };
+}
+
+function field(agent: JsonObject, name: keyof typeof fieldNames): Json | undefined {
+  return member(agent, fieldNames[name]);
+}
+
+function text(agent: JsonObject, name: keyof typeof fieldNames): string | undefined {
+  const value = field(agent, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function texts(agent: JsonObject, name: keyof typeof fieldNames): readonly string[] | undefined {
+  const value = field(agent, name);
+  if (!Array.isArray(value)) return undefined;
+  const found = value.filter((item: Json) => typeof item === 'string');
+  return found.length === value.length ? found : undefined;
+}

@@ -1,0 +1,88 @@
+/** One registration of a file: every field there and of the right shape, nothing else in it, every problem at once. */
+
+import type { Declaration } from '../../../domain/agents/declaration.ts';
+import {
+  fieldShapes,
+  MISSING_FIELD,
+  requiredFields,
+  shapeSentences,
+  UNKNOWN_FIELD,
+} from '../../../domain/agents/field-shapes.ts';
+import type { RegistrationField } from '../../../domain/agents/registration-draft.ts';
+import { parseIsoDuration } from '../../../domain/duration.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
+import type { YamlMapping } from './yaml-documents.ts';
+
+export interface FieldProblem {
+  readonly line: number;
+  readonly field: string | undefined;
+  readonly sentence: string;
+}
+
+export type ReadAgent =
+  | { readonly kind: 'declared'; readonly declaration: Declaration }
+  | { readonly kind: 'wrong'; readonly problems: readonly FieldProblem[] };
+
+/** A name that may be shown again; what is none may be anything that slipped to the left of a colon. */
+const NAME = /^[\w.-]{1,64}$/;
+
+export function declaredAgent(mapping: YamlMapping): ReadAgent {
+  const problems: FieldProblem[] = [];
+  for (const [name, { line }] of mapping.fields) {
+    if (Object.hasOwn(fieldShapes, name)) continue;
+    problems.push({ line, field: NAME.test(name) ? name : undefined, sentence: UNKNOWN_FIELD });
+  }
+  for (const field of requiredFields) {
+    if (!mapping.fields.has(field)) problems.push({ line: mapping.line, field, sentence: MISSING_FIELD });
+  }
+  const read = <Value>(field: RegistrationField, as: (value: Json) => Value | undefined): Value | undefined => {
+    const found = mapping.fields.get(field);
+    if (found === undefined) return undefined;
+    const value = as(found.value);
+    if (value === undefined) {
+      problems.push({ line: found.line, field, sentence: shapeSentences[fieldShapes[field]] });
+    }
+    return value;
+  };
+  const declaration = {
+    agentId: read('agent_id', text) ?? '',
+    displayName: read('display_name', text) ?? '',
+    sponsorRequired: read('sponsor_required', boolean) ?? false,
+    allowedScopes: read('allowed_scopes', texts) ?? [],
+    allowedAudiences: read('allowed_audiences', texts) ?? [],
+    maxTaskTtl: read('max_task_ttl', seconds),
+    maxTokenTtl: read('max_token_ttl', seconds),
+    maxDelegationDepth: read('max_delegation_depth', integer) ?? 0,
+    highRiskAudiences: read('high_risk_audiences', texts),
+    jwksUri: read('jwks_uri', text),
+    jwks: read('jwks', object),
+    enabled: read('enabled', boolean),
+  };
+  return problems.length === 0 ? { kind: 'declared', declaration } : { kind: 'wrong', problems };
+}
+
+function text(value: Json): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function boolean(value: Json): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+function integer(value: Json): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+}
+
+function seconds(value: Json): number | undefined {
+  return typeof value === 'string' ? parseIsoDuration(value) : undefined;
+}
+
+function object(value: Json): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
+
+function texts(value: Json): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const found = value.filter((item: Json) => typeof item === 'string');
+  return found.length === value.length ? found : undefined;
+}

@@ -1,0 +1,107 @@
+/** Files of agents: one registration a document, any number of documents a file. Everything wrong is said at once. */
+
+import { createReadStream } from 'node:fs';
+import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';
+import type { Declaration } from '../../../domain/agents/declaration.ts';
+import type { RegistrationVerdict } from '../../../domain/agents/registration.ts';
+import { declaredAgent } from './declared-agent.ts';
+import type { FileProblem } from './file-problem.ts';
+import { readYaml, type YamlMapping, type YamlReading } from './yaml-documents.ts';
+
+/** Thousands of agents; a file that is larger is not one of these. */
+const MAX_BYTES = 4 * 1_048_576;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export type AgentFiles =
+  | { readonly kind: 'sound'; readonly agents: readonly JudgedDeclaration[] }
+  | { readonly kind: 'wrong'; readonly problems: readonly FileProblem[] };
+
+/** @param judge the rules of a registration as a whole */
+export async function readAgentFiles(
+  files: readonly string[],
+  judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
+): Promise<AgentFiles> {
+  const problems: FileProblem[] = [];
+  const agents: JudgedDeclaration[] = [];
+  /** Where each agent was first. */
+  const places = new Map<string, string>();
+  for (const file of files) {
+    const { mappings, problems: found } = await readFile(file);
+    problems.push(...found);
+    for (const mapping of mappings) {
+      const judged = await judgeMapping(mapping, judge);
+      if (judged.kind === 'wrong') {
+        problems.push(...judged.problems.map((problem) => ({ file, ...problem })));
+        continue;
+      }
+      const { agentId } = judged.agent.registration;
+      const line = mapping.fields.get('agent_id')?.line ?? mapping.line;
+      const other = places.get(agentId);
+      if (other === undefined) places.set(agentId, `${file}:${line}`);
+      else problems.push({ file, line, field: 'agent_id', sentence: `Is declared at ${other} already.` });
+      agents.push(judged.agent);
+    }
+  }
+  return problems.length === 0 ? { kind: 'sound', agents } : { kind: 'wrong', problems };
+}
+
+interface ReadFile {
+  readonly mappings: readonly YamlMapping[];
+  readonly problems: readonly FileProblem[];
+}
+
+async function readFile(file: string): Promise<ReadFile> {
+  const whole = (sentence: string): ReadFile => ({
+    mappings: [],
+    problems: [{ file, line: undefined, field: undefined, sentence }],
+  });
+  const bytes = await bytesOf(file);
+  if (bytes === undefined) return whole('Cannot be read.');
+  if (bytes.length > MAX_BYTES) return whole(`Is longer than ${MAX_BYTES} bytes.`);
+  let reading: YamlReading;
+  try {
+    reading = readYaml(utf8.decode(bytes));
+  } catch (error) {
+    if (error instanceof TypeError) return whole('Is not text in UTF-8.');
+    if (error instanceof RangeError) return whole('Is nested too deeply.');
+    throw error;
+  }
+  const { mappings, problems } = reading;
+  if (mappings.length === 0 && problems.length === 0) return whole('Holds no registration.');
+  return { mappings, problems: problems.map((problem) => ({ file, field: undefined, ...problem })) };
+}
+
+async function bytesOf(file: string): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  try {
+    // One byte more than there may be shows that there is too much; a device never ends.
+    for await (const chunk of createReadStream(file, { end: MAX_BYTES })) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  } catch {
+    return undefined;
+  }
+}
+
+type JudgedMapping =
+  | { readonly kind: 'sound'; readonly agent: JudgedDeclaration }
+  | { readonly kind: 'wrong'; readonly problems: readonly Omit<FileProblem, 'file'>[] };
+
+async function judgeMapping(
+  mapping: YamlMapping,
+  judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
+): Promise<JudgedMapping> {
+  const read = declaredAgent(mapping);
+  if (read.kind === 'wrong') return read;
+  const verdict = await judge(read.declaration);
+  if (verdict.kind === 'valid') {
+    return { kind: 'sound', agent: { declaration: read.declaration, registration: verdict.registration } };
+  }
+  return {
+    kind: 'wrong',
+    problems: verdict.errors.map(({ field, sentence }) => ({
+      line: mapping.fields.get(field)?.line ?? mapping.line,
+      field,
+      sentence,
+    })),
+  };
+}

@@ -1,0 +1,84 @@
+/** Files with private keys: written for their owner alone and never over anything, and judged by who else gets at them. */
+
+import { open, readFile, stat, unlink } from 'node:fs/promises';
+import type { Secret } from '../../domain/secret.ts';
+
+/** Read and write for the owner, nothing for anybody else. */
+const OWNER_ONLY = 0o600;
+const READ_BY_OTHERS = 0o004;
+const WRITTEN_BY_GROUP_OR_OTHERS = 0o022;
+
+/** Completes a sentence that begins with the file. */
+export type KeyFileProblem =
+  | 'is there already, and is never overwritten'
+  | 'is in a directory that is not there'
+  | 'may not be written by this user'
+  | 'may not be read by this user'
+  | 'could not be written'
+  | 'could not be read';
+
+export class KeyFileUnusable extends Error {
+  override readonly name = 'KeyFileUnusable';
+  readonly problem: KeyFileProblem;
+
+  constructor(problem: KeyFileProblem, options?: ErrorOptions) {
+    super(`The key file ${problem}`, options);
+    this.problem = problem;
+  }
+}
+
+/** Durable once it returns; nothing stays of a file that could not be written whole. @throws KeyFileUnusable */
+export async function writeKeyFile(path: string, pem: Secret): Promise<void> {
+  try {
+    // Exclusively: two who make a key at once must not share a file, and a link that somebody left is not followed.
+    const file = await open(path, 'wx', OWNER_ONLY);
+    try {
+      await file.chmod(OWNER_ONLY);
+      await file.writeFile(pem.reveal());
+      await file.sync();
+    } catch (cause) {
+      await unlink(path);
+      throw cause;
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    throw new KeyFileUnusable(WRITE_PROBLEMS[codeOf(cause)] ?? 'could not be written', { cause });
+  }
+}
+
+/** The file's text; `undefined` when there is none. @throws KeyFileUnusable */
+export async function readKeyFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === 'ENOENT') return undefined;
+    throw new KeyFileUnusable(code === 'EACCES' ? 'may not be read by this user' : 'could not be read', { cause });
+  }
+}
+
+/**
+ * Who but its owner gets at a key: others who may read it, or anybody who may put another in its place. That its group
+ * may read it is how secrets are mounted into containers. `undefined` where there is no such file, or no such notion.
+ */
+export async function exposureOf(path: string): Promise<'none' | 'readable' | 'writable' | undefined> {
+  if (process.platform === 'win32') return undefined;
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  if ((found.mode & WRITTEN_BY_GROUP_OR_OTHERS) !== 0) return 'writable';
+  return (found.mode & READ_BY_OTHERS) === 0 ? 'none' : 'readable';
+}
+
+const WRITE_PROBLEMS: Readonly<Record<string, KeyFileProblem>> = {
+  EEXIST: 'is there already, and is never overwritten',
+  ENOENT: 'is in a directory that is not there',
+  ENOTDIR: 'is in a directory that is not there',
+  EACCES: 'may not be written by this user',
+  EPERM: 'may not be written by this user',
+  EROFS: 'may not be written by this user',
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

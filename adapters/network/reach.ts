@@ -1,0 +1,24 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Reach } from '../../application/ports/reach.ts';
+
+/** Connects as `httpNetwork` would, without a request. */
+export const reach: Reach = (url, limitMs) =>
+  new Promise((resolve) => {
+    const { protocol, hostname, port } = new URL(url);
+    // As in the URL, but for an IPv6 address without its brackets.
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const socket: Socket =
+      protocol === 'https:'
+        ? connectTls({ host, port: Number(port || 443), servername: /^[\d.:]+$/.test(host) ? '' : host })
+        : connectTcp({ host, port: Number(port || 80) });
+    const end = (problem: string | undefined) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.setTimeout(limitMs, () => end(`No connection came about within ${limitMs} ms.`));
+    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => end(undefined));
+    socket.on('error', (error) =>
+      end(`No connection came about (${'code' in error ? String(error.code) : 'unknown'}).`),
+    );
+  });

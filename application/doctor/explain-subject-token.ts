@@ -1,0 +1,215 @@
+/**
+ * Why a person's access token would be accepted or refused, claim by claim, with the verdict of the very validation that
+ * an exchange uses. The token is not shown; of its claims, nothing that names the person is.
+ */
+
+import { describeDenial } from '../../domain/denial.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { toSeconds } from '../../domain/instant.ts';
+import { isSubjectTokenType, judgeSubjectToken, type SubjectReason } from '../../domain/sponsors/subject-token.ts';
+import { subjectTokenFaults } from '../../domain/sponsors/subject-token-faults.ts';
+import {
+  audienceClaim,
+  type CompactJws,
+  dateClaim,
+  readCompactJws,
+  textClaim,
+} from '../../domain/tokens/compact-jws.ts';
+import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
+import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './finding.ts';
+import { shown } from './shown.ts';
+
+export interface SubjectTokenExplanation extends SubjectValidation {
+  /** The provider's issuer; `undefined` while it cannot be asked. */
+  readonly issuer: string | undefined;
+}
+
+/** The token comes last, as in `validateSubjectToken`. */
+export async function explainSubjectToken(
+  service: SubjectTokenExplanation,
+  token: string,
+): Promise<readonly NamedFinding[]> {
+  const verdict = await describeVerdict(service, token);
+  const jws = readCompactJws(token);
+  if (jws === undefined) {
+    const form = failed(
+      'It is no JWT in its one canonical form: three segments of base64url, JSON without a member named twice, dates in whole seconds, no crit.',
+      'Present an access token that is a JWT (RFC 9068): an opaque one, or an encrypted one, cannot be validated.',
+    );
+    return [{ check: 'token form', ...form }, verdict];
+  }
+  return [
+    { check: 'token form', ...describeForm(jws) },
+    { check: 'token signature', ...(await describeSignature(service, jws)) },
+    ...describeClaims(service, jws.claims),
+    verdict,
+  ];
+}
+
+async function describeVerdict(service: SubjectTokenExplanation, token: string): Promise<NamedFinding> {
+  const outcome = await validateSubjectToken(service, token);
+  if (outcome.kind === 'allowed') return { check: 'verdict', ...ok('The token would be accepted as a subject token.') };
+  const { reason } = outcome.denial;
+  const { error, sentence } = describeDenial(reason);
+  return {
+    check: 'verdict',
+    ...failed(
+      `The token would be refused with ${error}, reason ${reason}: ${sentence}`,
+      'See docs/refusals.md, and the lines above.',
+    ),
+  };
+}
+
+function describeForm(jws: CompactJws): Finding {
+  const type = jws.type === undefined ? 'no typ' : `typ ${shown(jws.type)}`;
+  if (isSubjectTokenType(jws)) return ok(`It is a JWT, with ${type}.`);
+  return failed(
+    `It is a JWT, but no access token (${type}).`,
+    'Present the access token, not an ID token, a logout token or a security event token.',
+  );
+}
+
+async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws: CompactJws): Promise<Finding> {
+  const named = `alg ${shown(jws.algorithm)}, ${jws.keyId === undefined ? 'no kid' : `kid ${shown(jws.keyId)}`}`;
+  const { kind } = await providerKeys.verify(jws);
+  switch (kind) {
+    case 'verified':
+      return ok(`A published key of the identity provider made its signature (${named}).`);
+    case 'keys_unavailable':
+    case 'no_registered_keys':
+      return failed(
+        `The identity provider's keys could not be had (${named}).`,
+        'Run `mandate doctor`, which says why.',
+      );
+    case 'unsupported_algorithm':
+      return failed(
+        `Its algorithm is not accepted (${named}).`,
+        'Have the provider sign with RS, PS or ES 256 to 512, or EdDSA.',
+      );
+    case 'unknown_key':
+      return failed(
+        `The identity provider publishes no such key (${named}).`,
+        'See whether another provider, or another realm of it, issued the token.',
+      );
+    case 'key_mismatch':
+      return failed(
+        `The published key does not fit its algorithm (${named}).`,
+        'See what the provider publishes at its jwks_uri.',
+      );
+    case 'invalid_signature':
+      return failed(
+        `Its signature is not that of the published key (${named}).`,
+        'See that it was copied whole, and is one for this service: some providers sign tokens for their own APIs so that nobody else can verify them.',
+      );
+  }
+}
+
+function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
+  const { audience, sponsorKeyClaim, clock, issuer } = service;
+  const now = clock.now();
+  const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now };
+  const faults = subjectTokenFaults(claims, expected);
+  const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
+    const isFault = reasons.some((reason) => faults.includes(reason));
+    return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
+  };
+  const iss = textClaim(claims, 'iss');
+  const audiences = audienceClaim(claims);
+  const fromIssuer = `iss is ${iss === undefined ? 'missing' : shown(iss)}`;
+  return [
+    issuer === undefined
+      ? { check: 'token iss', ...skipped(`${fromIssuer}; the identity provider could not be asked for its own.`) }
+      : judged(
+          'token iss',
+          ['subject_untrusted_issuer'],
+          `${fromIssuer}; the identity provider is ${shown(issuer)}.`,
+          'The two must be the same, letter by letter: see which provider issued the token, and Service:UpstreamIdp.',
+        ),
+    judged(
+      'token exp',
+      ['subject_missing_expiry', 'subject_expired'],
+      describeExpiry(dateClaim(claims, 'exp'), toSeconds(now)),
+      'Get a new token; if it is new, compare the clocks with `mandate doctor`.',
+    ),
+    judged(
+      'token iat, nbf',
+      ['subject_not_yet_valid'],
+      faults.includes('subject_not_yet_valid') ? 'iat or nbf is in the future.' : 'iat and nbf are not in the future.',
+      'Compare the clocks with `mandate doctor`.',
+    ),
+    judged(
+      'token aud',
+      ['subject_audience_mismatch'],
+      `aud is ${audiences === undefined ? 'missing' : audiences.map(shown).join(', ')}; expected is ${shown(audience)}.`,
+      'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience.',
+    ),
+    judged(
+      'token sub',
+      ['subject_missing_subject', 'subject_sub_malformed', 'subject_is_agent'],
+      describeSub(member(claims, 'sub'), faults),
+      'A person, with a sub of 1 to 256 characters, must be who the token is about.',
+    ),
+    judged(
+      'token act',
+      ['subject_already_delegated'],
+      member(claims, 'act') === undefined
+        ? 'There is no act: nobody acts for the person yet.'
+        : 'act says that somebody acts for the person already.',
+      'The person must present a token of their own.',
+    ),
+    judged(
+      'token sponsor key',
+      ['sponsor_key_missing'],
+      `${shown(sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
+      'Have the provider put the claim into its access tokens: 1 to 256 characters, no white space; or see Service:UpstreamIdp:SponsorKeyClaim.',
+    ),
+    judged(
+      'token sid',
+      ['subject_malformed'],
+      member(claims, 'sid') === undefined
+        ? 'There is no sid: a logout ends tasks by the person.'
+        : 'sid names a session.',
+      'A sid that is there must be a text of 1 to 256 characters.',
+    ),
+    describeScopes(claims, expected),
+  ];
+}
+
+function describeExpiry(expiry: number | undefined, now: number): string {
+  if (expiry === undefined) return 'exp is missing.';
+  const left = expiry - now;
+  if (left === 0) return 'It expires now.';
+  return left > 0 ? `It expires in ${formatDuration(left)}.` : `It expired ${formatDuration(-left)} ago.`;
+}
+
+function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
+  if (sub === undefined) return 'sub is missing.';
+  if (faults.includes('subject_sub_malformed'))
+    return 'sub is no text of 1 to 256 characters without control characters.';
+  return faults.includes('subject_is_agent') ? 'sub names an agent.' : 'sub names a person.';
+}
+
+/** Read by the same function, from claims whose other faults are out of the way. */
+function describeScopes(claims: JsonObject, expected: Parameters<typeof judgeSubjectToken>[1]): NamedFinding {
+  const { issuer, audience, sponsorKeyClaim, now } = expected;
+  const scopes = Object.fromEntries(Object.entries(claims).filter(([name]) => name === 'scope' || name === 'scp'));
+  const bare = {
+    iss: issuer,
+    aud: audience,
+    exp: toSeconds(now) + 1,
+    sub: 'somebody',
+    [sponsorKeyClaim]: 'somebody',
+    ...scopes,
+  };
+  const verdict = judgeSubjectToken(bare, expected);
+  const held = verdict.kind === 'accepted' ? verdict.person.scope : [];
+  const finding =
+    held.length === 0
+      ? warning(
+          'Neither scope nor scp grants anything: every exchange ends with invalid_scope.',
+          'Ask the provider for the scopes that the agent is to use.',
+        )
+      : ok(`The person holds ${held.map(shown).join(', ')}.`);
+  return { check: 'token scopes', ...finding };
+}

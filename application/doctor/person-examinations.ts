@@ -1,0 +1,55 @@
+/** Whether the person of a subject token may be acted for now (specification "Sponsor check"). */
+
+import type { Person } from '../../domain/sponsors/subject-token.ts';
+import type { SponsorDirectory } from '../ports/sponsor-directory.ts';
+import type { StorageCondition } from '../ports/storage-condition.ts';
+import { type Examination, type Finding, failed, ok, skipped } from './finding.ts';
+import { describeProblem, type Problem } from './problem.ts';
+
+export interface PersonSources {
+  readonly blocks: () => Promise<Pick<StorageCondition, 'findBlock'> | undefined>;
+  /** `undefined` in mode `signals`; `unusable` while there is no key to ask with. */
+  readonly directory: SponsorDirectory | 'unusable' | undefined;
+  readonly problem: () => Problem;
+}
+
+export function personExaminations(person: Person, sources: PersonSources): readonly Examination[] {
+  return [
+    { check: 'person block', examine: () => examineBlock(person, sources) },
+    { check: 'person at provider', examine: () => examineStatus(person, sources) },
+  ];
+}
+
+async function examineBlock({ sponsorKey }: Person, { blocks }: PersonSources): Promise<Finding> {
+  const storage = await blocks();
+  if (storage === undefined) return skipped('The database does not answer.');
+  const block = await storage.findBlock(sponsorKey);
+  if (block === undefined) return ok('Nobody has blocked the person.');
+  return failed(
+    `The person is blocked: source ${block.source}, kind ${block.kind}.`,
+    block.source === 'admin'
+      ? 'An operator can lift it: DELETE /admin/sponsors/{sponsor_key}/block.'
+      : 'Only its source can lift it.',
+  );
+}
+
+async function examineStatus({ subject }: Person, { directory, problem }: PersonSources): Promise<Finding> {
+  if (directory === undefined) return skipped('In mode signals the identity provider is not asked.');
+  if (directory === 'unusable') return skipped('There is no signing key to ask with.');
+  switch (await directory.status(subject, 0)) {
+    case 'active':
+      return ok('The identity provider says that the person is enabled.');
+    case 'sponsor_disabled':
+      return failed('The identity provider says that the person is disabled.', 'Enable them there.');
+    case 'sponsor_not_found':
+      return failed(
+        'The identity provider does not know the person by the sub of the token.',
+        'See that SponsorCheck:UsersUrl is where a person is at /<sub>.',
+      );
+    case 'sponsor_status_unavailable':
+      return failed(
+        `The identity provider did not answer about the person. ${describeProblem(problem()).sentence}`,
+        'Run `mandate doctor`, which says more.',
+      );
+  }
+}

@@ -1,0 +1,42 @@
+/** Which ways there are of telling the service about people, and whether they can work. */
+
+import { type Examination, type Finding, ok, skipped, warning } from './finding.ts';
+import { examineDiscovery, examineKeys, type Signer } from './provider-examinations.ts';
+
+export interface Receivers {
+  readonly backchannelLogout: boolean;
+  readonly scim: boolean;
+  /** `undefined` where nobody pushes events. */
+  readonly transmitter: Signer | undefined;
+  readonly mode: 'poll' | 'signals';
+}
+
+export function receiverExaminations(receivers: Receivers): readonly Examination[] {
+  const { transmitter } = receivers;
+  const ofTransmitter = (examine: (signer: Signer) => Promise<Finding>) => async () =>
+    transmitter === undefined ? skipped('Service:Ssf is not configured: there is no /events.') : examine(transmitter);
+  return [
+    { check: 'receivers', examine: async () => describeReceivers(receivers) },
+    {
+      check: 'transmitter discovery',
+      examine: ofTransmitter((signer) => examineDiscovery(signer, 'Service:Ssf:Issuer')),
+    },
+    { check: 'transmitter keys', examine: ofTransmitter(examineKeys) },
+  ];
+}
+
+function describeReceivers({ backchannelLogout, scim, transmitter, mode }: Receivers): Finding {
+  const there = [
+    ...(backchannelLogout ? ['/backchannel-logout'] : []),
+    ...(scim ? ['/scim/v2'] : []),
+    ...(transmitter === undefined ? [] : ['/events']),
+  ];
+  // A logout ends tasks, and says nothing of who may start new ones.
+  if (mode === 'signals' && !scim && transmitter === undefined) {
+    return warning(
+      `In mode signals nobody can tell this service that a person was disabled${backchannelLogout ? ': a logout does not' : ''}.`,
+      'Configure Service:Scim or Service:Ssf, or mode poll; else only an operator blocks people.',
+    );
+  }
+  return there.length === 0 ? skipped('No receiver of signals is configured.') : ok(`Configured: ${there.join(', ')}.`);
+}

@@ -1,0 +1,49 @@
+/** The settings as the doctor has them: all of them, or of wrong ones the parts that are right. */
+
+import { type NamedFinding, ok, warning } from '../../application/doctor/finding.ts';
+import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
+import { readSettings, readSettingsSection, type Settings } from '../settings/read-settings.ts';
+import { repeatedSecrets } from '../settings/repeated-secrets.ts';
+import { describeSettingError } from '../settings/setting-error.ts';
+import type { SectionName, SettingsSection } from '../settings/settings.ts';
+
+export interface DoctorSettings {
+  readonly findings: readonly NamedFinding[];
+  /** `undefined` while anything at all is wrong. */
+  readonly whole: Settings | undefined;
+  /** `undefined` while anything in this part is wrong. */
+  section<Name extends SectionName>(name: Name): SettingsSection<Name> | undefined;
+  readonly isDevelopment: boolean;
+}
+
+const CHECK = 'settings';
+
+export function doctorSettings(sources: SettingSources): DoctorSettings {
+  const read = readSettings(sources);
+  const whole = read.kind === 'valid' ? read.settings : undefined;
+  const errors = read.kind === 'valid' ? [] : read.errors;
+  const findings: NamedFinding[] = [
+    ...errors.map((error) => ({ check: CHECK, status: 'failed' as const, sentence: describeSettingError(error) })),
+    ...read.unknown.map((unknown) => ({
+      check: CHECK,
+      ...warning(describeUnknownSetting(unknown), 'Correct its name, or take it away.'),
+    })),
+    ...(whole === undefined ? [] : repeatedSecrets(whole)).map((keys) => ({
+      check: CHECK,
+      ...warning(
+        `${keys.join(' and ')} hold one and the same secret: whoever is given one opens the other.`,
+        'Give each a value of its own.',
+      ),
+    })),
+  ];
+  return {
+    findings: findings.length === 0 ? [{ check: CHECK, ...ok('Every setting is known and valid.') }] : findings,
+    whole,
+    section(name) {
+      if (whole !== undefined) return whole;
+      const part = readSettingsSection(sources, name);
+      return part.kind === 'valid' ? part.settings : undefined;
+    },
+    isDevelopment: givenSettings(sources).text('NODE_ENV') === 'development',
+  };
+}

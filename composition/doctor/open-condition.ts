@@ -1,0 +1,24 @@
+/** The database that the settings choose, for the doctor: nothing of it is changed. */
+
+import type { OpenedStorage } from '../../application/doctor/storage-examinations.ts';
+import type { Log } from '../../application/ports/log.ts';
+import { FILE_PROBLEMS } from '../commands/open-ledger.ts';
+import { chosenDatabase } from '../settings/alternatives.ts';
+import type { SettingsSection } from '../settings/settings.ts';
+
+const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the service may read and write.';
+
+export async function openCondition(settings: SettingsSection<'Service:Database'>, log: Log): Promise<OpenedStorage> {
+  const chosen = chosenDatabase(settings);
+  if (chosen.provider === 'postgres') {
+    const { openPostgresCondition } = await import('../../adapters/persistence/postgres/open-condition.ts');
+    return { kind: 'opened', condition: openPostgresCondition(chosen.connectionString.reveal(), log) };
+  }
+  const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/persistence/sqlite/open-ledger.ts');
+  try {
+    return { kind: 'opened', condition: await openSqliteCondition(chosen.path, log) };
+  } catch (error) {
+    if (!(error instanceof LedgerFileUnusable)) throw error;
+    return { kind: 'unusable', sentence: FILE_PROBLEMS[error.problem], remedy: NAME_A_FILE };
+  }
+}

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { doctorCommand } from '../../../../adapters/cli/commands/doctor.ts';
+import { renderFindings } from '../../../../adapters/cli/findings-report.ts';
+import { runCli } from '../../../../adapters/cli/run-cli.ts';
+
+async function run(...argv: readonly string[]) {
+  const asked: unknown[] = [];
+  const [out, complaints]: [string[], string[]] = [[], []];
+  const command = doctorCommand(async (request) => {
+    asked.push(request);
+    return 3;
+  });
+  const code = await runCli(argv, [command], {
+    out: (text) => out.push(text),
+    complain: (text) => complaints.push(text),
+  });
+  return { code, out: out.join(''), complaints: complaints.join(''), asked };
+}
+
+describe('doctor on the command line', () => {
+  it('looks at everything, or explains a token from standard input, and ends with the code of the findings', async () => {
+    expect(await run('doctor')).to.deep.include({
+      code: 3,
+      asked: [{ subjectToken: false, person: false, json: false }],
+    });
+    expect((await run('doctor', '--subject-token', '-', '--person', '--json')).asked).to.deep.equal([
+      { subjectToken: true, person: true, json: true },
+    ]);
+  });
+
+  it('says which codes it ends with', async () => {
+    expect((await run('doctor', '--help')).out).to.match(
+      /Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 +a check failed/,
+    );
+  });
+
+  for (const [title, argv] of [
+    ['a token as an argument', ['--subject-token', 'eyJhbGciOi']],
+    ['a token as an argument, assigned', ['--subject-token=eyJhbGciOi']],
+    ['a person without a token', ['--person']],
+    ['an argument that it does not have', ['eyJhbGciOi']],
+  ] as const) {
+    it(`refuses ${title} with 2, and repeats nothing of it`, async () => {
+      const { code, out, complaints, asked } = await run('doctor', ...argv);
+      expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
+      expect(complaints).not.to.include('eyJ');
+    });
+  }
+});
+
+describe('the report of the doctor', () => {
+  const findings = [
+    { check: 'sink', status: 'skipped', sentence: 'There is none.' },
+    { check: 'signing keys', status: 'failed', sentence: 'There is none.', remedy: 'Make one.' },
+    { check: 'outbox', status: 'warning', sentence: 'Much waits.', remedy: 'Look.' },
+  ] as const;
+
+  it('is a line for each check, with what to do, and how many there are of each kind', () => {
+    expect(renderFindings(findings, false).split('\n')).to.deep.equal([
+      'skipped  sink          There is none.',
+      'failed   signing keys  There is none. Make one.',
+      'warning  outbox        Much waits. Look.',
+      '1 warning, 1 failed, 1 skipped.',
+      '',
+    ]);
+  });
+
+  it('is an array for a program, every member of it there', () => {
+    expect(JSON.parse(renderFindings(findings, true))).to.deep.equal(
+      findings.map((finding) => ({ remedy: null, ...finding })),
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { keysCommand } from '../../../../adapters/cli/commands/keys.ts';
+import { runCli } from '../../../../adapters/cli/run-cli.ts';
+
+async function run(...argv: readonly string[]) {
+  const asked: unknown[] = [];
+  const [out, complaints]: [string[], string[]] = [[], []];
+  const keep = (name: string) => async (request: object) => {
+    asked.push({ name, ...request });
+    return 3;
+  };
+  const command = keysCommand({ generate: keep('generate'), rotate: keep('rotate'), show: keep('show') });
+  const code = await runCli(argv, [command], {
+    out: (text) => out.push(text),
+    complain: (text) => complaints.push(text),
+  });
+  return { code, out: out.join(''), complaints: complaints.join(''), asked };
+}
+
+describe('keys on the command line', () => {
+  it('takes a file, or standard output where that is asked for', async () => {
+    const request = { name: 'generate', out: '/keys/a.pem', kid: 'a', json: true };
+    const { asked, code } = await run('keys', 'generate', '--out', '/keys/a.pem', '--kid', 'a', '--json');
+    expect([asked, code]).to.deep.equal([[request], 3]);
+    expect((await run('keys', 'generate', '--out', '-')).asked).to.deep.equal([
+      { name: 'generate', out: '-', kid: undefined, json: false },
+    ]);
+  });
+
+  it('takes the next key and any number of replicas', async () => {
+    const request = { name: 'rotate', next: 'b.pem', kid: undefined, json: false };
+    expect((await run('keys', 'rotate', '--next', 'b.pem')).asked).to.deep.equal([{ ...request, servers: [] }]);
+    const servers = ['--server', 'http://10.0.0.4:5100/', '--server', 'https://b.example/mandate'];
+    expect((await run('keys', 'rotate', ...servers, '--next', 'b.pem')).asked).to.deep.equal([
+      { ...request, servers: ['http://10.0.0.4:5100', 'https://b.example/mandate'] },
+    ]);
+  });
+
+  it('says what each of them does, with an example and its exit codes', async () => {
+    for (const name of ['generate', 'rotate', 'show']) {
+      const { code, out } = await run('keys', name, '--help');
+      expect(code).to.equal(0);
+      expect(out)
+        .to.match(new RegExp(`Examples:\\n +mandate keys ${name}`))
+        .and.match(/Exit codes:\n {2}0 /);
+    }
+    expect((await run('keys', '--help')).out).to.match(/keys generate .*\n.*keys rotate .*\n.*keys show /s);
+  });
+
+  for (const [title, argv] of [
+    ['no action', ['keys']],
+    ['another action', ['keys', 'delete']],
+    ['no file', ['keys', 'generate']],
+    ['two files', ['keys', 'generate', '--out', 'a', '--out', 'b']],
+    ['a file without a name', ['keys', 'generate', '--out', '']],
+    ['no next key', ['keys', 'rotate']],
+    ['a replica that is no address', ['keys', 'rotate', '--next', 'b', '--server', 'passwd']],
+    ['a replica with a password', ['keys', 'rotate', '--next', 'b', '--server', 'https://a:passwd@b.example']],
+    ['a replica of another scheme', ['keys', 'rotate', '--next', 'b', '--server', 'file:///etc/passwd']],
+    ['a key set that may be JSON or not', ['keys', 'show', '--json=maybe']],
+  ] as const) {
+    it(`refuses ${title} with 2 and a sentence that repeats nothing`, async () => {
+      const { code, out, complaints, asked } = await run(...argv);
+      expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
+      expect(complaints).to.match(/^mandate: [A-Za-z-].*\. "mandate --help" shows what there is\.\n$/);
+      expect(complaints).not.to.include('passwd');
+    });
+  }
+});

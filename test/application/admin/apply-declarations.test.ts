@@ -1,0 +1,123 @@
+/** What no service shows on demand: others who register and remove the same agents at that very moment. */
+
+import { expect } from 'chai';
+import { type Applied, applyDeclarations } from '../../../application/admin/apply-declarations.ts';
+import { type AgentRegistry, RegistryFailure } from '../../../application/ports/agent-registry.ts';
+import type { Registration } from '../../../domain/agents/agent.ts';
+import type { Declaration } from '../../../domain/agents/declaration.ts';
+import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
+
+const agent: Registration = anAgent({ keys: { kind: 'remote', uri: 'https://keys.example/jwks.json' }, enabled: true });
+
+function declared(changes: Partial<Registration> = {}) {
+  const registration = { ...agent, ...changes };
+  const { agentId, displayName, sponsorRequired, allowedScopes, allowedAudiences, maxDelegationDepth } = registration;
+  const declaration: Declaration = {
+    agentId,
+    displayName,
+    sponsorRequired,
+    allowedScopes,
+    allowedAudiences,
+    maxDelegationDepth,
+    jwksUri: 'https://keys.example/jwks.json',
+    enabled: registration.enabled,
+  };
+  return { declaration, registration };
+}
+
+/** Answers in turn, and remembers what it was asked. */
+function registry(answers: readonly unknown[]): AgentRegistry & { readonly asked: readonly string[] } {
+  const left = [...answers];
+  const asked: string[] = [];
+  const answer = async (question: string): Promise<never> => {
+    asked.push(question);
+    if (left.length === 0) throw new Error(`not expected: ${question}`);
+    return left.shift() as never;
+  };
+  return {
+    asked,
+    find: (agentId) => answer(`find ${agentId}`),
+    register: (fields) => answer(`register ${Object.keys(fields).length}`),
+    change: (agentId, fields) => answer(`change ${agentId} ${JSON.stringify(fields)}`),
+  };
+}
+
+async function applied(answers: readonly unknown[], changes: Partial<Registration> = {}, dryRun = false) {
+  const fake = registry(answers);
+  const seen: Applied[] = [];
+  const end = await applyDeclarations({ registry: fake, dryRun, applied: (each) => seen.push(each) }, [
+    declared(changes),
+  ]).then(
+    () => 'done',
+    (error: unknown) => (error instanceof RegistryFailure ? 'failed' : String(error)),
+  );
+  return { asked: fake.asked, outcomes: seen.map(({ outcome }) => outcome), end };
+}
+
+const { agentId } = agent;
+
+describe('Applying a declaration', () => {
+  it('changes an agent that somebody else registered meanwhile', async () => {
+    const other = { ...agent, displayName: 'Registered by another' };
+    expect(await applied([undefined, { kind: 'already_exists' }, other, { kind: 'changed' }])).to.deep.equal({
+      asked: [
+        `find ${agentId}`,
+        'register 7',
+        `find ${agentId}`,
+        `change ${agentId} ${JSON.stringify({ displayName: agent.displayName })}`,
+      ],
+      outcomes: [{ kind: 'changed', fields: ['display_name'] }],
+      end: 'done',
+    });
+  });
+
+  it('registers an agent that somebody else removed meanwhile', async () => {
+    const answers = [agent, { kind: 'not_found' }, undefined, { kind: 'registered' }];
+    const { outcomes, end } = await applied(answers, { displayName: 'Other' });
+    expect([outcomes, end]).to.deep.equal([[{ kind: 'created' }], 'done']);
+  });
+
+  it('gives up on one that comes and goes without end', async () => {
+    const round = [undefined, { kind: 'already_exists' }];
+    expect(await applied([...round, ...round, ...round])).to.deep.include({ outcomes: [], end: 'failed' });
+  });
+
+  it('disables an agent that is declared disabled, right after registering it', async () => {
+    const answers = [undefined, { kind: 'registered' }, { kind: 'changed' }];
+    const { asked, outcomes } = await applied(answers, { enabled: false });
+    expect(asked.slice(1)).to.deep.equal(['register 7', `change ${agentId} {"enabled":false}`]);
+    expect(outcomes).to.deep.equal([{ kind: 'created' }]);
+  });
+
+  it('goes on with the next where one is refused, and ends where nobody answers', async () => {
+    const refusal = { kind: 'refused', errors: [{ field: 'max_task_ttl', sentence: 'Too long.' }] };
+    const seen: Applied[] = [];
+    const fake = registry([undefined, refusal, { ...agent, agentId: agentIdOf('second') }]);
+    const failing = {
+      ...fake,
+      find: async (id: Parameters<AgentRegistry['find']>[0]) => {
+        if (id === agentIdOf('third')) throw new RegistryFailure('gone');
+        return fake.find(id);
+      },
+    };
+    const all = ['first', 'second', 'third', 'fourth'].map((id) => declared({ agentId: agentIdOf(id) }));
+    const thrown: unknown = await applyDeclarations(
+      { registry: failing, dryRun: false, applied: (each) => seen.push(each) },
+      all,
+    ).catch((error: unknown) => error);
+    expect(thrown).to.be.instanceOf(RegistryFailure);
+    expect(seen.map(({ agentId: id, outcome }) => [id, outcome.kind])).to.deep.equal([
+      ['first', 'refused'],
+      ['second', 'unchanged'],
+    ]);
+  });
+
+  it('only asks in a dry run', async () => {
+    expect(await applied([undefined], {}, true)).to.deep.equal({
+      asked: [`find ${agentId}`],
+      outcomes: [{ kind: 'created' }],
+      end: 'done',
+    });
+    expect((await applied([agent], { displayName: 'Other' }, true)).asked).to.deep.equal([`find ${agentId}`]);
+  });
+});

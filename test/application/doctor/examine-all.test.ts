@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { timeLimit } from '../../../adapters/system/time-limit.ts';
+import { describeCode, examineAll } from '../../../application/doctor/examine-all.ts';
+import { ok } from '../../../application/doctor/finding.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+
+const SECRET = 'postgresql://role:password@host';
+
+describe('the examinations', () => {
+  it('run side by side, end though one never does, and keep their order', async () => {
+    const found = await examineAll(
+      [
+        { check: 'hangs', examine: () => new Promise<never>(() => undefined) },
+        { check: 'is fine', examine: async () => ok('All is well.') },
+        { check: 'hangs too', examine: () => new Promise<never>(() => undefined) },
+      ],
+      timeLimit,
+      30,
+    );
+    expect(found.map(({ check, status }) => [check, status])).to.deep.equal([
+      ['hangs', 'failed'],
+      ['is fine', 'ok'],
+      ['hangs too', 'failed'],
+    ]);
+    expect(found[0]?.sentence).to.equal('There was no answer within 0.03 seconds.');
+  });
+
+  it('say of what was thrown its code at most', async () => {
+    const cause = Object.assign(new Error(SECRET), { code: '28P01' });
+    const thrown = new StorageUnavailable('No connection', { cause });
+    const [finding] = await examineAll([{ check: 'throws', examine: () => Promise.reject(thrown) }], timeLimit);
+    expect(finding).to.include({ status: 'failed', sentence: 'Looking failed (28P01).' });
+    expect(JSON.stringify(finding)).not.to.include('password');
+    expect(describeCode(Object.assign(new Error('x'), { code: SECRET }))).to.equal('');
+    expect(describeCode('ECONNREFUSED')).to.equal('');
+  });
+});

@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { observedNetwork } from '../../../application/doctor/observed-network.ts';
+import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const request: NetworkRequest = { method: 'GET', url: 'https://idp.example/a', timeoutMs: 5000, maxBytes: 10 };
+
+function scene(tookSeconds: number, date = NOON) {
+  let now = NOON;
+  const asked: number[] = [];
+  const network: Network = {
+    async send({ timeoutMs, url }) {
+      asked.push(timeoutMs);
+      now = plusSeconds(now, tookSeconds);
+      if (url.endsWith('/down')) throw new NetworkFailure('No answer came.');
+      return { status: url.endsWith('/b') ? 403 : 200, body: '', date };
+    },
+  };
+  return { asked, observed: observedNetwork(network, { now: () => now }, 8000) };
+}
+
+describe('the network as the doctor observes it', () => {
+  it('gives no request more time than is left for all of them', async () => {
+    const { asked, observed } = scene(3);
+    for (let time = 0; time < 4; time += 1) await observed.send(request);
+    expect(asked).to.deep.equal([5000, 5000, 2000, 1]);
+  });
+
+  it('remembers the last status below an address, and nothing of what did not answer', async () => {
+    const { observed } = scene(0);
+    await observed.send(request);
+    await observed.send({ ...request, url: 'https://idp.example/users/b' });
+    await observed.send({ ...request, url: 'https://idp.example/down' }).catch(() => undefined);
+    expect(observed.lastStatus('https://idp.example/users')).to.equal(403);
+    expect(observed.lastStatus('https://idp.example/a')).to.equal(200);
+    expect(observed.lastStatus('https://idp.example/down')).to.equal(undefined);
+    expect(observed.lastStatus('https://other.example')).to.equal(undefined);
+  });
+
+  // Whole seconds are told, and the question and the answer were on their way.
+  for (const [took, told, ahead] of [
+    [0, 0, 0],
+    [0, -0.9, 0],
+    [2, 1, 0],
+    [2, 30, 28],
+    [2, -30, -29],
+  ] as const) {
+    it(`takes a clock that told ${told} s, asked for ${took} s, to be ${ahead} s ahead`, async () => {
+      const { observed } = scene(took, plusSeconds(NOON, told));
+      await observed.send(request);
+      expect(observed.ahead('')).to.be.closeTo(ahead, 0.001);
+    });
+  }
+});

@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { repeatedSecrets } from '../../../composition/settings/repeated-secrets.ts';
+import { type Texts, validWith } from './sources.ts';
+
+const [ONE, OTHER] = ['one-secret-of-32-characters-or-more', 'another-one-of-32-characters-or-more'];
+
+/** Every secret another. */
+const distinct: Texts = {
+  'Service:Admin:ApiKey': `${ONE}-0`,
+  'Service:Scim:BearerToken': `${ONE}-1`,
+  'Service:Scim:PreviousBearerToken': `${ONE}-2`,
+  'Service:Ssf:Issuer': 'https://transmitter.example',
+  'Service:Ssf:Audience': 'https://mandate.example/events',
+  'Service:Ssf:BearerToken': `${ONE}-3`,
+  'Service:Ssf:PreviousBearerToken': `${ONE}-4`,
+  'Service:Audit:Sink:Url': 'https://sink.example/records',
+  'Service:Audit:Sink:BearerToken': `${ONE}-5`,
+};
+
+const KEYS = Object.keys(distinct).filter((key) => /ApiKey$|BearerToken$/.test(key));
+
+describe('Secrets that several settings hold', () => {
+  it('are none where each has its own, or none is set', () => {
+    expect(repeatedSecrets(validWith(distinct))).to.deep.equal([]);
+    expect(repeatedSecrets(validWith({}))).to.deep.equal([]);
+  });
+
+  for (const [at, first] of KEYS.entries()) {
+    for (const second of KEYS.slice(at + 1)) {
+      // Equal credentials of one receiver are a start-up error.
+      if (first === second.replace('Previous', '')) continue;
+      it(`are found in ${first} and ${second}, by name alone`, () => {
+        const found = repeatedSecrets(validWith({ ...distinct, [first]: OTHER, [second]: OTHER }));
+        expect(found).to.deep.equal([[first, second]]);
+      });
+    }
+  }
+
+  it('are each told with all that hold them', () => {
+    const settings = validWith({
+      ...distinct,
+      'Service:Admin:ApiKey': ONE,
+      'Service:Scim:BearerToken': OTHER,
+      'Service:Scim:PreviousBearerToken': ONE,
+      'Service:Ssf:PreviousBearerToken': OTHER,
+      'Service:Audit:Sink:BearerToken': ONE,
+    });
+    expect(repeatedSecrets(settings)).to.deep.equal([
+      ['Service:Admin:ApiKey', 'Service:Scim:PreviousBearerToken', 'Service:Audit:Sink:BearerToken'],
+      ['Service:Scim:BearerToken', 'Service:Ssf:PreviousBearerToken'],
+    ]);
+  });
+});
