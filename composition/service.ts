@@ -2,20 +2,27 @@
 
 import { existsSync } from 'node:fs';
 import { httpApp } from '../adapters/http/app.ts';
-import { type Listener, listen } from '../adapters/http/server.ts';
+import { httpServer, TIME_LIMITS, type TimeLimits } from '../adapters/http/server.ts';
+import { tracedLog } from '../adapters/logging/traced-log.ts';
 import { httpNetwork } from '../adapters/network/http-network.ts';
+import { tracedNetwork } from '../adapters/network/traced-network.ts';
 import type { Storage } from '../adapters/persistence/storage.ts';
+import { asyncTracing } from '../adapters/system/async-tracing.ts';
 import { systemClock } from '../adapters/system/system-clock.ts';
 import { systemRandomness } from '../adapters/system/system-randomness.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Network } from '../application/ports/network.ts';
 import { StorageUnavailable } from '../application/ports/storage-unavailable.ts';
+import { accepting } from './accepting.ts';
+import { sourceConnections } from './admission-control.ts';
 import { buildContainer } from './container.ts';
+import { observed, openMetrics, type Publish, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Passes, recurringPasses } from './passes.ts';
 import { startRecurring } from './recurring.ts';
 import type { Settings } from './settings/read-settings.ts';
+import { repeatedSecrets } from './settings/repeated-secrets.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
 import { tokens } from './tokens.ts';
@@ -25,6 +32,17 @@ export interface Surroundings {
   readonly log: Log;
   readonly clock?: Clock;
   readonly network?: Network;
+  /** Where its connections come from; the address of the settings where it is not said. */
+  readonly accept?: typeof accepting;
+  /** Where its measures can be asked for, if the settings want that; on a port of their own where it is not said. */
+  readonly publish?: Publish;
+  /**
+   * How long a stop waits for what clients with an open connection may just be sending; not at all where it is not said.
+   * Milliseconds.
+   */
+  readonly lingerMs?: number;
+  /** How long clients may take. */
+  readonly timeLimits?: TimeLimits;
 }
 
 export interface Service {
@@ -39,61 +57,66 @@ export interface Service {
 
 /** @throws StartupError when it must not start: an unusable signing key, a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
-  const { log, clock = systemClock(), network = httpNetwork() } = surroundings;
+  const { clock = systemClock(), publish = publishOnPort } = surroundings;
+  const tracing = asyncTracing();
+  const log = tracedLog(surroundings.log, tracing);
+  const network = tracedNetwork(surroundings.network ?? httpNetwork(), tracing);
+  const { accept = accepting, lingerMs = 0, timeLimits = TIME_LIMITS } = surroundings;
   const signingKeys = await loadSigningKeys(settings, log);
+  warnOfRepeatedSecrets(settings, log);
   refuseMissingFile(settings);
   const storage = await openStorage(settings, { clock, log });
+  let published: Published | undefined;
   try {
     const answers = await refuseOldSchema(storage, log);
-    const given = { settings, clock, randomness: systemRandomness(), log, network, storage, signingKeys };
-    const container = buildContainer(given);
+    const metrics = await openMetrics(settings);
+    const randomness = systemRandomness();
+    const watching = { tracing, measurements: metrics?.measurements };
+    const container = buildContainer({ settings, clock, randomness, log, network, storage, signingKeys, ...watching });
     const passes = container.resolve(tokens.passes);
     // Before the first request, so that a sink gets every record of this instance. A recurring pass says it again.
     const queueingIsSet = answers && (await setQueueing(passes, log));
-    const app = httpApp(container.resolve(tokens.httpSurfaces));
-    const listener = await listenAt(app, settings);
+    const server = httpServer(httpApp(container.resolve(tokens.httpSurfaces)), {
+      ...{ log, limits: timeLimits, sources: sourceConnections(settings) },
+    });
+    metrics?.observe(observed(container));
+    published = metrics && (await publish(settings, metrics));
+    const connections = await accept(settings, server.take);
     // A provider that is slow or down holds up readiness, not the start.
     const fetchedKeys = [container.resolve(tokens.providerKeys), container.resolve(tokens.transmitter).keys];
     for (const keys of fetchedKeys) void keys?.start();
     const recurring = recurringPasses(container, queueingIsSet).map((pass) => startRecurring(pass, log));
-    log.info('listening', { host: listener.host, port: listener.port, issuer: settings['Service:Issuer'] });
+    const { host, port } = connections.address;
+    log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
     return {
-      host: listener.host,
-      port: listener.port,
+      host,
+      port,
       storage,
       passes,
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
-        await Promise.all([listener.stop(), ...recurring.map((pass) => pass.stop())]);
+        await connections.close();
+        await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
         for (const keys of fetchedKeys) keys?.stop();
         // No request and no pass is left to count, or to write, a denial.
         await container.resolve(tokens.anonymousDenials).closeAll();
+        await published?.close();
         await storage.close();
         log.info('stopped');
       },
     };
   } catch (error) {
+    await published?.close();
     await storage.close();
     throw error;
   }
 }
 
-/** What the system says of an address that can't be listened on, and the setting that named it. */
-const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'PORT is in use on HOST already.',
-  EACCES: 'PORT may not be listened on by this user.',
-  EADDRNOTAVAIL: 'HOST is no address of this machine.',
-  ENOTFOUND: 'HOST is a name that does not resolve.',
-  EAI_AGAIN: 'HOST is a name that does not resolve now.',
-};
-
-async function listenAt(app: Parameters<typeof listen>[0], settings: Settings): Promise<Listener> {
-  try {
-    return await listen(app, { host: settings.HOST, port: settings.PORT });
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const reason = ADDRESS_FAULTS[code];
-    throw reason === undefined ? error : new StartupError([reason]);
+function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
+  for (const keys of repeatedSecrets(settings)) {
+    log.warn('one secret is in several settings: whoever is given it for one can use the others', {
+      settings: keys.join(', '),
+    });
   }
 }
 

@@ -1,63 +1,176 @@
 /**
- * The HTTP listener: its time limits, and a stop that drops no request under way (decisions "How it runs").
+ * Serves HTTP on connections that were accepted: who may have one, its time limits, what is no request, and a stop that
+ * drops no request under way (decisions "How it runs").
  */
 
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Log } from '../../application/ports/log.ts';
+import { type ClosingReason, closingReason } from './closing-answer.ts';
+import { connectionCounts, type SourceConnections } from './connection-counts.ts';
+import { countedLines } from './counted-lines.ts';
+import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
+import { MAX_HEADERS, shapeFault } from './request-shape.ts';
+import { type ServedConnection, servedConnection } from './served-connection.ts';
+import { endSlowTakers } from './slow-takers.ts';
 
-/** Every head we accept fits into one packet or two; one that trickles in holds a socket (design "Tokens and JSON"). */
-const HEADERS_TIMEOUT_MS = 10_000;
-/** Head and body together: 64 KiB within this is slower than any line a client has. */
-const REQUEST_TIMEOUT_MS = 30_000;
+export interface TimeLimits {
+  /** For a whole head, from the beginning of the connection or of the request. Milliseconds, as all of them. */
+  readonly headMs: number;
+  /** For head and body together. */
+  readonly requestMs: number;
+  /** For a client to take what is ready for it. */
+  readonly takingMs: number;
+  /** How often these are looked at. */
+  readonly lookingMs: number;
+}
+
+export const TIME_LIMITS: TimeLimits = {
+  // Every head we accept fits into one packet or two; one that trickles in holds a socket (design "Tokens and JSON").
+  headMs: 10_000,
+  // 64 KiB within this is slower than any line a client has.
+  requestMs: 30_000,
+  // As long as for sending. Until its answer is out a request keeps its turn, so whoever takes none keeps others from it.
+  takingMs: 30_000,
+  lookingMs: 2_000,
+};
+
 /** Longer than the minute that load balancers keep their side open, so that it is never we who close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** How often the two time limits above are looked at. */
-const CHECKING_INTERVAL_MS = 2_000;
+/** The largest head that means anything has an audit question in it, or a credential, and what proxies add. */
+const MAX_HEAD_BYTES = 16 * 1024;
 /** Sockets, each a file descriptor and some kilobytes: well under the usual limit of descriptors for a service. */
 const MAX_CONNECTIONS = 10_000;
 /** What is under way gets this long to finish once a stop was asked for. */
 const DRAIN_MS = 10_000;
+/** How often connections that have become idle are looked for meanwhile. */
+const LOOKING_MS = 25;
 
-export interface Listener {
-  readonly host: string;
-  readonly port: number;
-  /** Stops accepting, waits for what is under way, closes. Resolves once every connection is closed. */
-  stop(): Promise<void>;
+export interface HttpServerOptions {
+  readonly log: Log;
+  readonly limits?: TimeLimits;
+  /** Where it is not said, nobody's are counted. */
+  readonly sources?: SourceConnections | undefined;
 }
 
-export async function listen(
-  handler: RequestListener,
-  at: { readonly host: string; readonly port: number },
-): Promise<Listener> {
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
-    },
-    handler,
+export interface HttpServer {
+  /** Serves one more connection, or closes it where there are too many. */
+  take(connection: Socket): void;
+  /**
+   * Waits for what is under way, closes. Resolves once every connection is closed.
+   *
+   * @param lingerMs how long a connection on which nothing is under way stays open all the same: what its client has
+   * sent may be on its way, and is answered, together with the word that this answer is the last
+   */
+  stop(lingerMs: number): Promise<void>;
+}
+
+export function httpServer(handler: RequestListener, options: HttpServerOptions): HttpServer {
+  const { log, limits = TIME_LIMITS, sources } = options;
+  const server = createServer({
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: limits.lookingMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // Not to be loosened by a flag of the process, either.
+    insecureHTTPParser: false,
+    // Asked for in request-shape.ts: node's own refusal goes on to serve what follows on the connection.
+    requireHostHeader: false,
+  });
+  // One more than are accepted shows that there are too many.
+  server.maxHeadersCount = MAX_HEADERS + 1;
+  // It listens nowhere by itself, and begins to look at its time limits when it is told that it does.
+  server.emit('listening');
+  const open = new Map<Duplex, ServedConnection>();
+  const countRefused = countedLines<{ reason: ClosingReason }>(log, 'what came was no request');
+  const countClosed = countedLines<{ reason: 'too_many' | 'too_many_of_one_source' }>(
+    log,
+    'connections were not taken',
   );
-  server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(at.port, at.host, resolve);
+  const counts = sources && connectionCounts(sources);
+  let isStopping = false;
+
+  const refuse = (socket: Duplex, reason: ClosingReason, forHead?: boolean): void => {
+    const connection = open.get(socket);
+    if (connection === undefined) socket.destroy();
+    else if (connection.refuse(reason, forHead)) countRefused({ reason });
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse, fault: ClosingReason | undefined): void => {
+    const connection = open.get(request.socket);
+    if (connection === undefined || connection.isRefused) return;
+    if (fault !== undefined) {
+      refuse(request.socket, fault, request.method === 'HEAD');
+      // Thrown away, so that the end of the connection is not behind it.
+      request.resume();
+      return;
+    }
+    connection.owes(response);
+    if (isStopping) response.setHeader('Connection', 'close');
+    handler(request, response);
+  };
+  const serveExpected = (request: IncomingMessage, response: ServerResponse): void => {
+    inviteLater(request, response);
+    serve(request, response, shapeFault(request) ?? (expectsOnlyAnInvitation(request) ? undefined : 'expectation'));
+  };
+  server.on('request', (request, response) => serve(request, response, shapeFault(request)));
+  server.on('checkContinue', serveExpected);
+  server.on('checkExpectation', serveExpected);
+  server.on('connect', (_request, socket) => {
+    refuse(socket, 'tunnel');
+    socket.resume();
   });
-  const { port } = server.address() as AddressInfo;
-  return { host: at.host, port, stop: () => stop(server) };
+  server.on('clientError', (error, socket) => {
+    const reason = closingReason(error);
+    if (reason === undefined) socket.destroy();
+    else refuse(socket, reason);
+  });
+  const stopLooking = endSlowTakers(() => open.keys(), limits);
+
+  return {
+    take(connection) {
+      const isOneTooMany = open.size >= MAX_CONNECTIONS;
+      const uncount = isOneTooMany || counts === undefined ? undefined : counts.add(connection);
+      if (isOneTooMany || (counts !== undefined && uncount === undefined)) {
+        countClosed({ reason: isOneTooMany ? 'too_many' : 'too_many_of_one_source' });
+        connection.destroy();
+        return;
+      }
+      open.set(connection, servedConnection(connection));
+      connection.once('close', () => {
+        open.delete(connection);
+        uncount?.();
+      });
+      server.emit('connection', connection);
+      connection.resume();
+    },
+    async stop(lingerMs) {
+      isStopping = true;
+      const gone = Promise.all(
+        [...open.keys()].map((connection) => new Promise((closed) => connection.once('close', closed))),
+      );
+      await within(lingerMs, gone);
+      // An answer that had begun before can't say any more that it is the last: its connection becomes idle later.
+      for (let waited = 0; open.size > 0 && waited < DRAIN_MS; waited += LOOKING_MS) {
+        server.closeIdleConnections();
+        await within(LOOKING_MS, gone);
+      }
+      // Also ends the looking at time limits.
+      server.close(() => undefined);
+      stopLooking();
+      server.closeAllConnections();
+      await gone;
+    },
+  };
 }
 
-function stop(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    // Answers from now on tell their client that the connection ends with them.
-    server.prependListener('request', (_request, response) => {
-      if (!response.headersSent) response.setHeader('Connection', 'close');
-    });
-    server.close(() => {
-      clearTimeout(deadline);
-      resolve();
-    });
-    server.closeIdleConnections();
+/** Resolves when `done` does, and after so many milliseconds at the latest. */
+async function within(limitMs: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise((resolve) => {
+    timer = setTimeout(resolve, limitMs);
   });
+  await Promise.race([done, passed]);
+  clearTimeout(timer);
 }

@@ -1,0 +1,16 @@
+/** A log each of whose lines says which trace it is part of, where it is part of one. */
+
+import type { Log, LogFields } from '../../application/ports/log.ts';
+import type { Tracing } from '../../application/ports/tracing.ts';
+
+export function tracedLog(log: Log, { current }: Pick<Tracing, 'current'>): Log {
+  const traced = (fields: LogFields | undefined): LogFields | undefined => {
+    const trace = current();
+    return trace === undefined ? fields : { trace_id: trace.traceId, span_id: trace.spanId, ...fields };
+  };
+  return {
+    info: (message, fields) => log.info(message, traced(fields)),
+    warn: (message, fields) => log.warn(message, traced(fields)),
+    error: (message, cause, fields) => log.error(message, cause, traced(fields)),
+  };
+}

@@ -1,0 +1,185 @@
+/** Several processes behind one port of one machine: `mandate serve --workers N`. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { variableOf } from '../../composition/settings/setting-error.ts';
+import { freePort } from '../../scripts/free-port.ts';
+import { asProgram } from '../../scripts/from-source.ts';
+import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { scrape } from '../support/samples.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+
+const MAIN = fileURLToPath(new URL('../../composition/main.ts', import.meta.url));
+const IN_TIME_MS = 20_000;
+
+const settings = {
+  'Service:Issuer': 'https://mandate.test',
+  'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9',
+  'Service:UpstreamIdp:Audience': 'https://mandate.test',
+  'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+  NODE_ENV: 'development',
+};
+
+interface Fleet {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** Every line of its log so far, each read as JSON. */
+  lines(): readonly Readonly<Record<string, unknown>>[];
+  complaints(): string;
+  /** Resolves once so many lines have this message. */
+  said(message: string, times: number): Promise<void>;
+  readonly ended: Promise<number | null>;
+}
+
+async function startFleet(workers: number, given: Readonly<Record<string, string>>): Promise<Fleet> {
+  const port = await freePort();
+  const all = { ...settings, PORT: String(port), ...given };
+  const environment = Object.fromEntries(Object.entries(all).map(([key, value]) => [variableOf(key), value]));
+  const child = spawn(process.execPath, [...asProgram(MAIN), 'serve', '--workers', String(workers)], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const lines = () => out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  return {
+    child,
+    url: `http://127.0.0.1:${port}`,
+    lines,
+    complaints: () => err,
+    said: (message, times) =>
+      new Promise((resolve, reject) => {
+        const look = () => lines().filter((line) => line.message === message).length >= times && resolve();
+        child.stdout.on('data', look);
+        child.once('close', () => reject(new Error(`it ended: ${out}${err}`)));
+        look();
+      }),
+    ended: once(child, 'close').then(([code]) => code),
+  };
+}
+
+describe('several workers behind one port', function () {
+  this.timeout(IN_TIME_MS);
+  let database: FreshDatabase;
+  let fleet: Fleet;
+  let metricsPort: number;
+  before(async () => {
+    database = await freshDatabase('postgres');
+    metricsPort = await freePort();
+    const metrics = { 'Service:Metrics:Port': String(metricsPort) };
+    fleet = await startFleet(2, { ...database.settings, ...sharedSigningKey(), ...metrics });
+    await fleet.said('every worker serves', 1);
+  });
+  after(async () => {
+    fleet.child.kill('SIGKILL');
+    await fleet.ended;
+    await database.drop();
+  });
+
+  /** Who says such a line, by the number on it. */
+  const sayers = (message: string) =>
+    new Set(fleet.lines().flatMap((line) => (line.message === message ? [line.worker] : [])));
+
+  it('all serve, with one published key', async () => {
+    await fleet.said('listening', 2);
+    expect([...sayers('listening')]).to.have.members([1, 2]);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async () =>
+        (await fetch(`${fleet.url}/.well-known/jwks.json`, { headers: { connection: 'close' } })).text(),
+      ),
+    );
+    expect(new Set(answers)).to.have.property('size', 1);
+    await fleet.said('request', 20);
+    expect([...sayers('request')]).to.have.members([1, 2]);
+  });
+
+  /** What all of them have answered, as the one port for their metrics has it. */
+  const served = { surface: 'keys', outcome: 'ok' };
+
+  it('are measured as one, on a port of the primary', async () => {
+    const { value } = await scrape(metricsPort);
+    expect(value('mandate_requests_total', served)).to.equal(20);
+    expect(value('mandate_request_duration_seconds_count', { surface: 'keys' })).to.equal(20);
+    expect(value('mandate_workers', { state: 'answered' })).to.equal(2);
+    expect(value('mandate_database_up')).to.equal(1);
+    expect(value('mandate_ledger_unsealed_records')).to.equal(0);
+    expect(value('mandate_database_connections', { pool: 'serving', state: 'most' })).to.equal(32);
+    for (const worker of ['1', '2', 'primary']) {
+      expect(value('nodejs_eventloop_lag_p99_seconds', { worker }), worker).to.be.a('number');
+    }
+  });
+
+  it('replace one that is killed, while the others go on', async () => {
+    const children = readFileSync(`/proc/${fleet.child.pid}/task/${fleet.child.pid}/children`, 'utf8');
+    process.kill(Number(children.split(' ')[0]), 'SIGKILL');
+    await fleet.said('a worker ended, and is replaced', 1);
+    expect((await fetch(`${fleet.url}/healthz`)).status).to.equal(200);
+    await fleet.said('listening', 3);
+    expect([...sayers('listening')]).to.have.members([1, 2, 3]);
+    // What the one that is gone had answered still counts.
+    const { value } = await scrape(metricsPort);
+    expect(value('mandate_requests_total', served)).to.equal(20);
+    expect(value('mandate_worker_ends_total')).to.equal(1);
+  });
+
+  it('finish what is under way when they are told to stop, and end with 0', async () => {
+    let isStopped = false;
+    const answers: number[] = [];
+    const faults: unknown[] = [];
+    const asking = Array.from({ length: 8 }, async () => {
+      while (!isStopped) {
+        try {
+          const answer = await fetch(`${fleet.url}/.well-known/jwks.json`);
+          await answer.text();
+          answers.push(answer.status);
+          if (answer.headers.get('connection') === 'close') return;
+        } catch (error) {
+          const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
+          // Nobody accepts any more. What was accepted must have been answered.
+          if (!(cause !== undefined && 'code' in cause && cause.code === 'ECONNREFUSED')) faults.push(cause ?? error);
+          return;
+        }
+      }
+    });
+    await fleet.said('request', fleet.lines().filter(({ message }) => message === 'request').length + 50);
+    fleet.child.kill('SIGTERM');
+    expect(await fleet.ended).to.equal(0);
+    isStopped = true;
+    await Promise.all(asking);
+    expect(answers).to.have.length.greaterThan(50);
+    expect(new Set(answers)).to.deep.equal(new Set([200]));
+    expect(faults).to.deep.equal([]);
+    expect(fleet.lines().filter(({ message }) => message === 'stopped')).to.have.length(2);
+    expect(fleet.complaints()).to.equal('');
+  });
+});
+
+describe('several workers are refused', () => {
+  it('on SQLite, and with a key that each would make up', async function () {
+    this.timeout(IN_TIME_MS);
+    const database = await freshDatabase('sqlite');
+    const fleet = await startFleet(2, database.settings);
+    expect(await fleet.ended).to.equal(1);
+    expect(fleet.complaints()).to.match(/--workers is for Postgres/);
+    expect(fleet.complaints()).to.match(/--workers needs a signing key/);
+    await database.drop();
+  });
+
+  it('when none can start, which says why and ends with 1', async function () {
+    this.timeout(IN_TIME_MS);
+    const database = await freshDatabase('postgres', 'absent');
+    const fleet = await startFleet(2, { ...database.settings, ...sharedSigningKey() });
+    expect(await fleet.ended).to.equal(1);
+    expect(fleet.complaints()).to.match(/The database schema is not there: run mandate migrate/);
+    expect(fleet.complaints()).to.match(/A worker did not come to serve/);
+    await database.drop();
+  });
+});
