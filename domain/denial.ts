@@ -41,6 +41,10 @@ const catalogue = {
     'The token_type_hint must be access_token or refresh_token when it is sent.',
   ),
 
+  // Admission, before the request is looked at: every surface says it in its own shape.
+  rate_limited: entry('slow_down', 'Too many requests come from this address. Retry the request later.'),
+  overloaded: entry('temporarily_unavailable', 'The service is at capacity. Retry the request.'),
+
   // The client assertion (RFC 7523 §3). One sentence until its signature has verified.
   actor_malformed: entry('invalid_client', 'Client authentication failed: no well-formed client assertion was sent.'),
   actor_unsupported_algorithm: entry(

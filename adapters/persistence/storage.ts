@@ -10,6 +10,7 @@ import type { ProvisionedUsers } from '../../application/ports/provisioned-users
 import type { ReadinessCheck } from '../../application/ports/readiness.ts';
 import type { Signals } from '../../application/ports/signals.ts';
 import type { Sponsors } from '../../application/ports/sponsors.ts';
+import type { Backlog, DatabaseLine } from '../../application/ports/storage-condition.ts';
 import type { Sweeping } from '../../application/ports/sweeping.ts';
 import type { Tasks } from '../../application/ports/tasks.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -33,7 +34,13 @@ export interface Storage {
   /** For `/readyz`, under the name `database`. */
   readonly readiness: ReadinessCheck;
 
-  /** @throws StorageUnavailable when the database does not answer */
+  /** @throws StorageUnavailable when the database does not answer within a few seconds */
+  backlog(): Promise<Backlog>;
+
+  /** Who waits for the database, now; answered without it. */
+  lines(): readonly DatabaseLine[];
+
+  /** @throws StorageUnavailable when the database does not answer, DatabaseRefusal when it answers that it will not */
   schemaStatus(): Promise<SchemaStatus>;
 
   /**

@@ -10,7 +10,12 @@ import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canoni
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import { chainFault, contradictedMark, type VerificationFault } from '../../domain/ledger/verification.ts';
+import {
+  chainFault,
+  contradictedMark,
+  unmatchedMark,
+  type VerificationFault,
+} from '../../domain/ledger/verification.ts';
 import type { CheckpointVerdict, CheckpointVerifier } from '../ports/checkpoint-keys.ts';
 import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
 import type { Hash } from '../ports/hash.ts';
@@ -65,7 +70,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     newest: undefined,
     total: progress === undefined ? 0 : await lastSealed(ledger),
   };
-  const fault = (await walkCheckpoints(walk)) ?? unmatchedMark(walk) ?? (await countUnsealed(walk));
+  const fault = (await walkCheckpoints(walk)) ?? unmatchedMark(marks, walk.newest) ?? (await countUnsealed(walk));
   const { newest, counts } = walk;
   const lastMark = newest && { checkpointId: newest.checkpointId, rootHash: newest.rootHash };
   return fault === undefined ? { kind: 'intact', lastMark, counts } : { kind: 'broken', lastMark, counts, fault };
@@ -156,12 +161,6 @@ async function rootFault(
 /** Asked again where it matters: a month may leave while its records are read. */
 async function hasLeft({ ledger, archivedThrough }: Walk, checkpointId: number): Promise<boolean> {
   return checkpointId <= archivedThrough || checkpointId <= ((await ledger.archivedThrough())?.checkpointId ?? 0);
-}
-
-function unmatchedMark({ marks, newest }: Walk): VerificationFault | undefined {
-  const newestId = newest?.checkpointId ?? 0;
-  const unmatched = marks.find((mark) => mark.checkpointId > newestId);
-  return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
 }
 
 async function countUnsealed(walk: Walk): Promise<VerificationFault | undefined> {

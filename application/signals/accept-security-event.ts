@@ -5,13 +5,15 @@ import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
-import type { SignalResult, Signals } from '../ports/signals.ts';
+import type { Log } from '../ports/log.ts';
+import type { SecurityEventResult, Signals } from '../ports/signals.ts';
 
 export interface AcceptSecurityEvent {
   readonly signals: Pick<Signals, 'applySecurityEvent'>;
   readonly transmitterKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
+  readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
   /** The identity provider whose people have tasks here; `undefined` while it is not known. */
@@ -19,7 +21,7 @@ export interface AcceptSecurityEvent {
 }
 
 export type SecurityEventOutcome =
-  | SignalResult
+  | SecurityEventResult
   /** None of its events is acted on. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
@@ -69,5 +71,9 @@ async function decide(service: AcceptSecurityEvent, eventToken: string | undefin
   if (action === undefined) return { kind: 'ignored' };
 
   // 3. Acted on once: its jti is remembered in the transaction that does what it says.
-  return signals.applySecurityEvent({ issuer, jti, forgetAt, at: expected.now, action });
+  const result = await signals.applySecurityEvent({ issuer, jti, forgetAt, at: expected.now, action });
+  if (result.kind === 'outdated') {
+    service.log.info('an account-enabled came after an account-disabled or account-purged that is newer: passed over');
+  }
+  return result;
 }

@@ -101,6 +101,8 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
         return refuse('actor_replayed', { about });
       case 'sponsor_blocked':
         return refuse(blockDenial(opened.block), { about });
+      case 'parent_ended':
+        return refuse('task_revoked', { about });
       case 'opened':
         return allowed({
           accessToken,

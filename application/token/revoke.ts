@@ -5,9 +5,11 @@
  */
 
 import { agentSubject } from '../../domain/identifiers.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { looksLikeGrant } from '../../domain/tasks/grant.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/clock-skew.ts';
 import { textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member } from '../../domain/tokens/strict-json.ts';
 import {
@@ -79,8 +81,13 @@ async function revokeOne(
   token: TaskToken,
 ): Promise<Outcome<RevocationResult>> {
   const at = service.clock.now();
+  // By the clock of whoever is behind, too: until then another instance, or a tool server, may still take the token.
+  // From then on there is nothing to take away, and once the sweeper has forgotten the revocation nothing tells a
+  // second one from a first.
+  const overAt = plusSeconds(token.expiresAt, CLOCK_SKEW_SECONDS);
+  if (overAt <= at) return spendOnly(service, { agent, assertion });
   const result = await service.tasks.revokeToken(
-    token,
+    { tokenId: token.tokenId, taskId: token.taskId, forgetAt: overAt },
     { at, reason: 'client_revoked' },
     assertion,
     revokedEntry(at, agent.agentId, token),
@@ -93,6 +100,15 @@ async function revokeOne(
     case 'replayed':
       return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
   }
+}
+
+async function spendOnly(
+  service: RevokeToken,
+  { agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>,
+): Promise<Outcome<RevocationResult>> {
+  const result = await service.tasks.spend(assertion);
+  if (result.kind === 'spent') return allowed('nothing_left');
+  return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
 }
 
 function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>) {

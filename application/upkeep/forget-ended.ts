@@ -6,10 +6,12 @@
 import { plusSeconds } from '../../domain/instant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sweeping } from '../ports/sweeping.ts';
+import type { Turn } from '../ports/turn.ts';
 
 export interface Forgetting {
   readonly sweeping: Pick<Sweeping, 'deleteEnded' | 'forget'>;
   readonly clock: Clock;
+  readonly turn: Turn;
   /** Seconds: `Service:Tasks:Retention`. */
   readonly retention: number;
 }
@@ -23,26 +25,22 @@ const CLOCKS_DIFFER_BY_SECONDS = 60;
 /** Rows per transaction and kind: some milliseconds' worth. */
 const BATCH_SIZE = 200;
 
-/** So that a pass ends; the next one goes on. */
-const MAX_BATCHES = 2000;
-
 /**
+ * All that had become old enough when the pass began, unless `mayGoOn` says no before: so it ends, and leaves nothing
+ * for the next one, however far apart they are. What other instances are deleting is left to them.
+ *
  * @throws StorageUnavailable
  */
 export async function forgetEnded(service: Forgetting, mayGoOn: () => boolean = () => true): Promise<void> {
-  const { sweeping, clock, retention } = service;
+  const { sweeping, clock, turn, retention } = service;
+  const now = clock.now();
+  const expiredBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
+  const endedBy = plusSeconds(now, -retention);
 
-  // Until a batch is empty, not merely small: deleting what was delegated from a task makes way for that task.
-  await inBatches(mayGoOn, async () => {
-    const now = clock.now();
-    const until = { endedBy: plusSeconds(now, -retention), expiredBy: plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS) };
-    return sweeping.deleteEnded(until, BATCH_SIZE);
-  });
-  await inBatches(mayGoOn, () => sweeping.forget(plusSeconds(clock.now(), -CLOCKS_DIFFER_BY_SECONDS), BATCH_SIZE));
-}
-
-async function inBatches(mayGoOn: () => boolean, batch: () => Promise<number>): Promise<void> {
-  for (let done = 0; done < MAX_BATCHES && mayGoOn(); done += 1) {
-    if ((await batch()) === 0) return;
+  /** Until one is empty, not merely small: deleting what was delegated from a task makes way for that task. */
+  async function inBatches(batch: () => Promise<number>): Promise<void> {
+    while (mayGoOn() && (await batch()) > 0) await turn();
   }
+  await inBatches(() => sweeping.deleteEnded({ endedBy, expiredBy }, BATCH_SIZE));
+  await inBatches(() => sweeping.forget(expiredBy, BATCH_SIZE));
 }

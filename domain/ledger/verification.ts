@@ -69,6 +69,16 @@ export function contradictedMark(marks: readonly Mark[], checkpoint: Checkpoint)
   return contradicted ? { kind: 'mark_contradicted', checkpointId } : undefined;
 }
 
+/** The first of the marks that names a checkpoint beyond the newest there is. */
+export function unmatchedMark(
+  marks: readonly Mark[],
+  newest: Pick<Checkpoint, 'checkpointId'> | undefined,
+): VerificationFault | undefined {
+  const newestId = newest?.checkpointId ?? 0;
+  const unmatched = marks.find((mark) => mark.checkpointId > newestId);
+  return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
+}
+
 /** One sentence for an auditor. */
 export function describeFault(fault: VerificationFault): string {
   switch (fault.kind) {

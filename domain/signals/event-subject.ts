@@ -1,6 +1,6 @@
 /**
  * Whom a security event is about (RFC 9493; specification "POST /events"). A subject may stand in several places; all of
- * them have to be readable and to name the same person.
+ * them have to be readable and to name the same person. So has a `sub` (RFC 8417 §2.2), which names nobody by itself.
  */
 
 import type { SponsorKey } from '../identifiers.ts';
@@ -23,10 +23,12 @@ type Reading =
 
 /**
  * @param places what stands where a subject may; `undefined` where nothing does
+ * @param sub the token's `sub`; `undefined` in nearly all of them
  * @param upstreamIssuer the identity provider whose people have tasks here; `undefined` while it is not known
  */
 export function readSubjects(
   places: readonly (Json | undefined)[],
+  sub: Json | undefined,
   upstreamIssuer: string | undefined,
 ): SubjectsVerdict {
   const refused = (check: SubjectFault) => ({ kind: 'refused', check }) as const;
@@ -34,10 +36,12 @@ export function readSubjects(
   const has = (kind: Reading['kind']) => readings.some((reading) => reading.kind === kind);
   const people = new Set(readings.flatMap((reading) => (reading.kind === 'person' ? [reading.sponsorKey] : [])));
 
-  if (people.size > 1) return refused('ambiguous_subject');
-  if (readings.length === 0 || has('unusable')) return refused('no_usable_subject');
-  if (has('unsupported')) return refused('unsupported_subject_format');
   const [sponsorKey] = people;
+  const isAnother = typeof sub === 'string' && sponsorKey !== undefined && sub !== sponsorKey;
+  if (people.size > 1 || isAnother) return refused('ambiguous_subject');
+  const isUnreadable = sub !== undefined && typeof sub !== 'string';
+  if (readings.length === 0 || has('unusable') || isUnreadable) return refused('no_usable_subject');
+  if (has('unsupported')) return refused('unsupported_subject_format');
   if (sponsorKey === undefined || has('unknown_issuer')) return refused('keys_unavailable');
   return { kind: 'person', sponsorKey };
 }

@@ -57,9 +57,11 @@ const ACCEPTED_TYPES = ['secevent+jwt'];
 /** What a token's events come to, for the one person they are about. */
 export interface SecurityAction {
   readonly sponsorKey: SponsorKey;
+  /** When the transmitter said so: the token's `iat`. */
+  readonly statedAt: Instant;
   /** Of each event that is acted on; at least one. */
   readonly reasons: readonly SecuritySignalReason[];
-  /** Takes away this receiver's own block; never beside a new one. */
+  /** Takes away this receiver's own block, unless that was stated later (see `isOutdated`); never beside a new one. */
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
   /** Why the person's live tasks end; `undefined` when they don't. */
@@ -86,7 +88,7 @@ export function judgeSecurityEvent(
 
   const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
   if (signal.kind === 'refused') return refused(`ssf_${signal.check}`);
-  const { jti, forgetAt } = signal;
+  const { jti, forgetAt, issuedAt } = signal;
   if (jti.length > MAX_SIGNAL_IDENTIFIER) return refused('ssf_missing_jti');
   const events = hasType({ ...jws, claims }, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
   if (events === undefined) return refused('ssf_not_a_security_event');
@@ -94,10 +96,10 @@ export function judgeSecurityEvent(
   if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
 
   const places = [member(claims, 'sub_id'), ...events.flatMap(({ payload }) => placesIn(payload))];
-  const subject = readSubjects(places, expected.upstreamIssuer);
+  const subject = readSubjects(places, member(claims, 'sub'), expected.upstreamIssuer);
   if (subject.kind === 'refused') return refused(`ssf_${subject.check}`);
   const reasons = events.map(({ reason }) => reason);
-  return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, reasons) };
+  return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, issuedAt, reasons) };
 }
 
 interface ReadEvent {
@@ -128,9 +130,13 @@ function endsTasks(reason: SecuritySignalReason): reason is Extract<SecuritySign
   return reason !== 'ssf_account_enabled';
 }
 
-function actionFor(sponsorKey: SponsorKey, reasons: readonly SecuritySignalReason[]): SecurityAction {
+function actionFor(
+  sponsorKey: SponsorKey,
+  statedAt: Instant,
+  reasons: readonly SecuritySignalReason[],
+): SecurityAction {
   const end = reasons.findLast(endsTasks);
   const block = end === undefined ? undefined : BLOCKS[end];
   const lift = reasons.includes('ssf_account_enabled') && block === undefined;
-  return { sponsorKey, reasons, lift, block, end };
+  return { sponsorKey, statedAt, reasons, lift, block, end };
 }

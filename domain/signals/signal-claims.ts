@@ -36,7 +36,8 @@ export type SignalClaimsFault =
   | 'missing_jti';
 
 export type SignalClaimsVerdict =
-  | ({ readonly kind: 'accepted' } & SignalUse)
+  /** `issuedAt` is its `iat`. */
+  | ({ readonly kind: 'accepted'; readonly issuedAt: Instant } & SignalUse)
   | { readonly kind: 'refused'; readonly check: SignalClaimsFault };
 
 /** The length of the `jti` is judged by the receiver, which has a reason of its own for it or not. */
@@ -55,5 +56,6 @@ export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal):
   const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
   // The second in which it is just not too old yet has to be over.
-  return { kind: 'accepted', jti, forgetAt: instantFromSeconds(issuedAt + oldestAccepted + 1) };
+  const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);
+  return { kind: 'accepted', jti, forgetAt, issuedAt: instantFromSeconds(issuedAt) };
 }

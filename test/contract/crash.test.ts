@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import type { TaskId } from '../../domain/identifiers.ts';
-import { fromSource } from '../../scripts/from-source.ts';
+import { asProgram } from '../../scripts/from-source.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { ledgerOf } from './scene.ts';
 
@@ -23,7 +23,7 @@ for (const kind of databases) {
       this.timeout(60_000);
       const answered: string[] = [];
       for (let round = 1; round <= ROUNDS; round++) {
-        const child = spawn(process.execPath, [...fromSource, CHILD], {
+        const child = spawn(process.execPath, [...asProgram(CHILD)], {
           env: { ...process.env, SETTINGS: JSON.stringify(database.settings) },
           stdio: ['ignore', 'pipe', 'inherit'],
         });

@@ -11,8 +11,13 @@ import type { Outside, TestDatabase } from '../support/databases.ts';
 export interface Hold {
   /** Resolves once so many decisions wait, for whatever lock. */
   waiting(decisions: number): Promise<void>;
+  /** Resolves once no more come to wait, or when nobody should be kept waiting any longer. */
+  gathering(): Promise<void>;
   release(): Promise<void>;
 }
+
+/** A lock is waited for two seconds on Postgres, one on SQLite, where nobody can see who waits. */
+const GATHERING_MS = { most: 1_000, unseen: 50, nobodyCame: 50 } as const;
 
 const WAITERS = `select count(*)::integer as waiters from pg_locks
   where locktype = 'advisory' and not granted
@@ -21,12 +26,17 @@ const WAITERS = `select count(*)::integer as waiters from pg_locks
 export async function holdAppends({ engine }: TestDatabase, outside: Outside): Promise<Hold> {
   if (engine === 'sqlite') {
     await outside.sql('begin immediate');
-    return { waiting: async () => undefined, release: async () => void (await outside.sql('commit')) };
+    return {
+      waiting: async () => undefined,
+      gathering: () => pause(GATHERING_MS.unseen),
+      release: async () => void (await outside.sql('commit')),
+    };
   }
   await outside.sql('begin');
   await outside.sql(`select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)`);
   return {
     waiting: (decisions) => untilWaiting(outside, decisions),
+    gathering: () => untilGathered(outside),
     release: async () => void (await outside.sql('commit')),
   };
 }
@@ -38,4 +48,19 @@ export async function untilWaiting(outside: Outside, decisions: number): Promise
     await pause(5);
   }
   throw new Error(`there were never ${decisions} decisions waiting`);
+}
+
+async function untilGathered(outside: Outside): Promise<void> {
+  const started = performance.now();
+  let waiting = 0;
+  let last = started;
+  const isOver = (now: number) =>
+    now - started > GATHERING_MS.most || (waiting > 0 && now - last > GATHERING_MS.nobodyCame);
+  while (!isOver(performance.now())) {
+    const [row] = await outside.sql(WAITERS);
+    const waiters = Number(row?.waiters);
+    if (waiters > waiting) last = performance.now();
+    waiting = Math.max(waiting, waiters);
+    await pause(5);
+  }
 }

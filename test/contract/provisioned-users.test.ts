@@ -228,6 +228,36 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     expect(await users().find(active.userId)).to.deep.equal(active);
   });
 
+  it('put right what a transmitter freed meanwhile, and end what was opened since', async () => {
+    const user = await created();
+    const { sponsorKey } = user;
+    const told = (reason: 'ssf_account_disabled' | 'ssf_account_enabled') => {
+      const lift = reason === 'ssf_account_enabled';
+      const end = lift ? undefined : 'ssf_account_disabled';
+      const what = {
+        sponsorKey,
+        statedAt: NOON,
+        reasons: [reason],
+        lift,
+        block: lift ? undefined : 'disabled',
+        end,
+      } as const;
+      const occurrence = { issuer: 'https://transmitter.example', jti: randomUUID(), forgetAt: LATER, at: NOON };
+      return storage().signals.applySecurityEvent({ ...occurrence, action: what });
+    };
+    await told('ssf_account_disabled');
+    const off = await replaced(user, { active: false });
+    expect(await blockOf(sponsorKey)).to.equal('ssf disabled');
+    await told('ssf_account_enabled');
+    expect(await blockOf(sponsorKey)).to.equal(undefined);
+    const { task } = await openedTask(storage(), { sponsorKey });
+    expect(await brief(() => replace(off, off))).to.deep.equal([
+      `sponsor.signal scim_deactivated ${sponsorKey}`,
+      `task.revoked scim_deactivated ${task.sponsor}`,
+    ]);
+    expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+  });
+
   it('put right what changed meanwhile, although they only restate it', async () => {
     // As when an operator's block stood at first, and was lifted later.
     const other = await created();
@@ -516,6 +546,30 @@ onEveryDatabase(
       await hold.release();
       expect(await written).to.equal('replaced');
       expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'disabled' });
+      await connection.close();
+    });
+
+    it('by a removal waits for an exchange under way, and refuses one that comes later', async () => {
+      const connection = await reach();
+      const opening = anOpening(await registeredAgent(storage()));
+      const { sponsorKey, agentId } = opening.task;
+      const user = await created({ sponsorKey });
+      const later = anOpening(await registeredAgent(storage()), { sponsorKey });
+      const hold = await holdAppends(kind, connection);
+      const opened = storage().tasks.open(opening);
+      await hold.waiting(1);
+      const removed = remove(user);
+      await hold.waiting(2);
+      const refused = storage().tasks.open(later);
+      await hold.waiting(3);
+      await hold.release();
+      expect([await opened, await removed, await refused]).to.deep.equal([
+        { kind: 'opened' },
+        'removed',
+        { kind: 'sponsor_blocked', block: 'deleted' },
+      ]);
+      const grant = await storage().tasks.findGrant(agentId, opening.grantHash);
+      expect(grant?.taskState).to.deep.equal({ kind: 'revoked', at: LATER, reason: 'scim_deleted' });
       await connection.close();
     });
 

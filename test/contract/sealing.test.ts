@@ -13,7 +13,7 @@ import { LOCK } from '../../adapters/persistence/postgres/locks.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
 import type { Unsealed } from '../../application/ports/checkpoints.ts';
 import { toMicrosecondText } from '../../domain/instant.ts';
-import { fromSource } from '../../scripts/from-source.ts';
+import { asProgram } from '../../scripts/from-source.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { checkpointOver, faultsOf, seal } from './sealer.ts';
@@ -58,7 +58,7 @@ async function reach(database: FreshDatabase, role: 'serving' | 'owner' = 'servi
 const connectionStringOf = ({ settings }: FreshDatabase) => String(settings['Service:Database:ConnectionString']);
 
 async function startSealers(database: FreshDatabase, sealers: number) {
-  const child = spawn(process.execPath, [...fromSource, CHILD], {
+  const child = spawn(process.execPath, [...asProgram(CHILD)], {
     env: { ...process.env, DATABASE: connectionStringOf(database), SEALERS: String(sealers) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -48,10 +48,13 @@ const ACTIONS = {
   disabled: { reasons: ['ssf_account_disabled'], lift: false, block: 'disabled', end: 'ssf_account_disabled' },
   purged: { reasons: ['ssf_account_purged'], lift: false, block: 'deleted', end: 'ssf_account_purged' },
   enabled: { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined },
-} as const satisfies Record<string, Omit<SecurityAction, 'sponsorKey'>>;
+} as const satisfies Record<string, Omit<SecurityAction, 'sponsorKey' | 'statedAt'>>;
 
-function anEvent(what: keyof typeof ACTIONS, sponsorKey: SponsorKey): SecuritySignal {
-  return { ...anOccurrence(), action: { sponsorKey, ...ACTIONS[what] } };
+/** Whole seconds, as a transmitter states them, and some time before it is accepted. */
+const STATED = plusSeconds(NOON, 60);
+
+function anEvent(what: keyof typeof ACTIONS, sponsorKey: SponsorKey, statedAt = STATED): SecuritySignal {
+  return { ...anOccurrence(), action: { sponsorKey, statedAt, ...ACTIONS[what] } };
 }
 
 /** What a record says of an opened task beside its event. */
@@ -276,13 +279,78 @@ onEveryDatabase('a security event', (stage) => {
     const opening = await openedTask(storage());
     const { sponsorKey } = opening.task;
     const reasons = ['ssf_account_enabled', 'ssf_sessions_revoked', 'ssf_account_purged'] as const;
-    const action = { sponsorKey, reasons, lift: false, block: 'deleted', end: 'ssf_account_purged' } as const;
+    const more = { lift: false, block: 'deleted', end: 'ssf_account_purged' } as const;
+    const action = { sponsorKey, statedAt: STATED, reasons, ...more };
     const records = await recordedBy(storage(), () => apply({ ...anOccurrence(), action }));
     expect(records.map((record) => [record.event, record.reason])).to.deep.equal([
       ...reasons.map((reason) => ['sponsor.signal', reason]),
       ['task.revoked', 'ssf_account_purged'],
     ]);
     expect(await blockOf(sponsorKey)).to.deep.include({ kind: 'deleted' });
+  });
+
+  it('enabled lifts no block that was stated later, and is then recorded as nothing; one of the same second it lifts', async () => {
+    for (const what of ['disabled', 'purged'] as const) {
+      const opening = await openedTask(storage());
+      const { sponsorKey } = opening.task;
+      await apply(anEvent(what, sponsorKey));
+      const standing = await blockOf(sponsorKey);
+      const stale = anEvent('enabled', sponsorKey, plusSeconds(STATED, -1));
+      const records = await recordedBy(storage(), async () => {
+        expect(await apply(stale)).to.deep.equal({ kind: 'outdated', revokedTasks: 0 });
+        expect(await apply(stale)).to.deep.equal({ kind: 'repeated' });
+      });
+      expect(records).to.deep.equal([]);
+      expect(await blockOf(sponsorKey)).to.deep.equal(standing);
+      expect((await apply(anEvent('enabled', sponsorKey, STATED))).kind).to.equal('accepted');
+      expect(await blockOf(sponsorKey)).to.equal(undefined);
+    }
+  });
+
+  it('disabled or purged again has the block stand by the latest statement, from when it was placed', async () => {
+    for (const again of ['disabled', 'purged'] as const) {
+      const sponsorKey = newSponsorKey();
+      const at = (seconds: number) => plusSeconds(STATED, seconds);
+      // Delivered in any order: the one stated last counts.
+      for (const seconds of [0, 20, 10]) await apply(anEvent(again, sponsorKey, at(seconds)));
+      expect(await apply(anEvent('enabled', sponsorKey, at(19)))).to.deep.include({ kind: 'outdated' });
+      expect(await blockOf(sponsorKey)).to.deep.include({ blockedAt: LATER });
+      expect(await apply(anEvent('enabled', sponsorKey, at(20)))).to.deep.include({ kind: 'accepted' });
+      expect(await blockOf(sponsorKey)).to.equal(undefined);
+    }
+  });
+
+  it('enabled that is outdated leaves what its token says beside it to be done and recorded', async () => {
+    const sponsorKey = newSponsorKey();
+    await apply(anEvent('disabled', sponsorKey));
+    const reasons = ['ssf_account_enabled', 'ssf_sessions_revoked'] as const;
+    const statedAt = plusSeconds(STATED, -1);
+    const action = {
+      sponsorKey,
+      statedAt,
+      reasons,
+      lift: true,
+      block: undefined,
+      end: 'ssf_sessions_revoked',
+    } as const;
+    const records = await recordedBy(storage(), async () => {
+      expect((await apply({ ...anOccurrence(), action })).kind).to.equal('outdated');
+    });
+    expect(records.map((record) => [record.event, record.reason])).to.deep.equal([
+      ['sponsor.signal', 'ssf_sessions_revoked'],
+    ]);
+    expect(await blockOf(sponsorKey)).to.deep.include({ source: 'ssf' });
+  });
+
+  it('enabled is outdated by this receiver’s own blocks only', async () => {
+    const sponsorKey = newSponsorKey();
+    await placed(sponsorKey, 'scim', 'disabled');
+    const early = anEvent('enabled', sponsorKey, plusSeconds(NOON, -3600));
+    const records = await recordedBy(storage(), async () => {
+      expect(await apply(early)).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
+    });
+    expect(records.map(({ reason }) => reason)).to.deep.equal(['ssf_account_enabled']);
+    expect(await blockOf(sponsorKey)).to.deep.include({ source: 'scim' });
   });
 
   it('that is repeated writes nothing: the block that was lifted meanwhile stays lifted', async () => {
@@ -404,6 +472,19 @@ onEveryDatabase(
         });
       }
     }
+
+    it('that blocks ends an exchange that commits first, which it waits for', async () => {
+      const opening = anOpening(await registeredAgent(storage()));
+      const hold = await holdAppends(kind, connection);
+      const opened = storage().tasks.open(opening);
+      await hold.waiting(1);
+      const sent = storage().signals.applySecurityEvent(anEvent('disabled', opening.task.sponsorKey));
+      await hold.waiting(2);
+      await hold.release();
+      expect(await opened).to.deep.equal({ kind: 'opened' });
+      expect(await sent).to.deep.equal({ kind: 'accepted', revokedTasks: 1 });
+      expect(await stateOf(stage, opening)).to.equal('revoked');
+    });
 
     it('that blocks refuses an exchange that came after it', async () => {
       const opening = anOpening(await registeredAgent(storage()));

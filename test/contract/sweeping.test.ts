@@ -28,6 +28,9 @@ import {
 let nth = 0;
 const nextDue = (): Instant => plusSeconds(NOON, 10 * ++nth);
 
+/** As a clock does that nobody's is behind. */
+const asOf = (at: Instant) => ({ overBy: at, at });
+
 /** What the ledger says of a task that expired. */
 function expired({ task }: TaskOpening, at: Instant, unrecorded = 0) {
   const about = {
@@ -45,7 +48,7 @@ function expired({ task }: TaskOpening, at: Instant, unrecorded = 0) {
 }
 
 onEveryDatabase('the expiry of tasks', ({ storage }) => {
-  const expire = (now: Instant, limit = 1000) => storage().sweeping.expire(now, limit);
+  const expire = (now: Instant, limit = 1000) => storage().sweeping.expire(asOf(now), limit);
   const grantOf = ({ task, grantHash }: TaskOpening) => storage().tasks.findGrant(task.agentId, grantHash);
 
   it('is recorded once per task, with its grant revoked and its renewals summed up just before', async () => {
@@ -82,6 +85,19 @@ onEveryDatabase('the expiry of tasks', ({ storage }) => {
     expect(await expire(instantFromMicros(due - 1))).to.equal(0);
     expect((await grantOf(opening))?.taskState).to.deep.equal({ kind: 'live' });
     expect(await expire(due)).to.equal(1);
+  });
+
+  it('is dated when it is recorded, however long the task must have been over for', async () => {
+    const due = nextDue();
+    const opening = await openedTask(storage(), { expiresAt: due });
+    const at = plusSeconds(due, 8);
+    const sweep = (overBy: Instant) => storage().sweeping.expire({ overBy, at }, 1000);
+    const records = await recordedBy(storage(), async () => {
+      expect(await sweep(instantFromMicros(due - 1))).to.equal(0);
+      expect(await sweep(due)).to.equal(1);
+    });
+    expect(records.map(asEntry)).to.deep.equal(expired(opening, at));
+    expect(await grantOf(opening)).to.deep.include({ taskState: { kind: 'expired', at: due }, revokedAt: at });
   });
 
   it('takes so many at a time, those longest over first, and leaves none', async () => {
@@ -148,7 +164,7 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     const early = await revokedTask(at);
     const late = await revokedTask(instantFromMicros(at + 1));
     const over = await openedTask(storage(), { expiresAt: at });
-    await storage().sweeping.expire(at, 1000);
+    await storage().sweeping.expire(asOf(at), 1000);
     const live = await openedTask(storage());
     const before = await ledgerOf(storage());
     expect(await endedBy({ endedBy: at })).to.equal(2);
@@ -213,13 +229,13 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     expect([await spend(first), await spend(second)]).to.deep.equal(['scope_widened', 'actor_replayed']);
   });
 
-  it('is a revoked token once it has expired anyway, and not before', async () => {
+  it('is a revoked token once nobody would take it any more, and not before', async () => {
     const { task } = await openedTask(storage());
     const until = nextDue();
     const tokens = [0, 1].map((after) => ({
       tokenId: makeTokenId(ulid()),
       taskId: task.taskId,
-      expiresAt: instantFromMicros(until + after),
+      forgetAt: instantFromMicros(until + after),
     }));
     const revocation = { at: NOON, reason: 'client_revoked' } as const;
     for (const token of tokens) {
@@ -280,7 +296,7 @@ onEveryDatabase(
         const due = nextDue();
         await renewTimes(storage(), await openedTask(storage(), { expiresAt: due }), 3);
         const before = await contentsOf(connection);
-        const expire = () => storage().sweeping.expire(due, 1000);
+        const expire = () => storage().sweeping.expire(asOf(due), 1000);
         const outcome = await whileFailing(kind, connection, fault, () => expire().catch((error: unknown) => error));
         expect(outcome).to.be.instanceOf(Error);
         expect(await contentsOf(connection)).to.deep.equal(before);
@@ -294,7 +310,7 @@ onEveryDatabase(
         const connection = await reach();
         const due = nextDue();
         await openedTask(storage(), { expiresAt: due });
-        await storage().sweeping.expire(due, 1000);
+        await storage().sweeping.expire(asOf(due), 1000);
         const before = await contentsOf(connection);
         const remove = () => storage().sweeping.deleteEnded({ endedBy: due, expiredBy: due }, 1000);
         const outcome = await whileFailing(kind, connection, { table, on: 'delete' }, () =>
@@ -322,9 +338,8 @@ onEveryDatabase(
         const records = await recordedBy(storage(), async () => {
           const sweeps = [storage(), ...others, storage()].map(async ({ sweeping }) => {
             let swept = 0;
-            for (let batch = await sweeping.expire(due, 4); batch > 0; batch = await sweeping.expire(due, 4)) {
-              swept += batch;
-            }
+            const next = () => sweeping.expire(asOf(due), 4);
+            for (let batch = await next(); batch > 0; batch = await next()) swept += batch;
             return swept;
           });
           const counts = await Promise.all(sweeps);
@@ -346,7 +361,7 @@ onEveryDatabase(
         const due = nextDue();
         const { task, grantHash } = await openedTask(storage(), { expiresAt: due }, agent);
         const decide = [
-          () => storage().sweeping.expire(due, 20),
+          () => storage().sweeping.expire(asOf(due), 20),
           // By a clock that is behind, for which the task is live.
           () =>
             other.tasks.end(
@@ -371,11 +386,11 @@ onEveryDatabase(
         const free = await openedTask(storage(), { expiresAt: due });
         await connection.sql('begin');
         await connection.sql(`select 1 from tasks where task_id = '${held.task.taskId}' for update`);
-        expect(await storage().sweeping.expire(due, 1000)).to.equal(1);
+        expect(await storage().sweeping.expire(asOf(due), 1000)).to.equal(1);
         await connection.sql('rollback');
         const grant = await storage().tasks.findGrant(free.task.agentId, free.grantHash);
         expect(grant?.taskState.kind).to.equal('expired');
-        expect(await storage().sweeping.expire(due, 1000)).to.equal(1);
+        expect(await storage().sweeping.expire(asOf(due), 1000)).to.equal(1);
         await connection.close();
       });
 
@@ -387,7 +402,7 @@ onEveryDatabase(
         const hold = await holdAppends(kind, connection);
         const first = storage().tasks.renew(aRenewal(opening, { recordEach: true }));
         await hold.waiting(1);
-        const swept = storage().sweeping.expire(due, 1000);
+        const swept = storage().sweeping.expire(asOf(due), 1000);
         const late = storage().tasks.renew(aRenewal(opening));
         await hold.release();
         expect([(await first).kind, await swept]).to.deep.equal(['renewed', 1]);

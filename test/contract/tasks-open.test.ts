@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
+import type { TaskOpening } from '../../application/ports/tasks.ts';
+import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
+import { instantFromMicros } from '../../domain/instant.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
-import { databases } from '../support/databases.ts';
+import { databases, type Outside } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
@@ -20,13 +23,19 @@ import {
   said,
 } from './scene.ts';
 
+/** Before everything else in this database is over. */
+const LATER = instantFromMicros(NOON + 60_000_001);
+const KILL = { at: instantFromMicros(NOON + 5), reason: 'operator_kill_switch' } as const;
+type Chain = TaskOpening & { readonly root: TaskId };
+
 onEveryDatabase('opening a task', ({ storage }) => {
   const tasks = () => storage().tasks;
   const block = (sponsorKey: SponsorKey, kind: BlockKind = 'disabled') =>
     storage().sponsors.block({ sponsorKey, source: 'scim', kind, blockedAt: NOON }, 'scim_deactivated');
 
   it('stores every field of the task, live, with its grant', async () => {
-    for (const changes of [{}, { sessionId: undefined, parentTaskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES') }]) {
+    const parent = await openedTask(storage());
+    for (const changes of [{}, { sessionId: undefined, parentTaskId: parent.task.taskId }]) {
       const { task, grantHash } = await openedTask(storage(), changes);
       expect(await tasks().findGrant(task.agentId, grantHash)).to.deep.equal({
         task,
@@ -132,6 +141,33 @@ onEveryDatabase('opening a task', ({ storage }) => {
     });
   });
 
+  for (const [which, end] of [
+    ['was revoked', ({ task }: TaskOpening) => tasks().end({ kind: 'task', taskId: task.taskId }, KILL)],
+    ['was revoked with its own parent', ({ root }: Chain) => tasks().end({ kind: 'task', taskId: root }, KILL)],
+    ['has expired', ({ task }: TaskOpening) => storage().sweeping.expire({ overBy: task.expiresAt, at: NOON }, 1000)],
+    ['is over, swept or not', async () => undefined],
+    ['was never stored', async () => undefined],
+  ] as const) {
+    it(`opens nothing below a task that ${which}, and does not spend the assertion`, async () => {
+      const root = await openedTask(storage());
+      const parent = await openedTask(storage(), { parentTaskId: root.task.taskId, expiresAt: LATER });
+      await end({ ...parent, root: root.task.taskId });
+      const never = makeTaskId('01M31S7W68TMK7WDX8YKPSYTES');
+      const opening = anOpening(await registeredAgent(storage()), {
+        parentTaskId: which === 'was never stored' ? never : parent.task.taskId,
+        createdAt: which === 'is over, swept or not' ? LATER : instantFromMicros(LATER - 1),
+      });
+      const records = await recordedBy(storage(), async () => {
+        expect(await tasks().open(opening)).to.deep.equal({ kind: 'parent_ended' });
+      });
+      expect(records).to.deep.equal([]);
+      expect(await tasks().findGrant(opening.task.agentId, opening.grantHash)).to.equal(undefined);
+      const refusal = { entry: aRefusal('task_revoked'), assertion: opening.assertion };
+      expect(await storage().ledger.refuse(refusal)).to.equal('task_revoked');
+      expect(await tasks().open(opening)).to.deep.equal({ kind: 'replayed' });
+    });
+  }
+
   it('stores no text that would be stored as another', async () => {
     const agent = await registeredAgent(storage());
     for (const text of ['\u0000', '\udc00']) {
@@ -230,6 +266,43 @@ onEveryDatabase(
       await connection.close();
     });
 
+    it('below a task that is being ended waits for that, and opens nothing', async () => {
+      const connection = await outside();
+      const parent = await openedTask(storage());
+      const opening = anOpening(await registeredAgent(storage()), { parentTaskId: parent.task.taskId });
+      const hold = await holdAppends(kind, connection);
+      const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
+      await hold.waiting(1);
+      const opened = storage().tasks.open(opening);
+      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.release();
+      expect(await ended).to.deep.equal({ kind: 'ended', tasks: 1 });
+      expect(await opened).to.deep.equal({ kind: 'parent_ended' });
+      await connection.close();
+    });
+
+    it('below a task is waited for by what ends that, by whomever and for whomever it is, and is ended by it', async () => {
+      const connection = await outside();
+      const parent = await openedTask(storage());
+      const opening = anOpening(await registeredAgent(storage()), { parentTaskId: parent.task.taskId });
+      const hold = await holdAppends(kind, connection);
+      const opened = storage().tasks.open(opening);
+      await hold.waiting(1);
+      const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
+      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      const records = await recordedBy(storage(), async () => {
+        await hold.release();
+        expect(await opened).to.deep.equal({ kind: 'opened' });
+        expect(await ended).to.deep.equal({ kind: 'ended', tasks: 2 });
+      });
+      expect(records.map(({ event, taskId, reason }) => [event, taskId, reason])).to.deep.equal([
+        ['token.issued', opening.task.taskId, undefined],
+        ['task.revoked', parent.task.taskId, 'operator_kill_switch'],
+        ['task.revoked', opening.task.taskId, 'parent_revoked'],
+      ]);
+      await connection.close();
+    });
+
     it('waits for a change of its agent that is under way, and is judged again', async () => {
       const connection = await outside();
       const agent = await registeredAgent(storage());
@@ -314,3 +387,15 @@ onEveryDatabase(
   },
   databases,
 );
+
+/** Resolves once so many decisions wait for a lock, be it a row's. */
+async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
+  const waiting = `select count(distinct pid)::integer as waiting from pg_locks join pg_stat_activity using (pid)
+    where datname = current_database() and not granted`;
+  for (let tries = 0; tries < 400; tries++) {
+    const [row] = await outside.sql(waiting);
+    if (row?.waiting === decisions) return;
+    await pause(5);
+  }
+  throw new Error(`there were never ${decisions} decisions blocked`);
+}

@@ -131,13 +131,14 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
 
   it('leaves what ended before as it ended, and still ends what is below it', async () => {
     const root = await openedTask(storage());
-    const child = await openedTask(storage(), { parentTaskId: root.task.taskId });
-    await revoke(child);
+    const over = instantFromMicros(NOON + 2_000_000);
+    const child = await openedTask(storage(), { parentTaskId: root.task.taskId, expiresAt: over });
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
+    expect(await storage().sweeping.expire({ overBy: over, at: over }, 1)).to.equal(1);
     const records = await recordedBy(storage(), () => revoke(root));
     expect(records.map((record) => record.taskId)).to.deep.equal([root.task.taskId, grandchild.task.taskId]);
     const grant = await tasks().findGrant(child.task.agentId, child.grantHash);
-    expect(grant?.taskState).to.deep.include({ reason: 'client_revoked' });
+    expect(grant?.taskState).to.deep.equal({ kind: 'expired', at: over });
   });
 
   it('changes and records nothing when the task has ended, but spends the assertion', async () => {
@@ -201,7 +202,7 @@ onEveryDatabase('revoking a token', ({ storage }) => {
   const tokenOf = ({ task }: TaskOpening) => ({
     tokenId: makeTokenId(ulid()),
     taskId: task.taskId,
-    expiresAt: plusSeconds(NOON, 300),
+    forgetAt: plusSeconds(NOON, 360),
   });
   const entryFor = ({ entry }: TaskOpening) =>
     ({ ...entry, event: 'token.revoked', reason: 'client_revoked' }) as const;
@@ -255,6 +256,24 @@ onEveryDatabase('revoking a token', ({ storage }) => {
     });
     expect(records).to.deep.equal([]);
     expect(await tasks().tokenFacts(other.tokenId, other.taskId)).to.deep.include({ tokenRevocation: undefined });
+  });
+});
+
+onEveryDatabase('spending an assertion alone', ({ storage }) => {
+  it('uses it up for that agent, whatever it is for, and records nothing', async () => {
+    const { task, assertion } = await openedTask(storage());
+    const fresh = anAssertion(task.agentId);
+    const records = await recordedBy(storage(), async () => {
+      expect(await storage().tasks.spend(assertion)).to.deep.equal({ kind: 'replayed' });
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => storage().tasks.spend(fresh)));
+      expect(outcomes.filter(({ kind }) => kind === 'spent')).to.have.length(1);
+      const another = anAssertion((await registeredAgent(storage())).agentId, fresh.jti);
+      expect(await storage().tasks.spend(another)).to.deep.equal({ kind: 'spent' });
+    });
+    expect(records.map(({ event }) => event)).to.deep.equal(['agent.registered']);
+    const token = { tokenId: makeTokenId(ulid()), taskId: task.taskId, forgetAt: LATER };
+    const again = storage().tasks.revokeToken(token, revocation, fresh, anEntry('token.revoked'));
+    expect(await again).to.deep.equal({ kind: 'replayed' });
   });
 });
 
@@ -319,7 +338,7 @@ onEveryDatabase(
       it(`a token leaves nothing behind when writing to ${table} fails`, async () => {
         const connection = await reach();
         const opening = await openedTask(storage());
-        const token = { tokenId: makeTokenId(ulid()), taskId: opening.task.taskId, expiresAt: LATER };
+        const token = { tokenId: makeTokenId(ulid()), taskId: opening.task.taskId, forgetAt: LATER };
         const assertion = anAssertion(opening.task.agentId);
         const revoke = () => storage().tasks.revokeToken(token, revocation, assertion, anEntry('token.revoked'));
         const before = await contentsOf(connection);

@@ -101,7 +101,8 @@ for (const database of databases) {
       const agents: RegisteredAgent[] = [];
       for (let nth = 0; nth < AGENTS; nth++) agents.push(await first.agent());
       const people = Array.from({ length: PEOPLE }, (_, nth) => `${agents[0]?.id}-person-${nth}`);
-      const tables = stateTables(RETENTION);
+      // Replicas of a SQLite file share a machine, and its clock.
+      const tables = stateTables(RETENTION, database.engine === 'postgres' ? 2 : 0);
       const at = (replica: number) => (replica === 0 ? first : second);
       const now = () => first.clock.now();
       const pick = <Thing>(things: readonly Thing[], nth: number): Thing | undefined =>

@@ -4,13 +4,14 @@ import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
 for (const database of databases) {
   describe(`revocation on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await startMandate({ database, settings: sharedSigningKey() });
     });
     beforeEach(async () => {
       agent = await mandate.agent();
@@ -66,6 +67,48 @@ for (const database of databases) {
         const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(String(token))));
         expect(lines).to.deep.equal([]);
       }
+    });
+
+    /** A task token of this suite's agents lives four minutes; other clocks may be one minute behind. */
+    const [TOKEN_SECONDS, SKEW_SECONDS] = [240, 60];
+
+    it('is one revocation also of a token that expired meanwhile, when its revocation has been forgotten', async () => {
+      const behind = await mandate.another({});
+      behind.clock.advance(mandate.clock.seconds() - behind.clock.seconds() - SKEW_SECONDS + 1);
+      const token = String((await agent.exchange()).body.access_token);
+      expectEmpty(await agent.revoke(token));
+      for (const seconds of [TOKEN_SECONDS, SKEW_SECONDS, SKEW_SECONDS, SKEW_SECONDS]) {
+        for (const instance of [mandate, behind]) instance.clock.advance(seconds);
+        await mandate.passes.sweep();
+        for (const instance of [mandate, behind]) {
+          const again = () => instance.post('/oauth2/revoke', agent.revokeForm(token));
+          const lines = await mandate.recorded(async () => expectEmpty(await again()));
+          expect(lines, `${seconds} seconds on`).to.deep.equal([]);
+        }
+      }
+      await behind.stop();
+    });
+
+    it('takes nothing away, and records nothing, of a token that has expired by every clock; its assertion is spent', async () => {
+      const token = String((await agent.exchange()).body.access_token);
+      mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS);
+      const form = agent.revokeForm(token);
+      const lines = await mandate.recorded(async () => expectEmpty(await mandate.post('/oauth2/revoke', form)));
+      expect(lines).to.deep.equal([]);
+      const replays = await mandate.recorded(async () => {
+        const replay = await mandate.post('/oauth2/revoke', form);
+        expect([replay.status, replay.body.error]).to.deep.equal([401, 'invalid_client']);
+      });
+      expect(replays.map(({ event, reason, agent_id }) => [event, reason, agent_id])).to.deep.equal([
+        ['token.denied', 'actor_replayed', agent.id],
+      ]);
+    });
+
+    it('revokes a token that has only just expired: a clock that is behind would still take it', async () => {
+      const token = String((await agent.exchange()).body.access_token);
+      mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS / 2);
+      const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
+      expect(lines.map(({ event }) => event)).to.deep.equal(['token.revoked']);
     });
 
     it("answers the same for another's token and for none at all, changes nothing, and records the attempt", async () => {

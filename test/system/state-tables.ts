@@ -55,8 +55,11 @@ const tokenOf = (body: Body): ModelToken => {
   return { jwt, expiresAt: decodeJwt(jwt).exp ?? 0, revoked: false };
 };
 
-/** @param retention seconds */
-export function stateTables(retention: number) {
+/**
+ * @param retention seconds
+ * @param clockAheadBy seconds that a task must be over for until its expiry is recorded
+ */
+export function stateTables(retention: number, clockAheadBy: number) {
   const tasks: ModelTask[] = [];
   const blocked = new Set<string>();
   const disabled = new Set<string>();
@@ -105,7 +108,7 @@ export function stateTables(retention: number) {
 
     swept(now: Instant): void {
       for (const task of tasks) {
-        if (task.end === undefined && isOver(task, now)) {
+        if (task.end === undefined && task.expiresAt + clockAheadBy <= seconds(now)) {
           task.end = { event: 'task.expired', reason: 'task_ttl_elapsed', at: task.expiresAt };
         }
         const kept = task.end === undefined || task.end.at + retention > seconds(now);

@@ -140,6 +140,20 @@ for (const database of databases) {
       expect(killed.body).to.deep.equal({ revoked_tasks: 0 });
     });
 
+    it('is recorded of a task that is over only once it is so by every replica’s clock', async () => {
+      // On one machine there is one clock.
+      const seconds = database.engine === 'postgres' ? 2 : 0;
+      const issued = await exchange();
+      const recorded = async () => {
+        const lines = await mandate.recorded(() => mandate.passes.sweep());
+        return about(lines.filter(({ task_id }) => task_id === issued.body.task_id));
+      };
+      advance(20 * 60 + seconds - 5);
+      expect(await recorded()).to.deep.equal([]);
+      advance(6);
+      expect(await recorded()).to.deep.equal([{ event: 'task.expired', reason: 'task_ttl_elapsed', count: undefined }]);
+    });
+
     it('keeps a task for the retention period, then deletes it with its grant, and lets its agent go', async () => {
       const issued = await exchange();
       await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`);

@@ -11,13 +11,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import createKnex, { type Knex } from 'knex';
 import type pg from 'pg';
 import type { Log } from '../../../application/ports/log.ts';
+import type { DatabaseLine } from '../../../application/ports/storage-condition.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { Bound } from '../sql/column.ts';
 import { knexLog } from '../sql/knex-log.ts';
 import type { Built, Rows } from '../sql/query.ts';
 import { columnTypes } from './column-types.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
-import { ATTEMPTS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RETRY_PAUSE_MS } from './limits.ts';
+import { ATTEMPTS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
+import { type IsThere, unlessSilent } from './silence.ts';
 
 /** A statement that each connection parses once. */
 export interface Prepared {
@@ -34,6 +36,8 @@ export interface Connections {
   readonly run: Run;
   /** READ COMMITTED: each statement sees what has been committed by then. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
+  /** As it is now. */
+  line(name: string): DatabaseLine;
   close(): Promise<void>;
 }
 
@@ -41,6 +45,8 @@ export interface ConnectionOptions {
   readonly connectionString: string;
   readonly poolSize: number;
   readonly limits: Limits;
+  /** Asked while a call takes long, where its own limit is longer than anybody waits for a server that is frozen. */
+  readonly isThere?: IsThere | undefined;
 }
 
 /** Knex marks a connection so when it must not be handed out again. */
@@ -51,16 +57,19 @@ interface Connection extends pg.Client {
 interface Pool {
   acquireConnection(): Promise<Connection>;
   releaseConnection(connection: Connection): Promise<void>;
+  /** Gone once it is closed. */
+  readonly pool?: { numUsed(): number; numFree(): number; numPendingAcquires(): number };
 }
 
 export function openConnections(options: ConnectionOptions, log: Log): Connections {
   const knex = createPool(options, log);
   const pool: Pool = knex.client;
+  const { isThere } = options;
 
   async function withConnection<Answer>(work: (connection: Connection) => Promise<Answer>): Promise<Answer> {
     const connection = await acquire(pool);
     try {
-      return await work(connection);
+      return await (isThere === undefined ? work(connection) : unlessSilent(work(connection), isThere));
     } catch (error) {
       if (losesConnection(error)) discard(connection, error);
       throw error;
@@ -73,6 +82,15 @@ export function openConnections(options: ConnectionOptions, log: Log): Connectio
     knex,
     run: (query, values) => decide(() => withConnection((connection) => send(connection, query, values)), log),
     transact: (work) => decide(() => withConnection((connection) => inTransaction(connection, work)), log),
+    line: (name) => ({
+      name,
+      waiting: pool.pool?.numPendingAcquires() ?? 0,
+      connections: {
+        used: pool.pool?.numUsed() ?? 0,
+        free: pool.pool?.numFree() ?? 0,
+        most: options.poolSize,
+      },
+    }),
     close: () => knex.destroy(),
   };
 }
@@ -139,14 +157,19 @@ function discard(connection: Connection, error: unknown): void {
 const SET_BACK_SENTENCE =
   'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed';
 
-/** Makes a decision again that Postgres is known to have rolled back. */
+/**
+ * Makes a decision again that Postgres is known to have rolled back, and no other: one whose connection was lost may
+ * stand, and one that waited for a lock, or for its statement, for as long as it may has kept its client for long enough.
+ */
 async function decide<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
+  const began = performance.now();
+  const mayTryAgain = (attempts: number) => attempts < ATTEMPTS && performance.now() - began < RETRYING_LIMIT_MS;
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
       if (isSetBack(error)) log.error(SET_BACK_SENTENCE, error);
-      if (!isRolledBack(error) || attempts === ATTEMPTS) throw asUnavailable(error);
+      if (!isRolledBack(error) || !mayTryAgain(attempts)) throw asUnavailable(error);
       await pause(randomInt(1, RETRY_PAUSE_MS));
     }
   }

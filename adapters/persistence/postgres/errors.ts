@@ -5,6 +5,7 @@
 
 import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { ServerSilent } from './silence.ts';
 
 /** What our own functions raise when the ledger's sequence was set back: "object not in prerequisite state". */
 export const SET_BACK = '55000';
@@ -12,8 +13,11 @@ export const SET_BACK = '55000';
 /** Classes of SQLSTATE: connection, rollback, resources, operator intervention, system, damaged data. */
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '57', '58']);
 
+/** Read-only: a standby, or a server on its way down. */
+const READ_ONLY = '25006';
+
 const UNAVAILABLE_STATES = new Set([
-  '25006', // read-only: a standby, or a server on its way down
+  READ_ONLY,
   '25P03', // idle in transaction for too long
   '25P04', // a transaction for too long
   '55P03', // lock not available within the limit
@@ -35,16 +39,30 @@ export function isRolledBack(error: unknown): boolean {
   return error instanceof pg.DatabaseError && ROLLED_BACK.has(error.code ?? '');
 }
 
-/** Whether the connection can be used again; if not, whether its last statement was applied is unknown. */
+/**
+ * Whether the connection can't be used again; whether its last statement was applied is then unknown, unless that was
+ * refused as read-only. Then somebody else may have taken over at the server's address, or the session may have been
+ * told so once and for all: only a new connection finds out.
+ */
 export function losesConnection(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return error.severity === 'FATAL' || error.severity === 'PANIC';
-  return isLostConnection(error);
+  if (error instanceof ServerSilent) return true;
+  if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
+  return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
 }
 
 /** Whether it was for a lock that was not to be had within the limit that nothing happened. */
 export function isLockTimeout(error: unknown): boolean {
+  return hasCode(error, LOCK_NOT_AVAILABLE);
+}
+
+/** Whether it was because the server takes no writes that nothing happened. */
+export function isReadOnly(error: unknown): boolean {
+  return hasCode(error, READ_ONLY);
+}
+
+function hasCode(error: unknown, code: string): boolean {
   const cause = error instanceof StorageUnavailable ? error.cause : error;
-  return cause instanceof pg.DatabaseError && cause.code === LOCK_NOT_AVAILABLE;
+  return cause instanceof pg.DatabaseError && cause.code === code;
 }
 
 /** Whether the ledger took nothing because its sequence would number a record as an earlier one is. */

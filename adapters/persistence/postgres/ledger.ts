@@ -13,6 +13,7 @@ import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
+import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 
 const appendRecord = { name: 'append_record', text: `select append_record(${entryParameter(1)})` };
@@ -58,19 +59,21 @@ export function postgresLedger({ knex, run }: Connections): Ledger {
 }
 
 /**
- * No append may live as long as this: its statement is ended after seconds (`limits.ts`), and its time is taken
- * shortly before it starts. Only a commit has no limit, so those are looked for.
+ * No usual append lives as long as this: its statement is ended after seconds (`limits.ts`), and its time is taken
+ * shortly before it starts. What takes longer, because it ends very many tasks or because its commit hangs, is looked for.
  */
 const SETTLED_AFTER_SECONDS = 60;
 
-/** Who holds the fence for longer than a statement may take is committing; one we may not look at counts as such. */
+/** Older than any usual append is; one that we may not look at counts as older. */
+const LONG_APPEND_SECONDS = SERVING_LIMITS.query / 1000;
+
 const longAppends = {
   name: 'long_appends',
   text: `select exists (
     select from pg_locks l left join pg_stat_activity a on a.pid = l.pid
       where l.locktype = 'advisory' and l.classid = ${LOCK.ledgerFence} and l.objsubid = 2
         and l.database = (select oid from pg_database where datname = current_database())
-        and (a.xact_start is null or a.xact_start < clock_timestamp() - interval '${SETTLED_AFTER_SECONDS / 2} seconds')
+        and (a.xact_start is null or a.xact_start < clock_timestamp() - interval '${LONG_APPEND_SECONDS} seconds')
   ) as under_way`,
 };
 

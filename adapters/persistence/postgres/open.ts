@@ -2,6 +2,7 @@
 
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { postgresAgents } from './agents.ts';
+import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { postgresLedger } from './ledger.ts';
@@ -14,14 +15,18 @@ import {
   SERVING_LIMITS,
   STOPPING_LIMITS,
   STOPPING_POOL_SIZE,
+  STOPPING_SHARES,
 } from './limits.ts';
 import { migratePostgres } from './migrate.ts';
 import { postgresOutbox } from './outbox.ts';
 import { createPartitions } from './partitions.ts';
+import { shareOf } from './places.ts';
 import { postgresProvisionedUsers } from './provisioned-users.ts';
 import { postgresReadiness } from './readiness.ts';
+import { orRefusal } from './refusal.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { postgresSignals } from './signals.ts';
+import { serverIsThere } from './silence.ts';
 import { postgresSponsors } from './sponsors.ts';
 import { postgresSweeping } from './sweeping.ts';
 import { postgresTasks } from './tasks.ts';
@@ -31,7 +36,7 @@ export interface PostgresOptions {
   readonly connectionString: string;
   /** For the role that owns the schema, when it is another. */
   readonly migrationConnectionString?: string | undefined;
-  /** Connections at most; two more of their own have readiness, drains of the outbox, and kill switches. */
+  /** Connections for requests at most; what else has some of its own is in `limits.ts` (CONNECTIONS_PER_PROCESS). */
   readonly poolSize?: number | undefined;
   /** How many months' partitions `migrate` creates beyond this one. */
   readonly monthsAhead?: number | undefined;
@@ -46,28 +51,47 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     { connectionString, poolSize: options.poolSize ?? POOL_SIZE, limits: SERVING_LIMITS },
     log,
   );
-  const stopping = openConnections({ connectionString, poolSize: STOPPING_POOL_SIZE, limits: STOPPING_LIMITS }, log);
   const draining = openConnections({ connectionString, poolSize: DRAINING_POOL_SIZE, limits: DRAINING_LIMITS }, log);
   const readiness = openConnections({ connectionString, poolSize: READINESS_POOL_SIZE, limits: READINESS_LIMITS }, log);
+  const stopping = openConnections(
+    { connectionString, poolSize: STOPPING_POOL_SIZE, limits: STOPPING_LIMITS, isThere: serverIsThere(readiness) },
+    log,
+  );
+
+  const byOperators = shareOf(stopping, STOPPING_SHARES.operators, STOPPING_LIMITS.acquire);
+  const byProviders = shareOf(stopping, STOPPING_SHARES.providers, STOPPING_LIMITS.acquire);
 
   return {
     agents: postgresAgents(connections),
-    tasks: postgresTasks(connections, stopping),
-    sponsors: postgresSponsors(connections, stopping),
+    tasks: postgresTasks(connections, byOperators),
+    sponsors: postgresSponsors(connections, byOperators),
     sweeping: postgresSweeping(connections),
-    signals: postgresSignals(connections),
-    provisionedUsers: postgresProvisionedUsers(connections),
+    signals: postgresSignals(byProviders),
+    provisionedUsers: postgresProvisionedUsers(connections, byProviders),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     readiness: postgresReadiness(readiness, clock),
-    schemaStatus: () => readSchemaStatus(connections),
+    // Over the connections of the health check, whose limits are short: nobody waits for it for longer.
+    backlog: async () => ({
+      sealing: await sealingBacklog(readiness.run),
+      outbox: await outboxBacklog(readiness.run),
+    }),
+    lines: () => [
+      connections.line('serving'),
+      stopping.line('stopping'),
+      draining.line('draining'),
+      readiness.line('readiness'),
+    ],
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
     async migrate() {
-      const { rows } = await connections.run<{ role: string }>({ name: 'role', text: 'select current_user as role' });
+      const asking = { name: 'role', text: 'select current_user as role' };
+      const { rows } = await orRefusal('serving', () => connections.run<{ role: string }>(asking));
       const servingRole = rows[0]?.role;
       if (servingRole === undefined) throw new Error('Postgres has no name for the role that serves');
       const now = clock.now();
-      return migratePostgres({ connectionString: migrationConnectionString, servingRole, now, monthsAhead });
+      const migration = { connectionString: migrationConnectionString, servingRole, now, monthsAhead };
+      return orRefusal('migrating', () => migratePostgres(migration));
     },
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {

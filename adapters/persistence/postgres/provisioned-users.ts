@@ -23,7 +23,11 @@ import { bringAbout, lockPersons } from './provisioning.ts';
 
 const lockAllNames = { name: 'lock_user_names', text: `select pg_advisory_xact_lock(${LOCK.userNames}, 0)` };
 
-export function postgresProvisionedUsers({ knex, run, transact }: Connections): ProvisionedUsers {
+/** @param stopping connections with time for ending very many tasks, as a write may */
+export function postgresProvisionedUsers(
+  { knex, run }: Connections,
+  { transact }: Pick<Connections, 'transact'>,
+): ProvisionedUsers {
   return {
     async find(userId) {
       const { rows } = await run<ProvisionedUserRow>(findUser(knex, userId));

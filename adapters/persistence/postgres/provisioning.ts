@@ -37,8 +37,8 @@ export async function lockPersons(run: Run, one: SponsorKey, other: SponsorKey =
 
 const place = {
   name: 'scim_block',
-  text: `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values ($1, 'scim', $2, $3)
-    on conflict do nothing`,
+  text: `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
+    values ($1, 'scim', $2, $3, $3) on conflict do nothing`,
 };
 
 /** Of our own block only; it keeps its time, since the person has been refused from then on. */

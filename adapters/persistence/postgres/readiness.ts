@@ -1,6 +1,6 @@
 /**
- * Whether Postgres can take decisions now: it answers, its schema is ours, and the ledger has this month's partition
- * and a sequence that stands where its records do. Asked over connections of its own with shorter limits, and once at
+ * Whether Postgres can take decisions now: it answers, it takes writes, its schema is ours, and the ledger has this
+ * month's partition and a sequence that stands where its records do. Asked over connections of its own with shorter limits, and once at
  * a time.
  */
 
@@ -9,10 +9,14 @@ import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import { describeSchema } from '../sql/readiness.ts';
 import type { Connections } from './connections.ts';
+import { isReadOnly } from './errors.ts';
 import { partitionOf } from './partitions.ts';
 import { readSchemaStatus } from './schema-status.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
+
+/** Locks no row. Refused where nothing can be written, and then over a new connection the next time (`errors.ts`). */
+const lockNothing = { name: 'lock_nothing', text: 'select from tasks limit 0 for share' };
 
 const hasPartition = {
   name: 'has_partition',
@@ -23,9 +27,11 @@ const hasPartition = {
 
 const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
 
-const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
+export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
 
 const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select setval('ledger_seq', ${HIGHEST})\`.`;
+
+const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 
 export function postgresReadiness(connections: Connections, clock: Clock): ReadinessCheck {
   let asking: Promise<Verdict> | undefined;
@@ -34,6 +40,7 @@ export function postgresReadiness(connections: Connections, clock: Clock): Readi
     try {
       const schema = describeSchema(await readSchemaStatus(connections));
       if (schema.status === 'Unhealthy') return schema;
+      await connections.run(lockNothing);
       const partition = partitionOf(clock.now());
       const { rows } = await connections.run<{ there: boolean }>(hasPartition, [partition]);
       if (rows[0]?.there !== true) {
@@ -42,6 +49,7 @@ export function postgresReadiness(connections: Connections, clock: Clock): Readi
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
       return sequence.rows[0]?.set_back === true ? { status: 'Unhealthy', detail: SET_BACK } : schema;
     } catch (error) {
+      if (isReadOnly(error)) return { status: 'Unhealthy', detail: READ_ONLY };
       const detail =
         error instanceof StorageUnavailable ? 'Postgres did not answer.' : 'Postgres refused the question.';
       return { status: 'Unhealthy', detail };

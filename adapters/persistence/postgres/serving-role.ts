@@ -8,7 +8,7 @@ import type { Knex } from 'knex';
 import pg from 'pg';
 import { MIGRATIONS_TABLE } from '../sql/migrations.ts';
 
-const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
+export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   [MIGRATIONS_TABLE]: 'select',
   agents: 'select, insert, update, delete',
   sponsor_blocks: 'select, insert, update, delete',

@@ -1,6 +1,6 @@
 /** Signals from outside on Postgres: each decision is one of the functions of `migrations/0008-signals.ts`. */
 
-import type { SignalOccurrence, SignalResult, Signals } from '../../../application/ports/signals.ts';
+import type { SignalOccurrence, Signals } from '../../../application/ports/signals.ts';
 import type { Bound } from '../sql/column.ts';
 import { storable, storableOrNull } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
@@ -11,27 +11,34 @@ const acceptLogout = { name: 'accept_logout', text: `select accept_logout(${para
 
 const acceptSecurityEvent = {
   name: 'accept_security_event',
-  text: `select accept_security_event(${parameters(1, 9)}) as revoked_tasks`,
+  text: `select revoked_tasks, outdated from accept_security_event(${parameters(1, 10)})`,
 };
 
-export function postgresSignals({ run }: Connections): Signals {
+/** @param connections with time for ending very many tasks */
+export function postgresSignals({ run }: Pick<Connections, 'run'>): Signals {
   return {
-    logOut: ({ loggedOut, ...signal }) =>
-      accept(run, acceptLogout, [
+    async logOut({ loggedOut, ...signal }) {
+      const { revoked_tasks: revokedTasks } = await accept(run, acceptLogout, [
         ...occurrence(signal),
         storableOrNull('subject', loggedOut.subject),
         storableOrNull('session_id', loggedOut.kind === 'session' ? loggedOut.sessionId : undefined),
-      ]),
+      ]);
+      return revokedTasks === null ? { kind: 'repeated' } : { kind: 'accepted', revokedTasks };
+    },
 
-    applySecurityEvent: ({ action, ...signal }) =>
-      accept(run, acceptSecurityEvent, [
+    async applySecurityEvent({ action, ...signal }) {
+      const { revoked_tasks: revokedTasks, outdated } = await accept(run, acceptSecurityEvent, [
         ...occurrence(signal),
         storable('sponsor_key', action.sponsorKey),
+        bindInstant(action.statedAt),
         action.reasons.join(' '),
         action.lift,
         action.block ?? null,
         action.end ?? null,
-      ]),
+      ]);
+      if (revokedTasks === null) return { kind: 'repeated' };
+      return { kind: outdated === true ? 'outdated' : 'accepted', revokedTasks };
+    },
   };
 }
 
@@ -39,9 +46,15 @@ function occurrence({ issuer, jti, forgetAt, at }: SignalOccurrence): readonly B
   return [storable('issuer', issuer), storable('jti', jti), bindInstant(forgetAt), bindInstant(at)];
 }
 
-async function accept(run: Run, statement: Prepared, values: readonly Bound[]): Promise<SignalResult> {
-  const { rows } = await run<{ revoked_tasks: number | null }>(statement, values);
-  const revokedTasks = rows[0]?.revoked_tasks;
-  if (revokedTasks === undefined) throw new Error('a signal was decided without an outcome');
-  return revokedTasks === null ? { kind: 'repeated' } : { kind: 'accepted', revokedTasks };
+interface DecisionRow {
+  /** Null when the signal is a repeated one. */
+  readonly revoked_tasks: number | null;
+  /** Not said of a logout. */
+  readonly outdated?: boolean;
+}
+
+async function accept(run: Run, statement: Prepared, values: readonly Bound[]): Promise<DecisionRow> {
+  const { rows } = await run<DecisionRow>(statement, values);
+  if (rows[0] === undefined) throw new Error('a signal was decided without an outcome');
+  return rows[0];
 }

@@ -5,7 +5,7 @@ import type { Bound } from '../sql/column.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared } from './connections.ts';
 
-const expire = { name: 'expire_tasks', text: 'select expire_tasks($1, $2) as swept' };
+const expire = { name: 'expire_tasks', text: 'select expire_tasks($1, $2, $3) as swept' };
 
 const deleteEnded = { name: 'delete_ended_tasks', text: 'select delete_ended_tasks($1, $2, $3) as swept' };
 
@@ -17,7 +17,7 @@ export function postgresSweeping({ run }: Connections): Sweeping {
     return rows[0]?.swept ?? 0;
   };
   return {
-    expire: (now, limit) => sweep(expire, [bindInstant(now), limit]),
+    expire: ({ overBy, at }, limit) => sweep(expire, [bindInstant(overBy), bindInstant(at), limit]),
     deleteEnded: ({ endedBy, expiredBy }, limit) =>
       sweep(deleteEnded, [bindInstant(endedBy), bindInstant(expiredBy), limit]),
     forget: (until, limit) => sweep(forget, [bindInstant(until), limit]),

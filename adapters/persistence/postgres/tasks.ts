@@ -2,6 +2,7 @@
 
 import type { Obstacle, SpentAssertion, TaskSelection, Tasks } from '../../../application/ports/tasks.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
+import type { Task } from '../../../domain/tasks/task.ts';
 import type { Bound } from '../sql/column.ts';
 import { scopeColumn } from '../sql/column.ts';
 import {
@@ -17,6 +18,8 @@ import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
+import { PLACES_PER_AGENT, PLACES_PER_PERSON, SERVING_LIMITS } from './limits.ts';
+import { places } from './places.ts';
 
 const open = {
   name: 'open_task',
@@ -39,6 +42,8 @@ const revokeOne = {
   text: `select revoke_token(${parameters(1, 8)}, ${entryParameter(9)}) as outcome`,
 };
 
+const spend = { name: 'spend_assertion', text: 'select spend_assertion($1, $2, $3) as spent' };
+
 const findGrant = {
   name: 'find_grant',
   text: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
@@ -53,16 +58,25 @@ const tokenFacts = {
 
 /** @param stopping connections with time for ending very many tasks */
 export function postgresTasks({ run }: Connections, stopping: Pick<Connections, 'run'>): Tasks {
+  const ofAgent = places(PLACES_PER_AGENT, SERVING_LIMITS.acquire);
+  const ofPerson = places(PLACES_PER_PERSON, SERVING_LIMITS.acquire);
+  /** For what waits for whoever ends the tasks of either. */
+  const inPlace = <Answer>(
+    { agentId, sponsorKey }: Pick<Task, 'agentId' | 'sponsorKey'>,
+    call: () => Promise<Answer>,
+  ) => ofAgent(agentId, () => ofPerson(sponsorKey, call));
+
   return {
     async open({ task, grantHash, assertion, agentRevision, entry }) {
-      const outcome = await decide<'opened' | ObstacleWord>(run, open, [
+      const values = [
         ...taskValues(task, bindInstant),
         grantHash,
         agentRevision,
         ...spent(assertion),
         ...boundEntry(entry),
-      ]);
-      return outcome === 'opened' ? { kind: outcome } : toObstacle(outcome);
+      ];
+      const outcome = await inPlace(task, () => decide<'opened' | 'parent_ended' | ObstacleWord>(run, open, values));
+      return outcome === 'opened' || outcome === 'parent_ended' ? { kind: outcome } : toObstacle(outcome);
     },
 
     async findGrant(agentId, grantHash) {
@@ -71,7 +85,7 @@ export function postgresTasks({ run }: Connections, stopping: Pick<Connections, 
     },
 
     async renew(renewal) {
-      const outcome = await decide<'renewed' | 'grant_changed' | ObstacleWord>(run, renew, [
+      const values = [
         renewal.taskId,
         renewal.agentId,
         renewal.sponsorKey,
@@ -82,14 +96,17 @@ export function postgresTasks({ run }: Connections, stopping: Pick<Connections, 
         ...spent(renewal.assertion),
         renewal.recordEach,
         ...boundEntry(renewal.entry),
-      ]);
+      ];
+      const outcome = await inPlace(renewal, () =>
+        decide<'renewed' | 'grant_changed' | ObstacleWord>(run, renew, values),
+      );
       return outcome === 'renewed' || outcome === 'grant_changed' ? { kind: outcome } : toObstacle(outcome);
     },
 
     async revokeByGrant(revocation, agentId, grantHash, assertion) {
       const at = bindInstant(revocation.at);
       const values = [agentId, grantHash, at, revocation.reason, ...spent(assertion)];
-      return { kind: await decide(run, revokeGrant, values) };
+      return { kind: await ofAgent(agentId, () => decide(run, revokeGrant, values)) };
     },
 
     async end(selection, { at, reason }) {
@@ -105,11 +122,16 @@ export function postgresTasks({ run }: Connections, stopping: Pick<Connections, 
         token.taskId,
         bindInstant(revocation.at),
         revocation.reason,
-        bindInstant(token.expiresAt),
+        bindInstant(token.forgetAt),
         ...spent(assertion),
         ...boundEntry(entry),
       ]);
       return { kind };
+    },
+
+    async spend(assertion) {
+      const { rows } = await run<{ spent: boolean }>(spend, spent(assertion));
+      return { kind: rows[0]?.spent === true ? 'spent' : 'replayed' };
     },
 
     async tokenFacts(tokenId, taskId) {

@@ -182,15 +182,23 @@ function decideTogether(connection: Database.Database, run: Run, batch: readonly
   }
 }
 
-/** Savepoints cost as much as a small decision, so they are set only once one of the batch has failed. */
+/**
+ * Savepoints cost as much as a small decision, so they are set only once one of the batch has failed. One that gave up
+ * is not made again: it has kept everybody waiting for long enough.
+ */
 function workThrough(connection: Database.Database, run: Run, batch: readonly Waiting<Run>[]): readonly (() => void)[] {
+  const answers: (() => void)[] = [];
   try {
-    return batch.map(({ work }) => work(run));
+    for (const { work } of batch) answers.push(work(run));
+    return answers;
   } catch (error) {
     if (isBusy(error) || !connection.inTransaction) throw error;
     run('rollback');
     run('begin immediate');
-    return batch.map((waiting) => decideOne(connection, run, waiting));
+    const gaveUp = error instanceof StorageUnavailable ? answers.length : undefined;
+    return batch.map((waiting, nth) =>
+      nth === gaveUp ? () => waiting.fail(error) : decideOne(connection, run, waiting),
+    );
   }
 }
 

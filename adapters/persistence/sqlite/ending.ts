@@ -1,5 +1,6 @@
 /** Ending tasks on SQLite: before their time, with everything delegated from them, or by it (specification "Task"). */
 
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Revocation } from '../../../domain/tasks/task.ts';
@@ -7,15 +8,20 @@ import type { Bound } from '../sql/column.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 import { dateOf, writeSelected } from './ledger.ts';
+import { ENDED_AT_ONCE, ENDING_LIMIT_MS } from './limits.ts';
 
-/** Live tasks of the trees below the roots. The roots come as a JSON array, and so do other lists of tasks. */
+/**
+ * Live tasks of the trees below the roots, parents first, as the ledger tells of them. The roots come as a JSON array,
+ * and so do other lists of tasks.
+ */
 const findDoomed = `
   with recursive tree (task_id) as (
     select value from json_each(?)
     union
     select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
   )
-  select t.task_id from tree join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?`;
+  select t.task_id from tree join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
+    order by t.created_at, t.task_id`;
 
 const endAll = `update tasks set state = 'revoked', ended_at = ?,
     end_reason = case when task_id in (select value from json_each(?)) then ? else 'parent_revoked' end
@@ -48,24 +54,36 @@ const ends = `
  * Ends live tasks and answers how many. The roots end with the given reason, also where one was delegated from
  * another; the rest with `parent_revoked`. One whose time is up is not live, swept or not: an expiry is never recorded
  * as a revocation.
+ *
+ * @param limitMs milliseconds that it may take; the first ENDED_AT_ONCE take what they need
+ * @throws StorageUnavailable when it takes longer: the decision is undone then, and not made again
  */
-export function endTasks(run: Run, roots: readonly TaskId[], { at, reason }: Revocation): number {
-  const named = JSON.stringify(roots);
-  const doomed = taskIds(run, findDoomed, [named, bindInstant(at)]);
-  if (doomed.length === 0) return 0;
-  const ended = JSON.stringify(doomed);
-  run(endAll, [bindInstant(at), named, reason, ended]);
-  writeEnds(run, ended, at);
+export function endTasks(
+  run: Run,
+  roots: readonly TaskId[],
+  { at, reason }: Revocation,
+  limitMs: number = ENDING_LIMIT_MS,
+): number {
+  const until = performance.now() + limitMs;
+  const doomed = taskIds(run, findDoomed, [JSON.stringify(roots), bindInstant(at)]);
+  const named = new Set(roots);
+  for (let done = 0; done < doomed.length; done += ENDED_AT_ONCE) {
+    if (done > 0 && performance.now() > until) throw new StorageUnavailable('There are too many tasks to end');
+    const some = doomed.slice(done, done + ENDED_AT_ONCE);
+    const ended = JSON.stringify(some);
+    run(endAll, [bindInstant(at), JSON.stringify(some.filter((taskId) => named.has(taskId))), reason, ended]);
+    writeEnds(run, ended, at);
+  }
   return doomed.length;
 }
 
-/** Records the expiry of live tasks whose time was up at `now`, and answers how many. */
-export function expireTasks(run: Run, now: Instant, limit: number): number {
-  const due = taskIds(run, findDue, [bindInstant(now), limit]);
+/** Records, as of `at`, the expiry of live tasks whose time was up by `overBy`, and answers how many. */
+export function expireTasks(run: Run, overBy: Instant, at: Instant, limit: number): number {
+  const due = taskIds(run, findDue, [bindInstant(overBy), limit]);
   if (due.length === 0) return 0;
   const ended = JSON.stringify(due);
   run(expireAll, [ended]);
-  writeEnds(run, ended, now);
+  writeEnds(run, ended, at);
   return due.length;
 }
 

@@ -6,13 +6,14 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../../application/ports/log.ts';
+import type { StorageCondition } from '../../../application/ports/storage-condition.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { LedgerReading } from '../storage.ts';
 import { ANSWER_LIMIT_MS } from './limits.ts';
 import { BEGINNING, type SqliteOptions } from './open.ts';
 import type { Served } from './served.ts';
 import { startThread } from './thread/database-thread.ts';
-import { remote } from './thread/remote.ts';
+import { type Remote, remote } from './thread/remote.ts';
 
 export type LedgerFileProblem =
   /** There is none, or it is a directory or a device. */
@@ -36,12 +37,26 @@ export class LedgerFileUnusable extends Error {
 
 /** @throws LedgerFileUnusable */
 export async function openSqliteLedger(path: string, log: Log): Promise<LedgerReading> {
+  const { served, close } = await openToRead(path, log);
+  return { checkpoints: served.ports.checkpoints, schemaStatus: served.schema.status, close };
+}
+
+/** The same for whoever looks at its condition. @throws LedgerFileUnusable */
+export async function openSqliteCondition(path: string, log: Log): Promise<StorageCondition> {
+  const { served, close } = await openToRead(path, log);
+  return { ...served.condition, close };
+}
+
+async function openToRead(
+  path: string,
+  log: Log,
+): Promise<{ readonly served: Remote<Served>; readonly close: () => Promise<void> }> {
   await refuseUnreadable(path);
   const options: SqliteOptions = { path, readOnly: true };
   try {
     const thread = await startThread(new Worker(BEGINNING, { workerData: options }), log);
-    const { ports, schema } = remote<Served>(thread.shape, (name, given) => thread.call(name, given, ANSWER_LIMIT_MS));
-    return { checkpoints: ports.checkpoints, schemaStatus: schema.status, close: thread.close };
+    const served = remote<Served>(thread.shape, (name, given) => thread.call(name, given, ANSWER_LIMIT_MS));
+    return { served, close: thread.close };
   } catch (error) {
     throw new LedgerFileUnusable(problemOf(error), { cause: error });
   }

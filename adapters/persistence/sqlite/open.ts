@@ -5,7 +5,7 @@
 
 import { Worker } from 'node:worker_threads';
 import type { Storage, StorageSurroundings } from '../storage.ts';
-import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS } from './limits.ts';
+import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, STOPPING_ANSWER_LIMIT_MS } from './limits.ts';
 import { sqliteOutbox } from './outbox.ts';
 import { NO_ANSWER } from './readiness.ts';
 import type { Served } from './served.ts';
@@ -38,12 +38,19 @@ export async function openSqlite(
   });
   const within = (limit: number): Remote<Served> =>
     remote(thread.shape, (name, given) => thread.call(name, given, limit));
-  const { ports, schema } = within(ANSWER_LIMIT_MS);
+  const { ports, schema, backlog } = within(ANSWER_LIMIT_MS);
   const { outboxEntries, ...whole } = ports;
+  const { tasks, sponsors, signals, provisionedUsers } = within(STOPPING_ANSWER_LIMIT_MS).ports;
   return {
     ...whole,
+    tasks: { ...whole.tasks, end: tasks.end },
+    sponsors: { ...whole.sponsors, block: sponsors.block },
+    signals,
+    provisionedUsers: { ...provisionedUsers, find: whole.provisionedUsers.find, list: whole.provisionedUsers.list },
     outbox: sqliteOutbox(outboxEntries, clock),
     readiness: { ...ports.readiness, check: () => ports.readiness.check().catch(() => NO_ANSWER) },
+    backlog,
+    lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
     schemaStatus: schema.status,
     // It waits for one of another process, and has limits of its own.
     migrate: within(Number.POSITIVE_INFINITY).schema.migrate,

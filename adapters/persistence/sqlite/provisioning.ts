@@ -18,8 +18,8 @@ import type { Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
 
-const place = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (?, 'scim', ?, ?)
-  on conflict do nothing`;
+const place = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
+  values (?, 'scim', ?, ?, ?) on conflict do nothing`;
 
 /** Of our own block only; it keeps its time, since the person has been refused from then on. */
 const setKind = `update sponsor_blocks set kind = ? where sponsor_key = ? and source = 'scim' and kind <> ?`;
@@ -50,7 +50,7 @@ function readmit(run: Run, held: HeldStatement, at: Instant): void {
 
 function refuse(run: Run, held: HeldStatement, kind: BlockKind, at: Instant): void {
   const { sponsorKey, isNew } = held;
-  const placed = run(place, [storable('sponsor_key', sponsorKey), kind, bindInstant(at)]).count;
+  const placed = run(place, [storable('sponsor_key', sponsorKey), kind, bindInstant(at), bindInstant(at)]).count;
   const changed = placed + run(setKind, [kind, sponsorKey, kind]).count;
   const { rows } = run<LiveTaskRow>(liveTasks, [sponsorKey]);
   if (!isNew && changed === 0 && !rows.some((task) => task.expires_at > at)) return;

@@ -1,10 +1,11 @@
 /** Signals from outside on SQLite: each decision is one synchronous function, run between BEGIN IMMEDIATE and COMMIT. */
 
 import type { SignalOccurrence, Signals } from '../../../application/ports/signals.ts';
-import type { SponsorKey, TaskId } from '../../../domain/identifiers.ts';
+import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { LoggedOut } from '../../../domain/signals/logout-token.ts';
-import type { BlockKind } from '../../../domain/sponsors/block.ts';
+import type { SecurityAction } from '../../../domain/signals/security-event.ts';
+import { type BlockKind, isOutdated } from '../../../domain/sponsors/block.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
@@ -20,12 +21,15 @@ const ofSession = liveTasksOf('session_id');
 const ofSubject = liveTasksOf('sponsor');
 const ofSponsorKey = liveTasksOf('sponsor_key');
 
+const findOwn = "select stated_at from sponsor_blocks where sponsor_key = ? and source = 'ssf'";
 const lift = "delete from sponsor_blocks where sponsor_key = ? and source = 'ssf'";
 
 /** An account that was disabled may be purged later, and stays refused from when it was disabled. */
-const placeBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (?, 'ssf', ?, ?)
-  on conflict (sponsor_key) do update set kind = excluded.kind
-    where sponsor_blocks.source = 'ssf' and excluded.kind = 'deleted'`;
+const placeBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, 'ssf', ?, ?, ?)
+  on conflict (sponsor_key) do update set
+      kind = case when excluded.kind = 'deleted' then 'deleted' else sponsor_blocks.kind end,
+      stated_at = max(sponsor_blocks.stated_at, excluded.stated_at)
+    where sponsor_blocks.source = 'ssf'`;
 
 interface LiveRow {
   readonly task_id: TaskId;
@@ -55,15 +59,17 @@ export function sqliteSignals({ decide }: Connections): Signals {
         if (!remember(run, 'ssf', signal)) return { kind: 'repeated' };
         const { sponsorKey, reasons, block, end } = action;
         const { at } = signal;
-        if (action.lift) run(lift, [storable('sponsor_key', sponsorKey)]);
-        if (block !== undefined) place(run, sponsorKey, block, at);
+        const outdated = action.lift && !liftOwn(run, action);
+        if (block !== undefined) place(run, action, block, at);
         for (const reason of reasons) {
+          if (outdated && reason === 'ssf_account_enabled') continue;
           append(run, { at, event: 'sponsor.signal', sponsor: sponsorKey, decision: 'allow', reason });
         }
-        if (end === undefined) return { kind: 'accepted', revokedTasks: 0 };
+        const kind = outdated ? 'outdated' : 'accepted';
+        if (end === undefined) return { kind, revokedTasks: 0 };
         const { rows } = run<LiveRow>(ofSponsorKey, [storable('sponsor_key', sponsorKey), bindInstant(at)]);
         const roots = rows.map((row) => row.task_id);
-        return { kind: 'accepted', revokedTasks: endTasks(run, roots, { at, reason: end }) };
+        return { kind, revokedTasks: endTasks(run, roots, { at, reason: end }) };
       }),
   };
 }
@@ -86,6 +92,15 @@ function onlyOne(people: readonly string[]): string | undefined {
   return others.length === 0 ? person : undefined;
 }
 
-function place(run: Run, sponsorKey: SponsorKey, kind: BlockKind, at: Instant): void {
-  run(placeBlock, [storable('sponsor_key', sponsorKey), kind, bindInstant(at)]);
+/** False when the block that stands was stated later, and goes on standing. */
+function liftOwn(run: Run, { sponsorKey, statedAt }: SecurityAction): boolean {
+  const key = storable('sponsor_key', sponsorKey);
+  const standing = run<{ stated_at: Instant }>(findOwn, [key]).rows[0];
+  if (standing !== undefined && isOutdated(statedAt, standing.stated_at)) return false;
+  run(lift, [key]);
+  return true;
+}
+
+function place(run: Run, { sponsorKey, statedAt }: SecurityAction, kind: BlockKind, at: Instant): void {
+  run(placeBlock, [storable('sponsor_key', sponsorKey), kind, bindInstant(at), bindInstant(statedAt)]);
 }

@@ -13,8 +13,8 @@ import { append } from './ledger.ts';
 
 const find = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ?`;
 
-const insert =
-  'insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (?, ?, ?, ?) on conflict do nothing';
+const insert = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
+  on conflict do nothing`;
 
 const remove = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
 
@@ -52,7 +52,8 @@ export function sqliteSponsors({ read, decide }: Connections): Sponsors {
 }
 
 function place(run: Run, { sponsorKey, source, kind, blockedAt }: SponsorBlock): boolean {
-  return run(insert, [storable('sponsor_key', sponsorKey), source, kind, bindInstant(blockedAt)]).count === 1;
+  const at = bindInstant(blockedAt);
+  return run(insert, [storable('sponsor_key', sponsorKey), source, kind, at, at]).count === 1;
 }
 
 function blocked({ sponsorKey, blockedAt }: SponsorBlock): LedgerEntry {

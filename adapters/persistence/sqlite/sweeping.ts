@@ -19,14 +19,14 @@ const forgotten = [
   `delete from spent_assertions where (agent_id, jti) in (
     select agent_id, jti from spent_assertions where forget_at <= ? order by forget_at limit ?)`,
   `delete from revoked_tokens where jti in (
-    select jti from revoked_tokens where expires_at <= ? order by expires_at limit ?)`,
+    select jti from revoked_tokens where forget_at <= ? order by forget_at limit ?)`,
   `delete from accepted_signals where (receiver, issuer, jti) in (
     select receiver, issuer, jti from accepted_signals where forget_at <= ? order by forget_at limit ?)`,
 ];
 
 export function sqliteSweeping({ decide }: Connections): Sweeping {
   return {
-    expire: (now, limit) => decide((run) => expireTasks(run, now, limit)),
+    expire: ({ overBy, at }, limit) => decide((run) => expireTasks(run, overBy, at, limit)),
 
     deleteEnded: ({ endedBy, expiredBy }, limit) =>
       decide((run) => {

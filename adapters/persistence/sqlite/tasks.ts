@@ -3,6 +3,7 @@
 import type { GrantHash, Obstacle, SpentAssertion, TaskSelection, Tasks } from '../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
+import type { Task } from '../../../domain/tasks/task.ts';
 import { scopeColumn } from '../sql/column.ts';
 import {
   GRANT_COLUMNS,
@@ -34,7 +35,7 @@ const countRenewal = `update task_grants set renewals = renewals + 1, scope = ?,
     unrecorded = unrecorded + (renewals > 0 and not ?)
   where grant_hash = ? and task_id = ? and scope = ? and revoked_at is null returning renewals`;
 
-const insertRevokedToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, expires_at)
+const insertRevokedToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at)
   values (?, ?, ?, ?, ?) on conflict do nothing`;
 
 const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
@@ -46,6 +47,7 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
       decide((run) => {
         const obstacle = findObstacle(run, task.agentId, agentRevision, task.sponsorKey, assertion);
         if (obstacle !== undefined) return obstacle;
+        if (!parentIsLive(run, task)) return { kind: isSpent(run, assertion) ? 'replayed' : 'parent_ended' };
         if (!spend(run, assertion)) return { kind: 'replayed' };
         run(insertTask, taskValues(task, bindInstant));
         run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
@@ -90,14 +92,16 @@ export function sqliteTasks({ read, decide }: Connections): Tasks {
         return roots === undefined ? { kind: 'not_found' } : { kind: 'ended', tasks: endTasks(run, roots, revocation) };
       }),
 
-    revokeToken: ({ tokenId, taskId, expiresAt }, { at, reason }, assertion, entry) =>
+    revokeToken: ({ tokenId, taskId, forgetAt }, { at, reason }, assertion, entry) =>
       decide((run) => {
         if (!spend(run, assertion)) return { kind: 'replayed' };
-        const values = [tokenId, taskId, bindInstant(at), reason, bindInstant(expiresAt)];
+        const values = [tokenId, taskId, bindInstant(at), reason, bindInstant(forgetAt)];
         if (run(insertRevokedToken, values).count === 0) return { kind: 'already_revoked' };
         append(run, entry);
         return { kind: 'revoked' };
       }),
+
+    spend: (assertion) => decide((run) => ({ kind: spend(run, assertion) ? 'spent' : 'replayed' })),
 
     tokenFacts: (tokenId, taskId) =>
       read((run) => {
@@ -144,6 +148,13 @@ function findObstacle(
   if (standing === undefined || standing.revision !== agentRevision) return { kind: 'agent_changed' };
   if (standing.block === null) return undefined;
   return isSpent(run, assertion) ? { kind: 'replayed' } : { kind: 'sponsor_blocked', block: standing.block };
+}
+
+const findLive = "select 1 from tasks where task_id = ? and state = 'live' and expires_at > ?";
+
+/** Also where the task is delegated from none. */
+function parentIsLive(run: Run, { parentTaskId, createdAt }: Task): boolean {
+  return parentTaskId === undefined || run(findLive, [parentTaskId, bindInstant(createdAt)]).count === 1;
 }
 
 function findGrantRow(run: Run, agentId: AgentId, grantHash: GrantHash): GrantRow | undefined {

@@ -8,11 +8,12 @@ const HOLD_FENCE = `perform pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)
 
 /**
  * The fence, and in a later statement what is newest; the number only after both. Never the other way round, and never
- * in one statement, which would see what was there before it waited.
+ * in one statement, which would see what was there before it waited. A decision may have taken many seconds since it was
+ * dated: how far ahead a record may be is counted from now.
  */
 const TAKE_FENCE = `${HOLD_FENCE};
-      select ts into v_newest from ledger
-        where ts > p_at and ts < p_at + interval '1 minute' order by ts desc limit 1;`;
+      v_ahead := p_at + interval '1 minute' + date_trunc('second', clock_timestamp() - transaction_timestamp());
+      select ts into v_newest from ledger where ts > p_at and ts < v_ahead order by ts desc limit 1;`;
 
 /**
  * The fence keeps a number out of a sealed range only as long as the sequence goes on where it was. One that was set
@@ -125,6 +126,7 @@ export const ledger: Migration = {
     // so far ahead that a clock must have been wrong. See docs/decisions/0001-ledger-paging.md.
     `create function ledger_time(p_at timestamptz) returns timestamptz language plpgsql as $$
     declare
+      v_ahead timestamptz;
       v_newest timestamptz;
     begin
       ${TAKE_FENCE}
@@ -165,6 +167,7 @@ export const ledger: Migration = {
     `create function append_record(p_entry ledger_entry) returns void language plpgsql security definer as $$
     declare
       p_at timestamptz := p_entry.at;
+      v_ahead timestamptz;
       v_newest timestamptz;
       v_seq bigint;
     begin

@@ -68,6 +68,16 @@ export const decisions: Migration = {
       if v_obstacle is not null then
         return v_obstacle;
       end if;
+      -- Of a task that is delegated. Whatever is ending its parent is waited for; what ends that later waits for this.
+      if p_parent_task_id is not null then
+        perform 1 from tasks
+          where task_id = p_parent_task_id and state = 'live' and expires_at > p_created_at for share;
+        if not found then
+          -- Ours, and of this transaction: nobody has seen it.
+          delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+          return 'parent_ended';
+        end if;
+      end if;
       insert into tasks (
         task_id, agent_id, sponsor_key, sponsor, session_id, parent_task_id, audience, scope, delegation_depth,
         created_at, expires_at
@@ -167,30 +177,41 @@ export const decisions: Migration = {
     // delegated from another; the rest with 'parent_revoked'. The first records come before those of the tasks. Rows
     // are locked in the order of their keys. Joined by indexed lookups throughout, since no planner can guess how many
     // there are.
+    //
+    // An exchange that delegates from one of them may be by an agent and for a person whose locks nobody has taken here;
+    // what holds it up is its parent's row. One that came first has committed by the time that row is ours, and is looked
+    // for then; none comes later.
     `create function end_tasks_after(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry[])
     returns integer language plpgsql as $$
     declare
       v_ids text[];
       v_reasons text[];
+      v_ended text[] := array[]::text[];
     begin
-      with recursive tree as (
-        select root collate "C" as task_id, true as named from unnest(p_roots) as root
-        union
-        select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
-      )
-      select array_agg(task_id), array_agg(case when named then p_reason else 'parent_revoked' end)
-        into v_ids, v_reasons
-        from (
-          select task_id, named from (select task_id, bool_or(named) as named from tree group by task_id) tree
-            join tasks using (task_id) where tasks.state = 'live' and tasks.expires_at > p_at
-            order by task_id for update of tasks
-        ) doomed;
-      update task_grants g set revoked_at = p_at
-        from unnest(v_ids) as ended (task_id) where g.task_id = ended.task_id and g.revoked_at is null;
-      update tasks t set state = 'revoked', ended_at = p_at, end_reason = ended.reason
-        from unnest(v_ids, v_reasons) as ended (task_id, reason) where t.task_id = ended.task_id;
-      perform write_ends(v_ids, p_at, p_first);
-      return coalesce(cardinality(v_ids), 0);
+      loop
+        with recursive tree as (
+          select root collate "C" as task_id, true as named from unnest(p_roots) as root
+          union
+          select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
+        )
+        select array_agg(task_id), array_agg(case when named then p_reason else 'parent_revoked' end)
+          into v_ids, v_reasons
+          from (
+            select task_id, named from (select task_id, bool_or(named) as named from tree group by task_id) tree
+              join tasks using (task_id) where tasks.state = 'live' and tasks.expires_at > p_at
+              order by task_id for update of tasks
+          ) doomed;
+        update task_grants g set revoked_at = p_at
+          from unnest(v_ids) as ended (task_id) where g.task_id = ended.task_id and g.revoked_at is null;
+        update tasks t set state = 'revoked', ended_at = p_at, end_reason = ended.reason
+          from unnest(v_ids, v_reasons) as ended (task_id, reason) where t.task_id = ended.task_id;
+        v_ended := v_ended || v_ids;
+        exit when not exists (
+          select from unnest(v_ids) as ended (task_id) join tasks below on below.parent_task_id = ended.task_id
+            where below.state = 'live' and below.expires_at > p_at);
+      end loop;
+      perform write_ends(v_ended, p_at, p_first);
+      return cardinality(v_ended);
     end $$`,
 
     // The same with one first record, or with null for none.
@@ -227,15 +248,15 @@ export const decisions: Migration = {
     end $$`,
 
     `create function revoke_token(
-      p_jti text, p_task_id text, p_at timestamptz, p_reason text, p_expires_at timestamptz,
-      p_assertion_agent_id text, p_assertion_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_jti text, p_task_id text, p_at timestamptz, p_reason text, p_forget_at timestamptz,
+      p_assertion_agent_id text, p_assertion_jti text, p_assertion_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql as $$
     begin
-      if not spend_assertion(p_assertion_agent_id, p_assertion_jti, p_forget_at) then
+      if not spend_assertion(p_assertion_agent_id, p_assertion_jti, p_assertion_forget_at) then
         return 'replayed';
       end if;
-      insert into revoked_tokens (jti, task_id, revoked_at, reason, expires_at)
-        values (p_jti, p_task_id, p_at, p_reason, p_expires_at) on conflict do nothing;
+      insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at)
+        values (p_jti, p_task_id, p_at, p_reason, p_forget_at) on conflict do nothing;
       if not found then
         return 'already_revoked';
       end if;
@@ -252,8 +273,8 @@ export const decisions: Migration = {
       v_first ledger_entry;
     begin
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
-      insert into sponsor_blocks (sponsor_key, source, kind, blocked_at) values (p_sponsor_key, p_source, p_kind, p_at)
-        on conflict do nothing;
+      insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
+        values (p_sponsor_key, p_source, p_kind, p_at, p_at) on conflict do nothing;
       if found then
         v_first := row(p_at, 'sponsor.blocked', null, null, p_sponsor_key, null, null, null, null, 'allow',
           'sponsor_blocked', null, null);

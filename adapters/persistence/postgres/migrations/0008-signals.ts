@@ -65,33 +65,40 @@ export const signals: Migration = {
         null, null, null, 'allow', 'sponsor_logged_out', null, null)::ledger_entry);
     end $$`,
 
-    // Answers how many tasks it ended; null when the signal is a repeated one. The reasons come in the order of their
-    // records, with a space between them; no end reason leaves the tasks as they are.
+    // Answers how many tasks it ended, null when the signal is a repeated one; and whether it would have lifted a block
+    // that was stated later (domain/sponsors/block.ts, isOutdated). The reasons come in the order of their records, with
+    // a space between them; no end reason leaves the tasks as they are.
     `create function accept_security_event(
-      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_reasons text,
-      p_lift boolean, p_block text, p_end_reason text
-    ) returns integer language plpgsql as $$
+      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_stated_at timestamptz,
+      p_reasons text, p_lift boolean, p_block text, p_end_reason text, out revoked_tasks integer, out outdated boolean
+    ) language plpgsql as $$
     declare
       v_first ledger_entry[];
     begin
+      outdated := false;
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
       if not remember_signal('ssf', p_issuer, p_jti, p_forget_at) then
-        return null;
+        return;
       end if;
       if p_lift then
-        delete from sponsor_blocks where sponsor_key = p_sponsor_key and source = 'ssf';
+        delete from sponsor_blocks
+          where sponsor_key = p_sponsor_key and source = 'ssf' and stated_at <= p_stated_at;
+        outdated := exists (select from sponsor_blocks where sponsor_key = p_sponsor_key and source = 'ssf');
       end if;
       if p_block is not null then
         -- An account that was disabled may be purged later, and stays refused from when it was disabled.
-        insert into sponsor_blocks (sponsor_key, source, kind, blocked_at)
-          values (p_sponsor_key, 'ssf', p_block, p_at) on conflict (sponsor_key) do update set kind = excluded.kind
-            where sponsor_blocks.source = 'ssf' and excluded.kind = 'deleted';
+        insert into sponsor_blocks as b (sponsor_key, source, kind, blocked_at, stated_at)
+          values (p_sponsor_key, 'ssf', p_block, p_at, p_stated_at) on conflict (sponsor_key) do update set
+              kind = case when excluded.kind = 'deleted' then 'deleted' else b.kind end,
+              stated_at = greatest(b.stated_at, excluded.stated_at)
+            where b.source = 'ssf';
       end if;
       v_first := array(
         select row(p_at, 'sponsor.signal', null, null, p_sponsor_key, null, null, null, null, 'allow', told.reason,
             null, null)::ledger_entry
-          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth) order by told.nth);
-      return end_tasks_after(
+          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth)
+          where not (outdated and told.reason = 'ssf_account_enabled') order by told.nth);
+      revoked_tasks := end_tasks_after(
         array(select task_id from tasks
           where p_end_reason is not null and sponsor_key = p_sponsor_key and state = 'live'),
         p_at, p_end_reason, v_first);

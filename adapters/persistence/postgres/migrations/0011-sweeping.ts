@@ -10,16 +10,17 @@ export const sweeping: Migration = {
   name: '0011-sweeping',
   statements: [
     // A renewal that counts itself on a grant meanwhile is waited for: then its count is in the summary.
-    `create function expire_tasks(p_now timestamptz, p_limit integer) returns integer language plpgsql as $$
+    `create function expire_tasks(p_over_by timestamptz, p_at timestamptz, p_limit integer) returns integer
+    language plpgsql as $$
     declare
       v_ids text[];
     begin
       v_ids := array(
-        select task_id from tasks where state = 'live' and expires_at <= p_now
+        select task_id from tasks where state = 'live' and expires_at <= p_over_by
           order by expires_at limit p_limit for update skip locked);
-      update task_grants set revoked_at = p_now where task_id = any (v_ids) and revoked_at is null;
+      update task_grants set revoked_at = p_at where task_id = any (v_ids) and revoked_at is null;
       update tasks set state = 'expired', ended_at = expires_at where task_id = any (v_ids);
-      perform write_ends(v_ids, p_now, array[]::ledger_entry[]);
+      perform write_ends(v_ids, p_at, array[]::ledger_entry[]);
       return cardinality(v_ids);
     end $$`,
 
@@ -51,7 +52,7 @@ export const sweeping: Migration = {
       get diagnostics v_count = row_count;
       v_forgotten := v_forgotten + v_count;
       delete from revoked_tokens where jti in (
-        select jti from revoked_tokens where expires_at <= p_until order by expires_at limit p_limit);
+        select jti from revoked_tokens where forget_at <= p_until order by forget_at limit p_limit);
       get diagnostics v_count = row_count;
       v_forgotten := v_forgotten + v_count;
       delete from accepted_signals where (receiver, issuer, jti) in (

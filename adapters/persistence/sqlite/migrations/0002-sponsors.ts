@@ -9,7 +9,9 @@ export const sponsors: Migration = {
       sponsor_key text primary key,
       source text not null check (source in ('admin', 'scim', 'ssf')),
       kind text not null check (kind in ('disabled', 'deleted')),
-      blocked_at integer not null
+      blocked_at integer not null,
+      -- When its source said so: of a security event the iat, else when it was placed. Later statements move it.
+      stated_at integer not null
     ) strict`,
   ],
 };

@@ -50,10 +50,10 @@ export const tasks: Migration = {
       task_id text not null,
       revoked_at integer not null,
       reason text not null,
-      -- When the token would have expired anyway, and this may be forgotten.
-      expires_at integer not null
+      -- When nobody would take the token any more, and this may be forgotten.
+      forget_at integer not null
     ) strict, without rowid`,
-    `create index revoked_tokens_by_expiry on revoked_tokens (expires_at)`,
+    `create index revoked_tokens_by_forgetting on revoked_tokens (forget_at)`,
 
     `create table spent_assertions (
       agent_id text not null,

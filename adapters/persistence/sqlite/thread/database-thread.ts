@@ -16,6 +16,8 @@ export interface DatabaseThread {
   readonly shape: Shape;
   /** @param limit milliseconds until the call is refused */
   call(name: string, given: readonly unknown[], limit: number): Promise<unknown>;
+  /** Calls that wait for their answers now. */
+  unanswered(): number;
   /** Resolves once what is under way is answered and the thread has ended. */
   close(): Promise<void>;
   /** Resolves when the thread has ended: with what it died of, unless it was closed. */
@@ -98,7 +100,8 @@ export function startThread(worker: Worker, log: Log): Promise<DatabaseThread> {
       if (item.kind === 'done') take(item.id)?.resolve(item.answer);
       else if (item.kind === 'failed') take(item.id)?.reject(restoreError(item.error));
       else if (item.kind === 'logged') writeLine(log, item);
-      else if (item.kind === 'opened') resolve({ shape: item.shape, call, close, ended });
+      else if (item.kind === 'opened')
+        resolve({ shape: item.shape, call, unanswered: () => waiting.size, close, ended });
       else reject(restoreError(item.error));
     };
     worker.on('message', (items: readonly FromDatabase[]) => items.forEach(receive));

@@ -9,7 +9,7 @@ import type { Log } from '../../../../application/ports/log.ts';
 import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
 import type { DatabaseThread } from './database-thread.ts';
 
-export type LastingThread = Pick<DatabaseThread, 'shape' | 'call' | 'close'>;
+export type LastingThread = Pick<DatabaseThread, 'shape' | 'call' | 'unanswered' | 'close'>;
 
 /**
  * @param restartAfter milliseconds until a thread that died is started anew, and between attempts; `undefined` where its
@@ -59,6 +59,7 @@ export async function lastingThread(
     shape: first.shape,
     call: (name, given, limit) =>
       current?.call(name, given, limit) ?? Promise.reject(new StorageUnavailable('The database thread has ended')),
+    unanswered: () => current?.unanswered() ?? 0,
     async close() {
       stopping.abort();
       await current?.close();

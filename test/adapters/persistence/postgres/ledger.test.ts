@@ -86,6 +86,15 @@ describe('paging while an append is under way, on Postgres', () => {
     expect(thrown).to.be.instanceOf(StorageUnavailable);
   });
 
+  it('finds the record of a decision that took long where the page has not been read yet', async () => {
+    // It takes more than a second, and is dated sixty and a half before what others have recorded meanwhile.
+    await writer.sql('select pg_sleep(1.1)');
+    await append(63.5);
+    await writer.sql(appendAt(3, 'long'));
+    await writer.sql('commit');
+    expect(await details(page(64, 9))).to.deep.equal(['1', '2', '3', '4', '5', '6', '63.5', 'long']);
+  });
+
   it('holds appends up only for as long as it waits itself', async () => {
     const reading = page(7);
     await untilWaiting(observer, 1);

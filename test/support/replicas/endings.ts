@@ -1,0 +1,178 @@
+/** Everything that ends a task or refuses a person, as whoever says it sends it (specification "States and transitions"). */
+
+import { randomUUID } from 'node:crypto';
+import type { Answer } from '../mandate.ts';
+import { PUSH_CREDENTIAL } from '../transmitter.ts';
+import type { Connection } from './connection.ts';
+import type { Replicas } from './replicas.ts';
+import type { Target } from './targets.ts';
+
+/** Says it, to one of the replicas. */
+export type Say = (at: Connection) => Promise<Answer>;
+
+export interface Ending {
+  readonly name: string;
+  /** `revocation_reason` of the tokens that it ends. */
+  readonly reason: string;
+  /** Why an exchange that comes later is refused; absent where it may start a new task. */
+  readonly refuses?: string;
+  /** Event and reason of its own record, where it has one: that comes before those of the tasks. */
+  readonly record?: string;
+  /** Whether it is about everything of an agent, which is then the target's alone. */
+  readonly ofAgent?: true;
+  /** What has to be there first is brought about before this answers. */
+  readonly about: (replicas: Replicas, target: Target) => Promise<Say>;
+}
+
+const KILLED = 'operator_kill_switch';
+
+export const endings: readonly Ending[] = [
+  {
+    name: 'a block',
+    reason: 'sponsor_blocked',
+    refuses: 'sponsor_disabled',
+    record: 'sponsor.blocked sponsor_blocked',
+    about: async (_, { key }) => byOperator('PUT', `/admin/sponsors/${key}/block`),
+  },
+  {
+    name: 'the kill switch of a person',
+    reason: KILLED,
+    about: async (_, { key }) => byOperator('DELETE', `/admin/sponsors/${key}/tasks`),
+  },
+  {
+    name: 'the kill switch of an agent',
+    reason: KILLED,
+    ofAgent: true,
+    about: async (_, { agent }) => byOperator('DELETE', `/admin/agents/${agent.id}/tasks`),
+  },
+  {
+    name: 'the disabling of an agent',
+    reason: 'agent_disabled',
+    refuses: 'agent_disabled',
+    ofAgent: true,
+    record: 'agent.updated changed:enabled',
+    about: async (_, { agent }) => byOperator('PATCH', `/admin/agents/${agent.id}`, { enabled: false }),
+  },
+  {
+    name: 'a logout of a session',
+    reason: 'sponsor_logged_out',
+    record: 'sponsor.signal sponsor_logged_out',
+    about: async (replicas, { session, subject }) => logout(replicas, { sid: session, sub: subject }),
+  },
+  {
+    name: 'a logout of a person',
+    reason: 'sponsor_logged_out',
+    record: 'sponsor.signal sponsor_logged_out',
+    about: async (replicas, { subject }) => logout(replicas, { sub: subject }),
+  },
+  {
+    name: 'a SCIM deactivation',
+    reason: 'scim_deactivated',
+    refuses: 'sponsor_disabled',
+    record: 'sponsor.signal scim_deactivated',
+    about: async (replicas, target) => {
+      const id = await provisioned(replicas, target);
+      return (at) => at.scim('PATCH', `/Users/${id}`, patch({ active: false }));
+    },
+  },
+  {
+    name: 'a SCIM removal',
+    reason: 'scim_deleted',
+    refuses: 'sponsor_not_found',
+    record: 'sponsor.signal scim_deleted',
+    about: async (replicas, target) => {
+      const id = await provisioned(replicas, target);
+      return (at) => at.scim('DELETE', `/Users/${id}`);
+    },
+  },
+  {
+    name: 'Shared Signals session-revoked',
+    reason: 'ssf_sessions_revoked',
+    record: 'sponsor.signal ssf_sessions_revoked',
+    about: async (replicas, { key }) => event(replicas, 'caep/event-type/session-revoked', key),
+  },
+  {
+    name: 'Shared Signals account-disabled',
+    reason: 'ssf_account_disabled',
+    refuses: 'sponsor_disabled',
+    record: 'sponsor.signal ssf_account_disabled',
+    about: async (replicas, { key }) => event(replicas, 'risc/event-type/account-disabled', key),
+  },
+  {
+    name: 'Shared Signals account-purged',
+    reason: 'ssf_account_purged',
+    refuses: 'sponsor_not_found',
+    record: 'sponsor.signal ssf_account_purged',
+    about: async (replicas, { key }) => event(replicas, 'risc/event-type/account-purged', key),
+  },
+];
+
+/** Those that name one task, which has to be known: what they can meet is its renewal. */
+export interface TaskEnding {
+  readonly name: string;
+  readonly reason: string;
+  readonly about: (target: Target, issued: Answer) => Say;
+}
+
+export const taskEndings: readonly TaskEnding[] = [
+  {
+    name: 'the kill switch of a task',
+    reason: KILLED,
+    about: (_, issued) => byOperator('DELETE', `/admin/tasks/${issued.body.task_id}`),
+  },
+  {
+    name: 'the revocation by its agent',
+    reason: 'client_revoked',
+    about: ({ agent }, issued) => {
+      const form = agent.revokeForm(String(issued.body.refresh_token));
+      return (at) => at.post('/oauth2/revoke', form);
+    },
+  },
+];
+
+function byOperator(method: string, path: string, body?: unknown): Say {
+  return (at) => at.admin(method, path, body);
+}
+
+/** @param whom `sub`, `sid` or both */
+export function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): Say {
+  const key = provider.signingKey();
+  const token = key.sign(
+    { alg: key.alg, typ: 'logout+jwt', kid: key.kid },
+    {
+      iss: provider.issuer,
+      aud: provider.clientId,
+      iat: Math.floor(Date.now() / 1000),
+      jti: randomUUID(),
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      ...whom,
+    },
+  );
+  return (at) => at.post('/backchannel-logout', { logout_token: token });
+}
+
+function event({ transmitter }: Replicas, name: string, id: string): Say {
+  const token = transmitter.sign({
+    sub_id: { format: 'opaque', id },
+    events: { [`https://schemas.openid.net/secevent/${name}`]: {} },
+  });
+  const headers = { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' };
+  return (at) => at.send('POST', '/events', headers, token);
+}
+
+/** A user of the person, active, and its id. */
+export async function provisioned({ at }: Replicas, { key }: Pick<Target, 'key'>): Promise<string> {
+  const user = { userName: `${randomUUID()}@example.org`, externalId: key, active: true };
+  const answer = await at(0).scim('POST', '/Users', { schemas: [USER_SCHEMA], ...user });
+  if (answer.status !== 201) throw new Error(`a create was answered ${answer.status}: ${answer.text}`);
+  return String(answer.body.id);
+}
+
+export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
+
+export function patch(value: Readonly<Record<string, unknown>>): object {
+  return {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+    Operations: [{ op: 'replace', value }],
+  };
+}

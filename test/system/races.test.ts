@@ -1,0 +1,76 @@
+/**
+ * Races between real processes on one database. Whichever of two decisions is first, once both are answered no task
+ * outlives what ended it and nothing that was told is lost, whatever process is asked.
+ */
+
+import { rounds } from '../contract/rounds.ts';
+import { databases, type TestDatabase } from '../support/databases.ts';
+import type { RegisteredAgent } from '../support/mandate.ts';
+import { type Replicas, startReplicas } from '../support/replicas/replicas.ts';
+import { nothingIsActiveAfterwards } from './races/afterwards.ts';
+import { exchangesThatMeetEndings } from './races/exchanges.ts';
+import { ordersThatAreForced } from './races/forced-orders.ts';
+import { renewalsThatMeet } from './races/renewals.ts';
+import { racesThatAreSeen } from './races/seen.ts';
+import type { Stage } from './races/stage.ts';
+import { writesThatMeet } from './races/writes.ts';
+
+/** As few as this, and two of those that can meet may never have done so in one of the ways in which they can. */
+const FEWEST = 15;
+const ROUNDS = Math.max(FEWEST, rounds(200));
+/** Of two processes that write to one SQLite file one always waits for the other: fewer rounds take as long. */
+const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
+const TRIALS = 50 * ROUNDS;
+/** Starting Postgres, and processes from their sources, takes longer than a test may. */
+const PREPARATION_LIMIT_MS = 120_000;
+const ROUND_LIMIT_MS = 1_000;
+
+for (const database of databases) {
+  if (database.engine === 'postgres') {
+    describe('races between three processes on Postgres', () => {
+      const stage = onReplicas(database, 3, ROUNDS);
+      everyRace(stage);
+      nothingIsActiveAfterwards(stage, TRIALS);
+      ordersThatAreForced(stage);
+      racesThatAreSeen(stage);
+    });
+    continue;
+  }
+  describe(`races within one process on ${database.name}`, () => {
+    everyRace(onReplicas(database, 1, ROUNDS));
+  });
+  describe(`races between two processes on ${database.name}`, () => {
+    const stage = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
+    everyRace(stage);
+    nothingIsActiveAfterwards(stage, TRIALS / 10);
+  });
+}
+
+function everyRace(stage: Stage): void {
+  exchangesThatMeetEndings(stage);
+  renewalsThatMeet(stage);
+  writesThatMeet(stage);
+}
+
+function onReplicas(kind: TestDatabase, processes: number, times: number): Stage {
+  let replicas: Replicas | undefined;
+  let agent: RegisteredAgent | undefined;
+  before(async function () {
+    this.timeout(PREPARATION_LIMIT_MS);
+    replicas = await startReplicas(kind, processes);
+    agent = await replicas.agent();
+  });
+  beforeEach(function () {
+    this.currentTest?.timeout(PREPARATION_LIMIT_MS + times * ROUND_LIMIT_MS);
+  });
+  after(async function () {
+    this.timeout(PREPARATION_LIMIT_MS);
+    await replicas?.stop();
+  });
+  return { kind, rounds: times, replicas: () => given(replicas), agent: () => given(agent) };
+}
+
+function given<Thing>(thing: Thing | undefined): Thing {
+  if (thing === undefined) throw new Error('asked for before the replicas were started');
+  return thing;
+}

@@ -1,0 +1,94 @@
+/** After a revocation is answered on one process, nothing that is asked later on another says active. */
+
+import { expect } from 'chai';
+import type { Answer } from '../../support/mandate.ts';
+import type { Connection } from '../../support/replicas/connection.ts';
+import { endings, type Say, taskEndings } from '../../support/replicas/endings.ts';
+import type { Replicas } from '../../support/replicas/replicas.ts';
+import { aTarget, introspect, newTask, refresh, type Target } from '../../support/replicas/targets.ts';
+import type { Stage } from './stage.ts';
+
+/** How often the other processes are asked about each task that was ended. */
+const ASKED = 10;
+/** Of these, how often a renewal is asked for; each refusal of one is a record. */
+const RENEWALS = 3;
+/** Tasks that are started, ended and asked about at the same time. */
+const AT_ONCE = 16;
+
+interface Way {
+  readonly name: string;
+  readonly ofAgent: boolean;
+  /** Whether the grant is over too. */
+  readonly ofTask: boolean;
+  readonly about: (replicas: Replicas, target: Target, issued: Answer) => Promise<Say>;
+}
+
+const ways: readonly Way[] = [
+  ...endings.map(({ name, about, ofAgent = false }) => ({ name, about, ofAgent, ofTask: true })),
+  ...taskEndings.map(({ name, about }) => ({
+    name,
+    ofAgent: false,
+    ofTask: true,
+    about: async (_: Replicas, target: Target, issued: Answer) => about(target, issued),
+  })),
+  {
+    name: 'the revocation of one token',
+    ofAgent: false,
+    ofTask: false,
+    about: async (_, { agent }, issued) => {
+      const form = agent.revokeForm(String(issued.body.access_token));
+      return (at) => at.post('/oauth2/revoke', form);
+    },
+  },
+];
+
+export function nothingIsActiveAfterwards(stage: Stage, trials: number): void {
+  it(`no other process says active after a revocation is answered: ${trials} trials`, async () => {
+    const ended = Math.ceil(trials / ASKED);
+    const wrong: string[] = [];
+    let asked = 0;
+    let next = 0;
+    const work = async () => {
+      while (next < ended) {
+        const nth = next++;
+        const answers = await endAndAsk(stage, nth);
+        asked += answers.length;
+        wrong.push(...answers.filter((answer) => answer !== undefined));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    expect(wrong).to.deep.equal([]);
+    expect(asked).to.be.at.least(trials);
+  });
+}
+
+/** @returns for each question what is wrong with its answer; `undefined` where nothing is */
+async function endAndAsk(stage: Stage, nth: number): Promise<readonly (string | undefined)[]> {
+  const replicas = stage.replicas();
+  const way = ways[nth % ways.length];
+  if (way === undefined) throw new Error('there is no way to end a task');
+  const target = aTarget(way.ofAgent ? await replicas.agent() : stage.agent(), nth);
+  const told = replicas.at(nth);
+  const others = Array.from({ length: replicas.count - 1 }, (_, index) => replicas.at(nth + 1 + index));
+  const other = (time: number): Connection => others[time % others.length] ?? told;
+  const issued = await newTask(replicas, told, target);
+  const say = await way.about(replicas, target, issued);
+  // They have all been asked before, whatever they remember of it.
+  for (const replica of others) expect((await introspect(replica, issued)).active).to.equal(true);
+  if (way.ofAgent) expect((await refresh(other(nth), target, issued)).status).to.equal(200);
+
+  const answer = await say(told);
+  expect(answer.status, `${way.name}: ${answer.text}`).to.be.oneOf([200, 202, 204]);
+
+  const renewals = way.ofTask ? RENEWALS : 0;
+  return Promise.all(
+    Array.from({ length: ASKED }, async (_, time) => {
+      if (time < renewals) {
+        const { status } = await refresh(other(time), target, issued);
+        return status === 400 ? undefined : `a renewal after ${way.name} was answered ${status}`;
+      }
+      const { active } = await introspect(other(time), issued);
+      return active === false ? undefined : `${way.name} was answered, and then active was ${String(active)}`;
+    }),
+  );
+}

@@ -1,0 +1,115 @@
+/** Renewals that meet the end of their task, or a narrower renewal of the same grant. */
+
+import { expect } from 'chai';
+import type { Answer, LedgerLine } from '../../support/mandate.ts';
+import { type TaskEnding, taskEndings } from '../../support/replicas/endings.ts';
+import { meet, type Pair } from '../../support/replicas/meetings.ts';
+import {
+  aTarget,
+  inBrief,
+  introspect,
+  linesOf,
+  newTask,
+  refresh,
+  type Target,
+} from '../../support/replicas/targets.ts';
+import { play, type Stage } from './stage.ts';
+
+export function renewalsThatMeet(stage: Stage): void {
+  for (const ending of taskEndings) {
+    it(`nothing is renewed beyond ${ending.name} that the renewal meets`, async () => {
+      const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareEnd(stage, ending, nth));
+      const outcomes = rounds.map((round) => judgeEnd(ending, round, ledger));
+      expect(new Set(outcomes)).to.have.keys('renewed', 'refused');
+    });
+  }
+
+  it('a narrowing sticks, whatever wider renewal it meets', async () => {
+    const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareNarrowing(stage, nth));
+    const outcomes = rounds.map((round) => judgeNarrowing(round, ledger));
+    expect(new Set(outcomes)).to.have.keys('wide first', 'narrow first');
+  });
+}
+
+interface EndedRenewal extends Pair {
+  readonly target: Target;
+  /** What each replica says of the first token, and of the renewed one where there is one. */
+  readonly seen: readonly Answer['body'][];
+  readonly again: Answer;
+}
+
+async function prepareEnd(stage: Stage, ending: TaskEnding, nth: number): Promise<() => Promise<EndedRenewal>> {
+  const replicas = stage.replicas();
+  const target = aTarget(stage.agent(), nth);
+  const issued = await newTask(replicas, replicas.at(nth + 2), target);
+  const say = ending.about(target, issued);
+  return async () => {
+    const renew = () => refresh(replicas.at(nth), target, issued);
+    const pair = await meet(nth, renew, () => say(replicas.at(nth + 1)));
+    const renewed = pair.one.answer.status === 200 ? [pair.one.answer] : [];
+    const seen = await Promise.all(
+      [issued, ...renewed].map((token) => replicas.each((replica) => introspect(replica, token))),
+    );
+    return { ...pair, target, seen: seen.flat(), again: await refresh(replicas.at(nth + 2), target, issued) };
+  };
+}
+
+function judgeEnd(ending: TaskEnding, round: EndedRenewal, ledger: readonly LedgerLine[]): 'renewed' | 'refused' {
+  const { one: renewal, other: told, target, seen, again } = round;
+  expect(told.answer.status, told.answer.text).to.equal(200);
+  const revoked = { error: 'access_denied', reason: 'task_revoked' };
+  const outcome = renewal.answer.status === 200 ? 'renewed' : 'refused';
+  if (outcome === 'refused') expect(renewal.answer.body, renewal.answer.text).to.include(revoked);
+  if (renewal.answered < told.asked) expect(outcome).to.equal('renewed');
+  if (told.answered < renewal.asked) expect(outcome).to.equal('refused');
+  for (const said of seen) expect(said).to.include({ active: false, revocation_reason: ending.reason });
+  expect(again.body, again.text).to.include(revoked);
+  const end = `task.revoked ${ending.reason}`;
+  const between = outcome === 'renewed' ? ['token.refreshed', end] : [end, 'token.denied task_revoked'];
+  const expected = ['token.issued', ...between, 'token.denied task_revoked'];
+  expect(linesOf(target, ledger).map(inBrief)).to.deep.equal(expected);
+  return outcome;
+}
+
+const NARROW = 'jira:read';
+const WIDE = 'jira:read jira:comment';
+
+interface Narrowing extends Pair {
+  readonly target: Target;
+  /** Afterwards: what the grant gives, and what asking for more comes to. */
+  readonly given: Answer;
+  readonly widened: Answer;
+}
+
+/** Every second of the wider ones names no scope, and so asks for what the grant holds by then. */
+export async function prepareNarrowing(stage: Stage, nth: number): Promise<() => Promise<Narrowing>> {
+  const replicas = stage.replicas();
+  const target = aTarget(stage.agent(), nth);
+  const issued = await newTask(replicas, replicas.at(nth + 2), target);
+  return async () => {
+    const narrow = () => refresh(replicas.at(nth), target, issued, { scope: NARROW });
+    const wide = () => refresh(replicas.at(nth + 1), target, issued, nth % 2 === 0 ? { scope: WIDE } : {});
+    const pair = await meet(nth, narrow, wide);
+    const [given, widened] = await Promise.all([
+      refresh(replicas.at(nth + 1), target, issued),
+      refresh(replicas.at(nth + 2), target, issued, { scope: WIDE }),
+    ]);
+    return { ...pair, target, given, widened };
+  };
+}
+
+export function judgeNarrowing(round: Narrowing, ledger: readonly LedgerLine[]): 'wide first' | 'narrow first' {
+  const { one: narrow, other: wide, target, given, widened } = round;
+  expect(narrow.answer.body, narrow.answer.text).to.include({ scope: NARROW });
+  const outcome = wide.answer.body.scope === WIDE ? 'wide first' : 'narrow first';
+  if (wide.answered < narrow.asked) expect(outcome).to.equal('wide first');
+  if (narrow.answered < wide.asked) expect(outcome).to.equal('narrow first');
+  if (wide.answer.status !== 200) expect(wide.answer.body).to.include({ error: 'invalid_scope' });
+  expect(given.body, given.text).to.include({ scope: NARROW });
+  expect(widened.body, widened.text).to.include({ error: 'invalid_scope' });
+  const renewed = linesOf(target, ledger).filter(({ event }) => event === 'token.refreshed');
+  const [first, ...later] = renewed.map(({ scope }) => scope);
+  expect(first).to.equal(outcome === 'wide first' ? WIDE : NARROW);
+  expect(new Set(later)).to.deep.equal(new Set([NARROW]));
+  return outcome;
+}

@@ -1,0 +1,135 @@
+/** What is told twice at once, or by two who both read the same: it is applied once, and nothing of it is lost. */
+
+import { expect } from 'chai';
+import type { Answer, LedgerLine } from '../../support/mandate.ts';
+import { endings, patch, provisioned, USER_SCHEMA } from '../../support/replicas/endings.ts';
+import { meet, type Pair } from '../../support/replicas/meetings.ts';
+import { aTarget, inBrief, introspect, linesOf, newTask, type Target } from '../../support/replicas/targets.ts';
+import { play, type Stage } from './stage.ts';
+
+export function writesThatMeet(stage: Stage): void {
+  it('equal signals are acted on once, whichever processes they come to', async () => {
+    const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareEqual(stage, nth));
+    for (const round of rounds) judgeEqual(round, ledger);
+  });
+
+  it('SCIM writes that both read an active user are applied one after the other', async () => {
+    const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareWrites(stage, nth));
+    const outcomes = rounds.map((round) => judgeWrites(round, ledger));
+    expect(new Set(outcomes)).to.include.keys(
+      'turned off once',
+      'left for another',
+      'turned on again',
+      'turned off last',
+    );
+  });
+}
+
+/** Those that a token tells, whose `jti` makes them one. */
+const signals = endings.filter(({ record, refuses }) => record !== undefined && refuses === undefined);
+const TIMES = 3;
+
+interface Equal {
+  readonly reason: string;
+  readonly target: Target;
+  readonly told: readonly Answer[];
+  readonly seen: readonly Answer['body'][];
+}
+
+export async function prepareEqual(stage: Stage, nth: number): Promise<() => Promise<Equal>> {
+  const replicas = stage.replicas();
+  const target = aTarget(stage.agent(), nth);
+  const issued = await newTask(replicas, replicas.at(nth), target);
+  const signal = signals[nth % signals.length];
+  if (signal === undefined) throw new Error('there are no signals');
+  const say = await signal.about(replicas, target);
+  return async () => {
+    const told = await Promise.all(Array.from({ length: TIMES }, (_, time) => say(replicas.at(nth + time))));
+    const seen = await replicas.each((replica) => introspect(replica, issued));
+    return { reason: signal.reason, target, told, seen };
+  };
+}
+
+export function judgeEqual({ reason, target, told, seen }: Equal, ledger: readonly LedgerLine[]): void {
+  for (const { status, text } of told) expect(status, text).to.be.oneOf([200, 202]);
+  for (const said of seen) expect(said).to.include({ active: false, revocation_reason: reason });
+  const expected = ['token.issued', `sponsor.signal ${reason}`, `task.revoked ${reason}`];
+  expect(linesOf(target, ledger).map(inBrief)).to.deep.equal(expected);
+}
+
+/** What the deactivation meets: one like it, one that gives the user another person, one that says it is active. */
+const RIVALS = ['deactivation', 'change of person', 'restatement'] as const;
+
+interface Writes extends Pair {
+  readonly rival: (typeof RIVALS)[number];
+  /** The person before, and the one that the user is given by a change of person. */
+  readonly people: readonly [Target, Target];
+  readonly user: Answer;
+  /** Whether each of the two is refused afterwards, and what is said of their tasks. */
+  readonly refused: readonly boolean[];
+  readonly active: readonly unknown[];
+}
+
+async function prepareWrites(stage: Stage, nth: number): Promise<() => Promise<Writes>> {
+  const replicas = stage.replicas();
+  const people = [aTarget(stage.agent(), nth), aTarget(stage.agent(), nth)] as const;
+  const [person, other] = people;
+  const tasks = await Promise.all(people.map((target) => newTask(replicas, replicas.at(nth), target)));
+  const path = `/Users/${await provisioned(replicas, person)}`;
+  const rival = RIVALS[nth % RIVALS.length] ?? 'deactivation';
+  const restated = { schemas: [USER_SCHEMA], userName: `new-${person.key}`, externalId: person.key, active: true };
+  const rivals = {
+    deactivation: () => replicas.at(nth + 1).scim('PATCH', path, patch({ active: false })),
+    'change of person': () => replicas.at(nth + 1).scim('PATCH', path, patch({ externalId: other.key })),
+    restatement: () => replicas.at(nth + 1).scim('PUT', path, restated),
+  };
+  return async () => {
+    const turnOff = () => replicas.at(nth).scim('PATCH', path, patch({ active: false }));
+    const pair = await meet(Math.floor(nth / RIVALS.length), turnOff, rivals[rival]);
+    const last = replicas.at(nth + 2);
+    const user = await last.scim('GET', path);
+    const blocks = await Promise.all(people.map(({ key }) => last.admin('GET', `/admin/sponsors/${key}`)));
+    const seen = await Promise.all(tasks.map((issued) => introspect(last, issued)));
+    const refused = blocks.map(({ status }) => status === 200);
+    return { ...pair, rival, people, user, refused, active: seen.map(({ active }) => active) };
+  };
+}
+
+function judgeWrites(round: Writes, ledger: readonly LedgerLine[]): string {
+  const { one: off, other: met, rival, people, user, refused, active } = round;
+  for (const { answer } of [off, met]) expect(answer.status, answer.text).to.equal(200);
+  const [person, other] = people;
+  const [lines, others] = [person, other].map((target) => linesOf(target, ledger).map(inBrief));
+  const turnedOff = ['token.issued', 'sponsor.signal scim_deactivated', 'task.revoked scim_deactivated'];
+  switch (rival) {
+    case 'deactivation':
+      expect(user.body).to.include({ active: false, externalId: person.key });
+      expect([refused, active]).to.deep.equal([
+        [true, false],
+        [false, true],
+      ]);
+      expect(lines).to.deep.equal(turnedOff);
+      return 'turned off once';
+    case 'change of person': {
+      // Applied blindly, one would undo the other: an active user, or one of somebody else who goes on.
+      expect(user.body).to.include({ active: false, externalId: other.key });
+      expect([refused, active]).to.deep.equal([
+        [true, true],
+        [false, false],
+      ]);
+      expect(others).to.deep.equal(turnedOff);
+      const left = ['token.issued', 'sponsor.signal scim_deleted', 'task.revoked scim_deleted'];
+      expect(lines).to.be.deep.oneOf([turnedOff, left]);
+      return 'left for another';
+    }
+    case 'restatement': {
+      const on = user.body.active === true;
+      expect(user.body).to.include({ userName: `new-${person.key}`, externalId: person.key });
+      if (off.answered < met.asked) expect(on).to.equal(true);
+      if (met.answered < off.asked) expect(on).to.equal(false);
+      expect([refused[0], active[0]]).to.deep.equal([!on, false]);
+      expect(lines).to.deep.equal([...turnedOff, ...(on ? ['sponsor.signal scim_reactivated'] : [])]);
+      return on ? 'turned on again' : 'turned off last';
+    }
+  }
+}
