@@ -5,6 +5,7 @@
 
 import 'reflect-metadata';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
+import { circuit } from '../adapters/identity-provider/circuit.ts';
 import { discovery, type ProviderLocation } from '../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../adapters/identity-provider/polled-sponsors.ts';
 import { serviceAssertion } from '../adapters/identity-provider/service-assertion.ts';
@@ -17,12 +18,15 @@ import { httpSink } from '../adapters/sink/http-sink.ts';
 import { eventLoopTurn } from '../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../adapters/system/sha256.ts';
 import { type AnonymousDenials, anonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import { measuredAnonymousDenials, measuredDenials } from '../application/ledger/measured-denials.ts';
 import { type SealedTrees, sealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
+import type { Measurements } from '../application/ports/measurements.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Randomness } from '../application/ports/randomness.ts';
+import type { Tracing } from '../application/ports/tracing.ts';
 import { ledgerPasses } from './passes.ts';
 import { chosenSink, chosenSponsorCheck, chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
@@ -38,6 +42,8 @@ export interface Given {
   readonly network: Network;
   readonly storage: Storage;
   readonly signingKeys: SigningKeys;
+  readonly tracing: Tracing;
+  readonly measurements: Measurements | undefined;
 }
 
 export function buildContainer(given: Given): DependencyContainer {
@@ -50,7 +56,10 @@ export function buildContainer(given: Given): DependencyContainer {
   container.register(tokens.randomness, { useValue: given.randomness });
   container.register(tokens.log, { useValue: given.log });
   container.register(tokens.network, { useValue: given.network });
-  container.register(tokens.storage, { useValue: given.storage });
+  const { measurements, storage } = given;
+  container.register(tokens.measurementsOption, { useValue: { measurements } });
+  container.register(tokens.storage, { useValue: measurements ? measuredDenials(storage, measurements) : storage });
+  container.register(tokens.tracing, { useValue: given.tracing });
   container.register(tokens.signingKeys, { useValue: given.signingKeys });
 
   once(tokens.agentKeys, (c) => agentKeys(c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log)));
@@ -90,12 +99,13 @@ function transmitterOption(c: DependencyContainer): TransmitterOption {
 
 function sponsorSources(c: DependencyContainer): SponsorSources {
   const chosen = chosenSponsorCheck(c.resolve(tokens.settings));
-  if (chosen.mode === 'signals') return { directory: undefined };
+  if (chosen.mode === 'signals') return { directory: undefined, circuit: undefined };
   const [network, clock, log] = [c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log)];
   const metadata = c.resolve(tokens.providerMetadata);
   const assertion = serviceAssertion(c.resolve(tokens.signingKeys), clock, c.resolve(tokens.randomness));
   const asItself = serviceTokens(chosen, { network, clock, metadata, assertion });
-  return { directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens: asItself }) };
+  const gate = circuit(clock);
+  return { directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens: asItself, gate }), circuit: gate };
 }
 
 function denialsThatNameNobody(c: DependencyContainer): AnonymousDenials {
@@ -106,7 +116,9 @@ function denialsThatNameNobody(c: DependencyContainer): AnonymousDenials {
     log: c.resolve(tokens.log),
   };
   const window = settings['Service:Audit:Aggregation:Window'];
-  return anonymousDenials(service, settings['Service:Audit:Aggregation:Enabled'] ? window : undefined);
+  const { measurements } = c.resolve(tokens.measurementsOption);
+  const anonymous = anonymousDenials(service, settings['Service:Audit:Aggregation:Enabled'] ? window : undefined);
+  return measurements === undefined ? anonymous : measuredAnonymousDenials(anonymous, measurements);
 }
 
 function sinkOption(c: DependencyContainer): SinkOption {

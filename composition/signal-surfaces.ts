@@ -20,12 +20,13 @@ export function eventsSurface(c: DependencyContainer): EventsSurface | undefined
   const transmitterKeys = c.resolve(tokens.transmitter).keys;
   if (chosen === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = chosen;
-  const service = { ...shared(c), transmitterKeys, audience, upstreamIssuer: upstreamIssuer(c) };
+  const log = c.resolve(tokens.log);
+  const service = { ...shared(c), transmitterKeys, audience, upstreamIssuer: upstreamIssuer(c), log };
   return {
     credentials,
     refuse: (reason) => service.anonymous.record({ event: 'ssf.denied', reason }),
     accept: (eventToken) => acceptSecurityEvent(service, eventToken),
-    log: c.resolve(tokens.log),
+    log,
   };
 }
 

@@ -30,6 +30,26 @@ export async function publicHalves(settings: Pick<Settings, 'Service:Signing:Key
   return { keys: keys.map(({ publicJwk }) => publicJwk) };
 }
 
+/** A configured key, with where it is configured. */
+export interface ConfiguredKey {
+  readonly choice: SigningKeyChoice;
+  readonly key: SigningKey;
+}
+
+/** In the order of their numbers, and the one that signs. @throws StartupError when one is unusable or there is none */
+export async function configuredSigningKeys(
+  settings: Pick<Settings, 'Service:Signing:Keys' | 'Service:Signing:ActiveKid'>,
+): Promise<{ readonly keys: readonly ConfiguredKey[]; readonly signingKeys: SigningKeys }> {
+  const choices = chosenSigningKeys(settings);
+  const loaded = await loadKeys(choices);
+  const signingKeys = await chosen(loaded, settings['Service:Signing:ActiveKid']);
+  const keys = choices.flatMap((choice, at) => {
+    const key = loaded[at];
+    return key === undefined ? [] : [{ choice, key }];
+  });
+  return { keys, signingKeys };
+}
+
 async function loadKeys(choices: readonly SigningKeyChoice[]): Promise<readonly SigningKey[]> {
   const results = await Promise.all(choices.map(loadKey));
   const errors = results.flatMap((result) => ('problem' in result ? [result] : []));

@@ -29,6 +29,7 @@ import { introspectToken } from '../application/token/introspect.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
+import { admissionControl } from './admission-control.ts';
 import { chosenProvisioning } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { backchannelLogoutSurface, eventsSurface } from './signal-surfaces.ts';
@@ -65,10 +66,13 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
   };
 
   return {
+    admission: admissionControl(c),
     issuer,
     signingKeys,
     log,
     randomness,
+    tracing: c.resolve(tokens.tracing),
+    measurements: c.resolve(tokens.measurementsOption).measurements,
     oauth: {
       exchange: (request) => exchangeToken(tokenService, request),
       refresh: (request) => refreshToken(tokenService, request),

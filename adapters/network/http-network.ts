@@ -13,6 +13,7 @@ import {
   NetworkFailure,
   type NetworkRequest,
 } from '../../application/ports/network.ts';
+import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 
 /** Per host. More at once would only wait at the other side instead of here. */
 const MAX_SOCKETS = 64;
@@ -112,7 +113,12 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     }
     chunks.push(chunk);
   }
-  return { status, body: decoded(Buffer.concat(chunks), status) };
+  return { status, body: decoded(Buffer.concat(chunks), status), date: readDate(answer.headers.date) };
+}
+
+function readDate(header: string | undefined): Instant | undefined {
+  const millis = header === undefined ? Number.NaN : Date.parse(header);
+  return Number.isNaN(millis) ? undefined : instantFromMillis(millis);
 }
 
 function decoded(bytes: Uint8Array, status: number): string {

@@ -1,0 +1,30 @@
+/** Counts and times every request there is, in front of everything else: those that are not let in count as well. */
+
+import type { RequestListener, ServerResponse } from 'node:http';
+import type { Measurements, RequestOutcome } from '../../../application/ports/measurements.ts';
+import { admissionRefusal } from '../admission/refusals.ts';
+import { measuredSurface } from './measured-surface.ts';
+
+export function measuredRequests(measurements: Pick<Measurements, 'answered'>, app: RequestListener): RequestListener {
+  return (request, response) => {
+    const began = performance.now();
+    const surface = measuredSurface(request.url ?? '');
+    response.once('close', () => {
+      measurements.answered(surface, outcomeOf(response), (performance.now() - began) / 1000);
+    });
+    app(request, response);
+  };
+}
+
+/** A SCIM directory that is full (507) says no to what was sent, and nothing is wrong here. */
+const FULL = 507;
+
+function outcomeOf(response: ServerResponse): RequestOutcome {
+  if (!response.writableFinished) return 'aborted';
+  const { statusCode } = response;
+  if (statusCode < 400) return 'ok';
+  return (
+    admissionRefusal(response) ??
+    (statusCode === 503 ? 'unavailable' : statusCode < 500 || statusCode === FULL ? 'refused' : 'failed')
+  );
+}

@@ -1,0 +1,146 @@
+/** What a service is like at the moment somebody looks: each gauge, and how it is read. */
+
+import { Gauge, type Registry } from 'prom-client';
+import type { Backlog, DatabaseLine } from '../../application/ports/storage-condition.ts';
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import * as definitions from './definitions.ts';
+
+/** What is asked of the service whenever somebody looks. All but `backlog` answers from memory. */
+export interface Observed {
+  readonly version: string;
+  now(): Instant;
+  /** Empty where as much is begun as comes. */
+  turns(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
+  lines(): readonly DatabaseLine[];
+  backlog(): Promise<Backlog>;
+  /** `undefined` where nobody is asked about people. */
+  isCircuitOpen(): boolean | undefined;
+  keySets(): readonly {
+    readonly owner: 'identity_provider' | 'transmitter';
+    readonly fetchedAt: Instant | undefined;
+  }[];
+  signingKeys(): { readonly kids: readonly string[]; readonly active: string };
+}
+
+/** What the database said; `unknown` where it was asked and did not. */
+export type DatabaseAnswer = Backlog | 'unknown' | 'not_asked';
+
+export interface ServiceGauges {
+  set(observed: Observed, database: DatabaseAnswer): void;
+}
+
+interface Look {
+  readonly observed: Observed;
+  readonly database: DatabaseAnswer;
+  readonly backlog: Backlog | undefined;
+  /** Seconds. */
+  age(since: Instant): number;
+}
+
+interface Reading {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+type Read = (look: Look) => readonly Reading[];
+
+const READ: readonly (readonly [definitions.GaugeDefinition, Read])[] = [
+  [
+    definitions.TURNS_BUSY,
+    ({ observed }) => observed.turns().map(({ work, busy }) => ({ labels: { work }, value: busy })),
+  ],
+  [
+    definitions.TURNS_WAITING,
+    ({ observed }) => observed.turns().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
+  ],
+  [definitions.DATABASE_UP, ({ database }) => (database === 'not_asked' ? [] : one(database === 'unknown' ? 0 : 1))],
+  [
+    definitions.DATABASE_CONNECTIONS,
+    ({ observed }) =>
+      observed
+        .lines()
+        .flatMap(({ name, connections }) =>
+          Object.entries(connections ?? {}).map(([state, value]) => ({ labels: { pool: name, state }, value })),
+        ),
+  ],
+  [
+    definitions.DATABASE_WAITING,
+    ({ observed }) => observed.lines().map(({ name, waiting }) => ({ labels: { pool: name }, value: waiting })),
+  ],
+  [definitions.UNSEALED, ({ backlog }) => one(backlog?.sealing.unsealed)],
+  [definitions.UNSEALED_AGE, ({ backlog, age }) => one(backlog && ageOr0(backlog.sealing.oldestUnsealedAt, age))],
+  [
+    definitions.CHECKPOINT_AGE,
+    ({ backlog, age }) => {
+      const newest = backlog?.sealing.newestCheckpoint;
+      return one(newest && age(newest.closedAt));
+    },
+  ],
+  [
+    definitions.OUTBOX,
+    ({ backlog }) =>
+      (['waiting', 'failing'] as const).flatMap((state) =>
+        backlog === undefined ? [] : [{ labels: { state }, value: backlog.outbox[state] }],
+      ),
+  ],
+  [definitions.OUTBOX_AGE, ({ backlog, age }) => one(backlog && ageOr0(backlog.outbox.oldestAt, age))],
+  [
+    definitions.CIRCUIT,
+    ({ observed }) => {
+      const isOpen = observed.isCircuitOpen();
+      return one(isOpen === undefined ? undefined : Number(isOpen));
+    },
+  ],
+  [
+    definitions.KEYS_AGE,
+    ({ observed, age }) =>
+      observed
+        .keySets()
+        .flatMap(({ owner, fetchedAt }) => (fetchedAt ? [{ labels: { owner }, value: age(fetchedAt) }] : [])),
+  ],
+  [
+    definitions.SIGNING_KEY,
+    ({ observed }) => {
+      const { kids, active } = observed.signingKeys();
+      return kids.map((kid) => ({ labels: { kid, state: kid === active ? 'active' : 'published' }, value: 1 }));
+    },
+  ],
+  [definitions.BUILD, ({ observed: { version } }) => [{ labels: { version }, value: 1 }]],
+];
+
+/** Prom-client's word for what is done with the same gauge of several processes; `omit` stands for one by one. */
+const AGGREGATORS = { sum: 'sum', first: 'first', apart: 'omit' } as const;
+
+export function serviceGauges(registry: Registry): ServiceGauges {
+  const gauges = READ.map(([{ name, help, labelNames, together }, read]) => {
+    const aggregator = AGGREGATORS[together];
+    const gauge = new Gauge({ name, help, labelNames: [...labelNames], aggregator, registers: [registry] });
+    const clear = () => {
+      gauge.reset();
+      // Without a label prom-client begins with a zero, which would be an answer that nobody gave.
+      if (labelNames.length === 0) gauge.remove();
+    };
+    clear();
+    return { gauge, clear, read };
+  });
+  return {
+    set(observed, database) {
+      const now = observed.now();
+      const backlog = typeof database === 'string' ? undefined : database;
+      // A record is dated by whoever wrote it, whose clock may be a little ahead.
+      const age = (since: Instant) => Math.max(0, secondsBetween(since, now));
+      for (const { gauge, clear, read } of gauges) {
+        clear();
+        for (const { labels = {}, value } of read({ observed, database, backlog, age })) gauge.set(labels, value);
+      }
+    },
+  };
+}
+
+function one(value: number | undefined): readonly Reading[] {
+  return value === undefined ? [] : [{ value }];
+}
+
+function ageOr0(since: Instant | undefined, age: Look['age']): number {
+  return since === undefined ? 0 : age(since);
+}

@@ -1,0 +1,87 @@
+/** The measures of one running service, in a registry of its own (docs/operating.md, "Metrics"). */
+
+import { Counter, Histogram, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client';
+import { type Measurements, outcomes, surfaces } from '../../application/ports/measurements.ts';
+import type { Backlog } from '../../application/ports/storage-condition.ts';
+import type { TimeLimit } from '../../application/ports/time-limit.ts';
+import * as definitions from './definitions.ts';
+import { occasionally } from './occasionally.ts';
+import { processMetrics } from './process-metrics.ts';
+import { type Observed, serviceGauges } from './service-gauges.ts';
+
+/** As they travel between processes. */
+export type Samples = readonly MetricObjectWithValues<MetricValue<string>>[];
+
+export interface ServiceMetrics {
+  readonly measurements: Measurements;
+  /** From now on there is something to ask. */
+  observe(observed: Observed): void;
+  /** Everything in Prometheus's text format. Never fails, and takes little more than a second at most. */
+  text(): Promise<string>;
+  /** @param database whether to ask it: of several processes that share one, one does */
+  samples(database: boolean): Promise<Samples>;
+}
+
+/** From a signature's time to the ten seconds that the identity provider is given. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** However often somebody scrapes, and however many do. */
+const BACKLOG_EVERY_SECONDS = 5;
+/** Those who scrape commonly wait for ten seconds, and no measure of ours is worth more than one. */
+const BACKLOG_LIMIT_MS = 1000;
+
+export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
+  const registry = new Registry();
+  const measurements = countersOf(registry);
+  const gauges = serviceGauges(registry);
+  let observed: Observed | undefined;
+  let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
+
+  const look = async (database: boolean): Promise<Registry> => {
+    const answer = database ? ((await askBacklog()) ?? 'unknown') : 'not_asked';
+    if (observed !== undefined) gauges.set(observed, answer);
+    return Registry.merge([registry, processMetrics()]);
+  };
+
+  return {
+    measurements,
+    observe(given) {
+      observed = given;
+      askBacklog = occasionally(() => given.backlog(), {
+        ...{ everySeconds: BACKLOG_EVERY_SECONDS, limitMs: BACKLOG_LIMIT_MS, timeLimit, now: given.now },
+      });
+    },
+    text: async () => (await look(true)).metrics(),
+    samples: async (database) => (await look(database)).getMetricsAsJSON(),
+  };
+}
+
+function counterOf(registry: Registry, { name, help, labelNames }: definitions.Definition): Counter {
+  return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
+}
+
+/** Of each pair of words one counter is made beforehand, so that counting looks nothing up but a member. */
+function countersOf(registry: Registry): Measurements {
+  const requests = counterOf(registry, definitions.REQUESTS);
+  const denials = counterOf(registry, definitions.DENIALS);
+  const refusals = counterOf(registry, definitions.ADMISSION_REFUSALS);
+  const { name, help, labelNames } = definitions.DURATIONS;
+  const durations = new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
+  const known = new Map(
+    surfaces.map((surface) => {
+      // What never happened is a zero, and not a gap: `rate` of a series that begins at one misses the first.
+      for (const outcome of outcomes) requests.inc({ surface, outcome }, 0);
+      durations.zero({ surface });
+      const counters = new Map(outcomes.map((outcome) => [outcome, requests.labels({ surface, outcome })]));
+      return [surface, { counters, duration: durations.labels({ surface }) }];
+    }),
+  );
+  return {
+    answered(surface, outcome, seconds) {
+      const of = known.get(surface);
+      of?.counters.get(outcome)?.inc();
+      of?.duration.observe(seconds);
+    },
+    denied: (event, reason) => denials.inc({ event, reason }),
+    notAdmitted: ({ reason, kind }) => refusals.inc({ reason, kind }),
+  };
+}

@@ -1,0 +1,73 @@
+/** What is measured of a service, and where that can be asked for (`Service:Metrics:Port`). */
+
+import type { DependencyContainer } from 'tsyringe';
+import { packageVersion } from '../adapters/cli/package-version.ts';
+import type { Observed } from '../adapters/metrics/service-gauges.ts';
+import type { ServiceMetrics } from '../adapters/metrics/service-metrics.ts';
+import { timeLimit } from '../adapters/system/time-limit.ts';
+import type { Settings } from './settings/read-settings.ts';
+import { StartupError } from './startup-error.ts';
+import { tokens } from './tokens.ts';
+
+export interface Published {
+  /** Nobody can ask any more. */
+  close(): Promise<void>;
+}
+
+/** Makes the measures available to whoever watches. @throws StartupError */
+export type Publish = (settings: Settings, metrics: ServiceMetrics) => Promise<Published>;
+
+/** `undefined`, and nothing of it is loaded, where nobody can ask. */
+export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
+  if (settings['Service:Metrics:Port'] === undefined) return undefined;
+  const { serviceMetrics } = await import('../adapters/metrics/service-metrics.ts');
+  return serviceMetrics(timeLimit);
+}
+
+/** On a port of its own. */
+export const publishOnPort: Publish = (settings, metrics) => listening(settings, metrics.text);
+
+const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use on HOST already',
+  EACCES: 'may not be listened on by this user',
+};
+
+/** @throws StartupError when the port can't be listened on; what is wrong with HOST is said of PORT as well */
+export async function listening(
+  settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
+  text: () => Promise<string>,
+): Promise<Published> {
+  const { HOST: host, 'Service:Metrics:Port': port = 0 } = settings;
+  const { listenForScrapes } = await import('../adapters/metrics/scrape-listener.ts');
+  try {
+    return await listenForScrapes({ host, port }, text);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const problem = ADDRESS_FAULTS[code] ?? 'cannot be listened on: HOST is no address of this machine';
+    throw new StartupError([`Service:Metrics:Port (Service__Metrics__Port) ${problem}.`]);
+  }
+}
+
+export function observed(c: DependencyContainer): Observed {
+  const [storage, signingKeys] = [c.resolve(tokens.storage), c.resolve(tokens.signingKeys)];
+  const [clock, providerKeys] = [c.resolve(tokens.clock), c.resolve(tokens.providerKeys)];
+  const { keys: transmitterKeys } = c.resolve(tokens.transmitter);
+  const { circuit } = c.resolve(tokens.sponsorSources);
+  const { turns } = c.resolve(tokens.httpSurfaces).admission;
+  return {
+    version: packageVersion(),
+    now: () => clock.now(),
+    turns: () => Object.entries(turns ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
+    lines: () => storage.lines(),
+    backlog: () => storage.backlog(),
+    isCircuitOpen: () => circuit?.isOpen(),
+    keySets: () => [
+      { owner: 'identity_provider', fetchedAt: providerKeys.lastFetchedAt() },
+      { owner: 'transmitter', fetchedAt: transmitterKeys?.lastFetchedAt() },
+    ],
+    signingKeys: () => ({
+      kids: signingKeys.published().keys.flatMap(({ kid }) => (typeof kid === 'string' ? [kid] : [])),
+      active: signingKeys.checkpoints.kid,
+    }),
+  };
+}

@@ -1,0 +1,303 @@
+/** What a running service tells Prometheus (docs/operating.md, "Metrics"): what happened, and nothing that was sent. */
+
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { expect } from 'chai';
+import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
+import { outcomes, surfaces } from '../../application/ports/measurements.ts';
+import { StartupError } from '../../composition/startup-error.ts';
+import { denialReasons } from '../../domain/denial.ts';
+import { ledgerEvents } from '../../domain/ledger/record.ts';
+import { freePort } from '../../scripts/free-port.ts';
+import { databases } from '../support/databases.ts';
+import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { type Scrape, scrape } from '../support/samples.ts';
+
+const METRICS_PORT = 'Service:Metrics:Port';
+
+/** What happens elsewhere in this process, and soon. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** The counters that have grown, and by how much. */
+function grown(before: Scrape, after: Scrape, name: string): Readonly<Record<string, number>> {
+  const entries = [...after.values].flatMap(([key, value]) => {
+    const growth = value - (before.values.get(key) ?? 0);
+    return key.startsWith(`${name}{`) && growth !== 0 ? [[key.slice(name.length), growth] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+for (const database of databases.filter(({ name }) => name !== 'SQLite in memory')) {
+  describe(`metrics on ${database.name}`, () => {
+    let port: number;
+    let mandate: Mandate;
+    before(async () => {
+      port = await freePort();
+      mandate = await startMandate({ database, settings: { [METRICS_PORT]: String(port) } });
+    });
+    after(() => mandate.stop());
+    /** The database is asked once in five seconds. */
+    const look = () => {
+      mandate.clock.advance(6);
+      return scrape(port);
+    };
+
+    it('count requests by surface and outcome, time them, and count denials as the ledger records them', async () => {
+      const agent = await mandate.agent();
+      const before = await look();
+      const lines = await mandate.recorded(async () => {
+        const issued = await agent.exchange();
+        expect(issued.status).to.equal(200);
+        expect((await agent.exchange({ scope: 'payroll:write' })).status).to.equal(400);
+        expect((await mandate.post('/oauth2/token', { grant_type: 'password' })).status).to.equal(400);
+        expect((await mandate.post('/oauth2/token', { grant_type: 'password' })).status).to.equal(400);
+        await mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) });
+        await agent.revoke(String(issued.body.refresh_token));
+        await mandate.get('/.well-known/jwks.json');
+        await mandate.get(`/agents/${agent.id}/jwks.json`);
+        await mandate.get('/nothing/here?with=this');
+        await mandate.get('/healthz');
+        await mandate.get('/admin/agents', { authorization: 'Bearer nobody' });
+        await mandate.admin('POST', '/admin/agents', { agent_id: agent.id });
+      });
+      const after = await look();
+      const requests = grown(before, after, 'mandate_requests_total');
+      expect(requests).to.include({
+        '{outcome="ok",surface="token"}': 1,
+        '{outcome="refused",surface="token"}': 3,
+        '{outcome="ok",surface="revocation"}': 1,
+        '{outcome="ok",surface="keys"}': 2,
+        '{outcome="refused",surface="other"}': 1,
+        '{outcome="ok",surface="health"}': 1,
+        '{outcome="refused",surface="admin"}': 2,
+      });
+      const timed = grown(before, after, 'mandate_request_duration_seconds_count');
+      expect(timed['{surface="token"}']).to.equal(4);
+      expect(grown(before, after, 'mandate_request_duration_seconds_bucket')).to.include({
+        '{le="+Inf",surface="token"}': 4,
+      });
+      // The ledger has a record of the first of those that name nobody, and this counts both.
+      const recorded = lines.filter(({ decision, count }) => decision === 'deny' && count === undefined);
+      expect(recorded.length).to.be.greaterThan(1);
+      const denials = grown(before, after, 'mandate_denials_total');
+      for (const { event, reason } of recorded) {
+        expect(denials, `${event} ${reason}`).to.have.property(`{event="${event}",reason="${reason}"}`);
+      }
+      expect(denials).to.include({
+        '{event="token.denied",reason="scope_intersection_empty"}': 1,
+        '{event="token.denied",reason="unsupported_grant_type"}': 2,
+        '{event="admin.denied",reason="invalid_api_key"}': 1,
+      });
+    });
+
+    it('count refusals of the admin API that its transactions record', async () => {
+      const agent = await mandate.agent();
+      expect((await agent.exchange()).status).to.equal(200);
+      await mandate.block('disabled-by-the-provider', 'disabled');
+      const before = await look();
+      expect((await mandate.admin('DELETE', `/admin/agents/${agent.id}`)).status).to.equal(409);
+      const registration = (await mandate.admin('GET', `/admin/agents/${agent.id}`)).body;
+      const { enabled: _, created_at: __, updated_at: ___, ...draft } = registration;
+      expect((await mandate.admin('POST', '/admin/agents', draft)).status).to.equal(409);
+      expect(grown(before, await look(), 'mandate_denials_total')).to.deep.equal({
+        '{event="agent.deleted",reason="agent_has_tasks"}': 1,
+        '{event="agent.registered",reason="agent_already_exists"}': 1,
+      });
+    });
+
+    it('tell how much of the ledger is not sealed, and how old that is', async () => {
+      await mandate.passes.seal();
+      mandate.clock.advance(30);
+      const sealed = await look();
+      expect(sealed.value('mandate_ledger_unsealed_records')).to.equal(0);
+      expect(sealed.value('mandate_ledger_oldest_unsealed_age_seconds')).to.equal(0);
+      expect(sealed.value('mandate_ledger_last_checkpoint_age_seconds')).to.be.within(30, 60);
+      const agent = await mandate.agent();
+      await agent.exchange();
+      mandate.clock.advance(100);
+      const open = await look();
+      expect(open.value('mandate_ledger_unsealed_records')).to.equal(2);
+      expect(open.value('mandate_ledger_oldest_unsealed_age_seconds')).to.be.within(100, 130);
+      expect(open.value('mandate_database_up')).to.equal(1);
+      expect(open.value('mandate_outbox_records', { state: 'waiting' })).to.equal(0);
+      expect(open.value('mandate_outbox_oldest_age_seconds')).to.equal(0);
+      // Within the five seconds the database is not asked again.
+      await agent.exchange();
+      expect((await scrape(port)).value('mandate_ledger_unsealed_records')).to.equal(2);
+    });
+
+    it('tell what waits for the sink', async () => {
+      const withSink = await freePort();
+      const instance = await mandate.another({
+        [METRICS_PORT]: String(withSink),
+        'Service:Audit:Sink:Url': 'http://127.0.0.1:9/records',
+      });
+      // No record is dated before another, and the other instance has a clock that was set ahead.
+      instance.clock.advance(600);
+      await instance.agent();
+      await instance.agent();
+      instance.clock.advance(70);
+      await instance.passes.drain();
+      const { value } = await scrape(withSink);
+      expect(value('mandate_outbox_records', { state: 'waiting' })).to.equal(2);
+      expect(value('mandate_outbox_records', { state: 'failing' })).to.equal(2);
+      expect(value('mandate_outbox_oldest_age_seconds')).to.be.within(70, 100);
+      await instance.stop();
+      await mandate.passes.setQueueing();
+    });
+
+    it('tell of the lines in front of the database, of turns, keys and the release', async () => {
+      const { value, values } = await look();
+      const isPostgres = database.engine === 'postgres';
+      expect(value('mandate_database_waiting', { pool: isPostgres ? 'serving' : 'thread' })).to.equal(0);
+      const serving = (state: string) => value('mandate_database_connections', { pool: 'serving', state });
+      expect([serving('most'), serving('used')]).to.deep.equal(isPostgres ? [16, 0] : [undefined, undefined]);
+      expect(value('mandate_admission_turns_busy', { work: 'token' })).to.equal(0);
+      expect(value('mandate_admission_turns_waiting', { work: 'revoking' })).to.equal(0);
+      expect(value('mandate_key_set_age_seconds', { owner: 'identity_provider' })).to.be.a('number');
+      expect(value('mandate_key_set_age_seconds', { owner: 'transmitter' })).to.equal(undefined);
+      expect(value('mandate_sponsor_check_circuit_open')).to.equal(undefined);
+      expect([...values.keys()].filter((key) => key.startsWith('mandate_signing_key_info'))).to.have.length(1);
+      expect([...values.keys()].join()).to.match(/mandate_build_info\{version="\d+\.\d+\.\d+/);
+      expect(value('process_resident_memory_bytes')).to.be.greaterThan(1e7);
+      expect(value('process_open_fds')).to.be.greaterThan(5);
+      expect(value('nodejs_eventloop_lag_p99_seconds')).to.be.a('number');
+    });
+
+    it('have labels of closed sets alone, and nothing that was sent', async () => {
+      const { values, families, text } = await look();
+      const labelsOf = (name: string, label: string) =>
+        new Set(
+          [...values.keys()].flatMap((key) =>
+            key.startsWith(name) ? (new RegExp(`[{,]${label}="([^"]*)"`).exec(key)?.[1] ?? []) : [],
+          ),
+        );
+      expect([...labelsOf('mandate_requests_total', 'surface')]).to.have.members([...surfaces]);
+      expect([...labelsOf('mandate_requests_total', 'outcome')]).to.have.members([...outcomes]);
+      expect([...ledgerEvents]).to.include.members([...labelsOf('mandate_denials_total', 'event')]);
+      const credentials = ['missing_api_key', 'invalid_api_key', 'agent_already_exists', 'agent_has_tasks'];
+      expect([...denialReasons, ...credentials]).to.include.members([...labelsOf('mandate_denials_total', 'reason')]);
+      for (const sent of ['agent-', 'jira', 'ada', 'nobody', 'nothing', 'payroll', 'with=', '127.0.0.1']) {
+        expect(text.replaceAll(/^#.*$/gm, '')).not.to.include(sent);
+      }
+      // Everything there is has its definition, which docs/operating.md repeats.
+      const ours = [...families].filter(([name]) => name.startsWith('mandate_'));
+      expect(ours.map(([name, { help }]) => [name, help])).to.have.deep.members(
+        SERVICE_DEFINITIONS.map(({ name, help }) => [name, help]),
+      );
+    });
+
+    it('are at /metrics of a port of their own, and nothing else is there', async () => {
+      const ask = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init);
+      const answer = await ask('/metrics');
+      expect(answer.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
+      for (const path of ['/', '/metrics/', '/metrics?x', '/healthz', '/admin/agents', '/oauth2/token']) {
+        const other = await ask(path);
+        expect([other.status, await other.text()], path).to.deep.equal([404, '']);
+      }
+      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+        expect((await ask('/metrics', { method })).status).to.equal(404);
+      }
+      const large = await ask('/metrics', { headers: { 'x-large': 'x'.repeat(5000) } });
+      expect(large.status).to.equal(431);
+      expect((await mandate.get('/metrics')).status).to.equal(404);
+    });
+  });
+}
+
+describe('metrics', () => {
+  const [sqlite] = databases;
+  const [postgres] = databases.filter(({ engine }) => engine === 'postgres');
+  let mandate: Mandate;
+  before(async () => {
+    if (sqlite === undefined) throw new Error('there is no database');
+    mandate = await startMandate({ database: sqlite });
+  });
+  after(() => mandate.stop());
+
+  it('count what is not let in, in front of everything else', async () => {
+    const port = await freePort();
+    const instance = await mandate.another({
+      [METRICS_PORT]: String(port),
+      'Service:RateLimit:Enabled': 'true',
+      'Service:RateLimit:PermitsPerMinute': '60',
+      'Service:RateLimit:Burst': '1',
+      'Service:Overload:ConcurrencyLimit': '1',
+      'Service:Overload:QueueLimit': '0',
+    });
+    instance.clock.standStill();
+    for (let sent = 0; sent < 3; sent += 1) await instance.get('/no-such-path');
+    // It has its turn for as long as its body does not come.
+    const { host, port: servedAt } = new URL(instance.url);
+    const held = connect(Number(servedAt), '127.0.0.1');
+    const head = [`POST /admin/agents HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${ADMIN_KEY}`];
+    instance.clock.advance(1);
+    held.write([...head, 'Content-Type: application/json', 'Content-Length: 10', '', ''].join('\r\n'));
+    await until(async () => (await scrape(port)).value('mandate_admission_turns_busy', { work: 'revoking' }) === 1);
+    instance.clock.advance(1);
+    expect((await instance.admin('GET', '/admin/agents')).status).to.equal(503);
+    held.destroy();
+    const aborted = { surface: 'admin', outcome: 'aborted' };
+    await until(async () => (await scrape(port)).value('mandate_requests_total', aborted) === 1);
+    const { value } = await scrape(port);
+    expect(value('mandate_requests_total', { surface: 'other', outcome: 'refused' })).to.equal(1);
+    expect(value('mandate_requests_total', { surface: 'other', outcome: 'rate_limited' })).to.equal(2);
+    expect(value('mandate_admission_refusals_total', { reason: 'rate_limited', kind: 'main' })).to.equal(2);
+    expect(value('mandate_denials_total', { event: 'token.denied', reason: 'rate_limited' })).to.equal(2);
+    expect(value('mandate_requests_total', { surface: 'admin', outcome: 'overloaded' })).to.equal(1);
+    expect(value('mandate_admission_refusals_total', { reason: 'overloaded', kind: 'revoking' })).to.equal(1);
+    expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'overloaded' })).to.equal(1);
+    expect(value('mandate_admission_turns_busy', { work: 'revoking' })).to.equal(0);
+    await instance.stop();
+  });
+
+  it('end with the service', async () => {
+    const port = await freePort();
+    const instance = await mandate.another({ [METRICS_PORT]: String(port) });
+    await scrape(port);
+    await instance.stop();
+    const gone = await scrape(port).catch((error: unknown) => error);
+    expect(gone).to.be.instanceOf(TypeError);
+  });
+
+  it('keep the service from starting where their port is taken, and say which setting it is', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const address = taken.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const failed = await mandate.another({ [METRICS_PORT]: String(port) }).catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(StartupError);
+    expect((failed as StartupError).reasons).to.deep.equal([
+      'Service:Metrics:Port (Service__Metrics__Port) is in use on HOST already.',
+    ]);
+    taken.close();
+  });
+
+  it('are told while the database is away, which they say, without what only it knows', async () => {
+    const port = await freePort();
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = silent.address();
+    const away = typeof address === 'object' && address !== null ? address.port : 0;
+    if (postgres === undefined) throw new Error('there is no Postgres');
+    const instance = await mandate.another({
+      [METRICS_PORT]: String(port),
+      'Service:Database:Provider': 'postgres',
+      'Service:Database:Path': '',
+      'Service:Database:ConnectionString': `postgres://mandate@127.0.0.1:${away}/mandate`,
+    });
+    const began = performance.now();
+    const { value, families } = await scrape(port);
+    expect(performance.now() - began).to.be.lessThan(2000);
+    expect(value('mandate_database_up')).to.equal(0);
+    for (const name of ['mandate_ledger_unsealed_records', 'mandate_ledger_oldest_unsealed_age_seconds'] as const) {
+      expect(value(name), name).to.equal(undefined);
+      expect(families.has(name)).to.equal(true);
+    }
+    expect(value('mandate_requests_total', { surface: 'token', outcome: 'ok' })).to.equal(0);
+    await instance.stop();
+    silent.close();
+  });
+});
