@@ -1,0 +1,451 @@
+/**
+ * The Dockerfile, the deployment examples and their page, held to the code: no engine runs here, so that what they name
+ * is compared with what there is.
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import pg from 'pg';
+import { parse, parseAllDocuments } from 'yaml';
+import { keysCommand } from '../../adapters/cli/commands/keys.ts';
+import { serveCommand } from '../../adapters/cli/commands/serve.ts';
+import { runCli } from '../../adapters/cli/run-cli.ts';
+import { catalogue } from '../../composition/settings/catalogue.ts';
+import { catalogueKeyOf } from '../../composition/settings/catalogue-key.ts';
+import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
+import { fromSource } from '../../scripts/from-source.ts';
+import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
+
+const run = promisify(execFile);
+
+const at = (path: string) => new URL(`../../${path}`, import.meta.url);
+const text = (path: string) => readFileSync(at(path), 'utf8');
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The member at the end of a path of members; `undefined` where there is none. */
+function dig(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>((part, name) => (part as Members | undefined)?.[name], value);
+}
+
+const dockerfile = text('Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => {
+    const [instruction = '', ...rest] = line.split(/\s+/);
+    return { instruction, rest, line };
+  });
+const stages = dockerfile.reduce<(typeof dockerfile)[]>((found, one) => {
+  if (one.instruction === 'FROM') found.push([]);
+  found.at(-1)?.push(one);
+  return found;
+}, []);
+const finalStage = stages.at(-1) ?? [];
+const last = (instruction: string) => finalStage.findLast((one) => one.instruction === instruction);
+const execForm = (instruction: string): readonly string[] =>
+  JSON.parse(/\[.*\]/.exec(last(instruction)?.line ?? '')?.[0] ?? '[]');
+
+const { bin, files, engines } = JSON.parse(text('package.json')) as {
+  bin: { mandate: string };
+  files: readonly string[];
+  engines: { node: string };
+};
+/** How long requests under way have to finish once a stop was asked for. */
+const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server.ts'))?.[1]);
+const PORT = catalogue.PORT.default;
+const program = [...fromSource, at('composition/main.ts').pathname];
+const nothing = async () => 0;
+const DATABASE = 'postgresql://mandate:secret@db.example/mandate';
+
+const composeText = text('docs/examples/deploy/compose.yaml');
+/** What an operator's `.env` says, by the variables that the example asks for. */
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  POSTGRES_PASSWORD: 'superuser-password',
+  MANDATE_OWNER_PASSWORD: 'owner-password',
+  MANDATE_SERVING_PASSWORD: 'serving-password',
+  MANDATE_ADMIN_KEY: 'an-admin-key-of-more-than-32-characters',
+  MANDATE_ISSUER: 'https://mandate.example',
+  MANDATE_IDP_ISSUER: 'https://idp.example',
+  MANDATE_IDP_AUDIENCE: 'https://mandate.example',
+  MANDATE_TRUSTED_PROXIES: '172.16.0.0/12',
+};
+const interpolated = composeText.replaceAll(
+  /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
+  (_, name: string, kind: string | undefined, rest: string | undefined) => {
+    const value = ENVIRONMENT[name] ?? (kind === '-' ? rest : undefined);
+    if (value === undefined) throw new Error(`nothing is known of ${name}`);
+    return value;
+  },
+);
+const compose: unknown = parse(interpolated, { merge: true });
+
+const manifests = parseAllDocuments(text('docs/examples/deploy/kubernetes.yaml'), { strict: true }).map((document) => {
+  expect(document.errors).to.deep.equal([]);
+  return document.toJS() as unknown;
+});
+const manifest = (kind: string) => {
+  const [found, ...others] = manifests.filter((one) => dig(one, 'kind') === kind);
+  if (found === undefined || others.length > 0) throw new Error(`there is not one ${kind}`);
+  return found;
+};
+const pod = (kind: string) => dig(manifest(kind), 'spec', 'template', 'spec');
+const container = (kind: string) => dig(pod(kind), 'containers', 0);
+
+/** What stands for a secret's value, by the setting it is for. */
+const secretFor = (key: string) => (key.includes('Database') ? DATABASE : 'a-credential-of-more-than-32-characters');
+
+/** The variables of a container, with those it gets from a ConfigMap. */
+function variablesOf(kind: string): Record<string, string> {
+  const own = (dig(container(kind), 'env') ?? []) as readonly { name: string; value?: string }[];
+  const shared = dig(container(kind), 'envFrom') === undefined ? {} : dig(manifest('ConfigMap'), 'data');
+  return {
+    ...(shared as Record<string, string>),
+    ...Object.fromEntries(own.map(({ name, value }) => [name, value ?? secretFor(name)])),
+  };
+}
+
+const serving: readonly (readonly [string, Record<string, string>])[] = [
+  ['the Compose file', dig(compose, 'services', 'mandate', 'environment') as Record<string, string>],
+  ['the Kubernetes manifests', variablesOf('Deployment')],
+];
+const migrating: readonly (readonly [string, Record<string, string>])[] = [
+  ['the Compose file', dig(compose, 'services', 'migrate', 'environment') as Record<string, string>],
+  ['the Kubernetes manifests', variablesOf('Job')],
+];
+
+describe('The deployment examples', () => {
+  const page = text('docs/deploying.md');
+  const everything = [composeText, text('docs/examples/deploy/kubernetes.yaml'), text('Dockerfile'), page].join('\n');
+
+  it('name only settings that there are', () => {
+    const variables = [...everything.matchAll(/\bService(?:__\w+?)+\b/g)].map(([name]) => name.replaceAll('__', ':'));
+    const keys = [...page.matchAll(/`(Service:[\w:]+)`/g)].map(([, key = '']) => key.replace(':N:', ':0:'));
+    expect(variables.length).to.be.greaterThan(20);
+    for (const key of [...variables, ...keys]) expect(catalogueKeyOf(key), key).not.to.equal(undefined);
+  });
+
+  for (const [where, environment] of serving) {
+    it(`have settings in ${where} that the service starts with, on a host that is none of development’s`, () => {
+      const result = readSettings({ environment, overrides: [] });
+      expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+      if (result.kind === 'invalid') return;
+      expect(result.settings.NODE_ENV).to.equal('production');
+      expect(String(result.settings.PORT)).to.equal(PORT);
+      expect(result.settings['Service:RateLimit:TrustedProxies'], 'a proxy is in front').not.to.equal(undefined);
+    });
+  }
+
+  for (const [where, environment] of migrating) {
+    it(`give the owner’s connection to the migration alone in ${where}`, () => {
+      const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
+      expect(result.kind).to.equal('valid');
+      expect(environment).to.have.property('Service__Database__MigrationConnectionString');
+      const served = serving.find(([other]) => other === where)?.[1];
+      expect(served).not.to.have.property('Service__Database__MigrationConnectionString');
+      expect(Object.keys(environment).filter((name) => !name.startsWith('Service__Database__'))).to.deep.equal([]);
+    });
+  }
+
+  it('hold no secret: every setting that is one comes from elsewhere', () => {
+    const isSecret = (name: string) => {
+      const key = catalogueKeyOf(name.replaceAll('__', ':'));
+      return key !== undefined && catalogue[key].type.secret;
+    };
+    for (const kind of ['Job', 'Deployment']) {
+      const own = (dig(container(kind), 'env') ?? []) as readonly Members[];
+      for (const one of own.filter(({ name }) => isSecret(String(name)))) {
+        expect(dig(one, 'valueFrom', 'secretKeyRef', 'key'), String(one.name)).to.be.a('string');
+      }
+    }
+    expect(Object.keys(dig(manifest('ConfigMap'), 'data') as object).filter(isSecret)).to.deep.equal([]);
+    const raw = parse(composeText, { merge: true });
+    for (const service of ['migrate', 'mandate']) {
+      const variables = Object.entries(dig(raw, 'services', service, 'environment') as Record<string, string>);
+      for (const [name, value] of variables) if (isSecret(name)) expect(value, name).to.match(/\$\{MANDATE_\w+/);
+    }
+    expect(manifests.map((one) => dig(one, 'kind'))).not.to.include('Secret');
+    expect(everything).not.to.match(/-----BEGIN/);
+  });
+
+  it('ask in the page for every variable that the Compose file cannot do without', () => {
+    const asked = [...composeText.matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name);
+    expect(asked).to.have.length.greaterThan(5);
+    for (const name of asked) expect(page).to.match(new RegExp(`^${name}=`, 'm'));
+  });
+
+  it('run commands that there are', async function () {
+    this.timeout(60_000);
+    const { stdout: commands } = await run(process.execPath, [...program, '--help']);
+    const has = (name: string) => new RegExp(`^ +\\S+ ${name}\\b`, 'm').test(commands);
+    const named = [
+      ...[...page.matchAll(/\bmandate ((?:audit-)?[a-z]+)(?= |`)/g)].map(([, name]) => name),
+      ...['Job', 'Deployment'].map((kind) => dig(container(kind), 'args', 0)),
+      ...['migrate', 'mandate'].map((service) => dig(compose, 'services', service, 'command', 0)),
+      ...execForm('CMD'),
+    ].map(String);
+    expect(named).to.include.members(['serve', 'migrate', 'keys']);
+    for (const name of new Set(named)) expect(has(name), name).to.equal(true);
+    const actions = { generate: nothing, rotate: nothing, show: nothing };
+    for (const [words, option] of [
+      [['keys', 'generate'], '--out'],
+      [['serve'], '--workers'],
+    ] as const) {
+      const help: string[] = [];
+      const io = { out: (text: string) => void help.push(text), complain: fail };
+      await runCli([...words, '--help'], [serveCommand(nothing), keysCommand(actions)], io);
+      expect(help.join(''))
+        .to.match(new RegExp(` ${words.join(' ')}\\n`))
+        .and.to.include(option);
+    }
+  });
+
+  it('lead to pages and files that are there', () => {
+    const links = [...page.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link = '']) => link);
+    for (const link of links) expect(existsSync(new URL(link, at('docs/'))), link).to.equal(true);
+  });
+});
+
+describe('The image', () => {
+  it('is one that nobody can write to, and runs as a user that is not root and has a number', () => {
+    expect(last('USER')?.rest[0]).to.match(/^[1-9]\d*:[1-9]\d*$/);
+    // Whoever copies after it, or gives the files away, makes them writable.
+    expect(finalStage.findLastIndex(({ instruction }) => instruction === 'COPY')).to.be.lessThan(
+      finalStage.findIndex(({ instruction }) => instruction === 'USER'),
+    );
+    expect(finalStage.map(({ line }) => line).join('\n')).not.to.match(/--chown|chown /);
+  });
+
+  it('starts what package.json calls mandate, with serve unless told otherwise', () => {
+    expect(execForm('ENTRYPOINT')).to.deep.equal(['node', `/app/${bin.mandate}`]);
+    expect(execForm('CMD')).to.deep.equal(['serve']);
+    expect(last('WORKDIR')?.rest).to.deep.equal(['/app']);
+    expect(finalStage.map(({ line }) => line)).to.include(`RUN ln -s /app/${bin.mandate} /usr/local/bin/mandate`);
+  });
+
+  it('holds what the package does, its production packages, and nothing else', () => {
+    const copied = finalStage.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest.join(' '));
+    const [dist] = files;
+    expect(files).to.deep.equal(['dist']);
+    expect(copied).to.deep.equal([
+      'package.json LICENSE ./',
+      '--from=packages /build/node_modules node_modules',
+      `--from=compiled /build/${dist} ${dist}`,
+    ]);
+    const installs = stages.map((stage) => stage.filter(({ line }) => line.includes('npm ci')).map(({ line }) => line));
+    expect(installs[0]?.[0]).to.include('--omit=dev');
+    expect(installs.at(-1)).to.deep.equal([]);
+  });
+
+  it('is built from what is there, all of what is compiled, and all of it past .dockerignore', () => {
+    const sources = dockerfile
+      .filter(({ instruction, rest }) => instruction === 'COPY' && !rest[0]?.startsWith('--from'))
+      .flatMap(({ rest }) => rest.slice(0, -1));
+    const { include } = JSON.parse(text('tsconfig.build.json')) as { include: readonly string[] };
+    expect(sources).to.include.members([...include, 'package.json', 'package-lock.json', 'tsconfig.build.json']);
+    for (const source of sources) expect(existsSync(at(source)), source).to.equal(true);
+    const [all, ...exceptions] = text('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(all).to.equal('*');
+    expect(exceptions.map((line) => line.slice(1))).to.have.members([...new Set(sources)]);
+  });
+
+  it('has a Node that the package and its machine code take, the same to build and to run', () => {
+    const images = dockerfile.filter(({ instruction }) => instruction === 'ARG').map(({ rest }) => rest[0] ?? '');
+    const [build = '', slim = ''] = images.map((image) => image.split('=')[1] ?? '');
+    expect(slim).to.equal(`${build}-slim`);
+    const major = Number(/^node:(\d+)-/.exec(build)?.[1]);
+    expect(major).to.be.greaterThan(Number(/\d+/.exec(engines.node)?.[0]));
+    const sqlite = JSON.parse(text('node_modules/better-sqlite3/package.json')) as { engines: { node: string } };
+    expect(sqlite.engines.node.split(' || ')).to.include(`${major}.x`);
+  });
+
+  it('exposes the port of the service, and asks /healthz there whether it is up', async () => {
+    expect(last('EXPOSE')?.rest).to.deep.equal([PORT]);
+    const script = execForm('HEALTHCHECK').at(-1) ?? '';
+    expect(execForm('HEALTHCHECK').slice(0, 2)).to.deep.equal(['node', '-e']);
+    expect(script).to.include(`|| ${PORT}) + '/healthz'`);
+    // Nobody listens: the check has to say so, and not to fall over.
+    const unhealthy = run(process.execPath, ['-e', script], { env: { PORT: '9' } });
+    expect(
+      await unhealthy.then(
+        () => 0,
+        ({ code }: { code: number }) => code,
+      ),
+    ).to.equal(1);
+  });
+});
+
+describe('The Kubernetes manifests', () => {
+  it('run two replicas or more that nothing can take over, as the image’s user', () => {
+    expect(dig(manifest('Deployment'), 'spec', 'replicas')).to.be.at.least(2);
+    const [user, group] = (last('USER')?.rest[0] ?? '').split(':').map(Number);
+    for (const kind of ['Job', 'Deployment']) {
+      const ids = { runAsNonRoot: true, runAsUser: user, runAsGroup: group, fsGroup: group };
+      expect(dig(pod(kind), 'securityContext')).to.deep.equal({ ...ids, seccompProfile: { type: 'RuntimeDefault' } });
+      expect(dig(pod(kind), 'automountServiceAccountToken')).to.equal(false);
+      expect(dig(container(kind), 'securityContext')).to.deep.equal({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(dig(container(kind), 'resources', 'requests')).to.have.all.keys('cpu', 'memory');
+    }
+    expect(dig(container('Job'), 'image')).to.equal(dig(container('Deployment'), 'image'));
+  });
+
+  it('mount the keys where the settings look for them, readable to the service’s group', () => {
+    const path = variablesOf('Deployment').Service__Signing__Keys__0__Path ?? '';
+    const mounts = dig(container('Deployment'), 'volumeMounts') as readonly Record<string, unknown>[];
+    const mount = mounts.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
+    expect(mount).to.include({ readOnly: true });
+    const volumes = dig(pod('Deployment'), 'volumes') as readonly Record<string, unknown>[];
+    const secret = dig(
+      volumes.find(({ name }) => name === mount?.name),
+      'secret',
+    );
+    expect(dig(secret, 'defaultMode')).to.equal(0o440);
+    const made = /kubectl create secret generic (\S+) --from-file=(\S+)$/m.exec(text('docs/deploying.md'));
+    expect([made?.[1], `${mount?.mountPath}/${made?.[2]}`]).to.deep.equal([dig(secret, 'secretName'), path]);
+  });
+
+  it('name in their page the secrets that they take, with every key', () => {
+    const made = [...text('docs/deploying.md').matchAll(/create secret generic (\S+) ((?:[^\n]*\\\n)*[^\n]*)/g)];
+    const keys = made.flatMap(([, name = '', rest = '']) =>
+      [...rest.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key = '']) => `${name} ${key}`),
+    );
+    const taken = ['Job', 'Deployment'].flatMap((kind) => {
+      const own = dig(container(kind), 'env') as readonly unknown[];
+      return own
+        .map((one) => dig(one, 'valueFrom', 'secretKeyRef'))
+        .map((ref) => `${dig(ref, 'name')} ${dig(ref, 'key')}`);
+    });
+    expect(keys).to.have.members([...new Set(taken)]);
+  });
+
+  it('ask the right thing at the right port: whether it hangs without the database, whether it can serve with it', () => {
+    const ports = dig(container('Deployment'), 'ports') as readonly Record<string, unknown>[];
+    const http = ports.find(({ name }) => name === 'http');
+    expect(String(http?.containerPort)).to.equal(PORT);
+    for (const [probe, path] of [
+      ['startupProbe', '/healthz'],
+      ['livenessProbe', '/healthz'],
+      ['readinessProbe', '/readyz'],
+    ] as const) {
+      expect(dig(container('Deployment'), probe, 'httpGet'), probe).to.deep.equal({ path, port: 'http' });
+    }
+    expect(dig(manifest('Service'), 'spec', 'ports', 0, 'targetPort')).to.equal('http');
+    const metrics = ports.find(({ name }) => name === 'metrics');
+    expect(String(metrics?.containerPort)).to.equal(variablesOf('Deployment').Service__Metrics__Port);
+    const rules = dig(manifest('NetworkPolicy'), 'spec', 'ingress') as readonly unknown[];
+    expect(rules.map((rule) => dig(rule, 'ports', 0, 'port'))).to.deep.equal(ports.map((one) => one.containerPort));
+  });
+
+  it('give a stop the time that it takes, and take no more than one replica at a time', () => {
+    const sleep = Number(dig(container('Deployment'), 'lifecycle', 'preStop', 'exec', 'command', 1));
+    expect(sleep).to.be.greaterThan(0);
+    const grace = dig(pod('Deployment'), 'terminationGracePeriodSeconds');
+    expect(grace).to.be.at.least(sleep + DRAIN_SECONDS + 5);
+    expect(dig(manifest('PodDisruptionBudget'), 'spec', 'maxUnavailable')).to.equal(1);
+    const strategy = dig(manifest('Deployment'), 'spec', 'strategy', 'rollingUpdate');
+    expect(strategy).to.deep.equal({ maxSurge: 1, maxUnavailable: 0 });
+    const stop = /^(\d+)s$/.exec(String(dig(compose, 'services', 'mandate', 'stop_grace_period')));
+    expect(Number(stop?.[1])).to.be.at.least(DRAIN_SECONDS + 5);
+  });
+
+  it('choose the replicas, and not the migration, wherever they choose', () => {
+    const labels = dig(manifest('Deployment'), 'spec', 'template', 'metadata', 'labels');
+    expect(dig(manifest('Deployment'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
+    expect(dig(manifest('PodDisruptionBudget'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
+    expect(dig(manifest('Service'), 'spec', 'selector')).to.deep.equal(labels);
+    expect(dig(manifest('Job'), 'spec', 'template', 'metadata', 'labels')).not.to.deep.equal(labels);
+    const migration = /-l ([\w./-]+)=(\w+)$/m.exec(text('docs/deploying.md'));
+    expect(dig(manifest('Job'), 'metadata', 'labels', String(migration?.[1]))).to.equal(migration?.[2]);
+  });
+});
+
+describe('The Compose file', () => {
+  it('migrates once Postgres answers, then serves, both of them locked in', () => {
+    expect(dig(compose, 'services', 'migrate', 'depends_on', 'postgres', 'condition')).to.equal('service_healthy');
+    const after = dig(compose, 'services', 'mandate', 'depends_on', 'migrate', 'condition');
+    expect(after).to.equal('service_completed_successfully');
+    for (const service of ['migrate', 'mandate']) {
+      expect(dig(compose, 'services', service)).to.deep.include({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+      const build = String(dig(compose, 'services', service, 'build'));
+      expect(existsSync(new URL(`${build}/Dockerfile`, at('docs/examples/deploy/'))), build).to.equal(true);
+    }
+    expect(dig(compose, 'services', 'mandate', 'ports')).to.deep.equal([`127.0.0.1:${PORT}:${PORT}`]);
+    const [secret] = dig(compose, 'services', 'mandate', 'secrets') as readonly string[];
+    expect(dig(compose, 'services', 'mandate', 'environment', 'Service__Signing__Keys__0__Path')).to.equal(
+      `/run/secrets/${secret}`,
+    );
+    expect(dig(compose, 'secrets', String(secret), 'file')).to.equal('./signing-key.pem');
+  });
+
+  it('makes roles of which one can migrate, and the other then serve and not change the schema', async function () {
+    this.timeout(60_000);
+    const server = await postgresServer();
+    const as = async <Result>(role: string, database: string, act: (client: pg.Client) => Promise<Result>) => {
+      const client = new pg.Client({ connectionString: server.url(role, database) });
+      await client.connect();
+      try {
+        return await act(client);
+      } finally {
+        await client.end();
+      }
+    };
+    const script = text('docs/examples/deploy/postgres-roles.sql');
+    const variables = Object.fromEntries(
+      [...script.matchAll(/^\\getenv (\w+) (\w+)$/gm)].map(([, name = '', variable = '']) => [name, variable]),
+    );
+    const given = dig(compose, 'services', 'postgres', 'environment') as Readonly<Record<string, string>>;
+    const statements = script
+      .replaceAll(/^(?:--|\\).*$/gm, '')
+      .replaceAll(/:'(\w+)'/g, (_, name: string) =>
+        pg.escapeLiteral(given[variables[name] ?? ''] ?? fail(`nothing is given for ${name}`)),
+      )
+      .split(';')
+      .map((statement) => statement.trim())
+      .filter((statement) => statement !== '');
+    await as(SUPERUSER, 'postgres', async (client) => {
+      for (const statement of statements) await client.query(statement);
+    });
+    try {
+      const environment = {
+        ...process.env,
+        Service__Database__ConnectionString: server.url('mandate', 'mandate'),
+        Service__Database__MigrationConnectionString: server.url('mandate_owner', 'mandate'),
+      };
+      await run(process.execPath, [...program, 'migrate'], { env: environment });
+      await as('mandate', 'mandate', async (client) => {
+        expect((await client.query('select count(*)::integer as agents from agents')).rows).to.deep.equal([
+          { agents: 0 },
+        ]);
+        for (const forbidden of ['create table mine (x integer)', 'drop table agents', 'delete from ledger']) {
+          const refusal = await client.query(forbidden).then(
+            () => undefined,
+            (error: Error) => error.message,
+          );
+          expect(refusal, forbidden).to.match(/permission denied|must be owner/);
+        }
+      });
+    } finally {
+      await as(SUPERUSER, 'postgres', async (client) => {
+        await client.query('drop database mandate with (force)');
+        for (const role of ['mandate', 'mandate_owner']) await client.query(`drop role ${role}`);
+      });
+    }
+  });
+});
+
+function fail(what: string): never {
+  throw new Error(what);
+}

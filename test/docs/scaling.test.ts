@@ -1,0 +1,49 @@
+/** The page about fleets, held to the code and to its own arithmetic. */
+
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { CONNECTIONS_PER_PROCESS, POOL_SIZE } from '../../adapters/persistence/postgres/limits.ts';
+
+const page = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
+
+/** What one request takes, from the page's first table of figures. */
+function measured(what: string) {
+  const [, service, postgres] = new RegExp(`^\\| ${what} \\| ([0-9.]+) ms \\| ([0-9.]+) ms \\|`, 'm').exec(page) ?? [];
+  return { service: Number(service), postgres: Number(postgres) };
+}
+
+/** The numbers of one row of the table of fleets. */
+function row(what: string): readonly number[] {
+  const [, cells = ''] = new RegExp(`^\\| ${what} \\|(.*)\\|$`, 'm').exec(page) ?? [];
+  return cells.split('|').map((cell) => Number(/[0-9][0-9,.]*/.exec(cell)?.[0].replaceAll(',', '')));
+}
+
+describe('docs/scaling.md', () => {
+  const fleets = [1000, 10_000, 100_000];
+
+  it('says how many connections a process holds', () => {
+    expect(page).to.include(
+      `${CONNECTIONS_PER_PROCESS} each (\`CONNECTIONS_PER_PROCESS\`), ${POOL_SIZE} of them for requests`,
+    );
+    const processes = row('processes, one a core');
+    expect(row(`connections, ${CONNECTIONS_PER_PROCESS} each`)).to.deep.equal(
+      processes.map((count) => count * CONNECTIONS_PER_PROCESS),
+    );
+  });
+
+  it('computes its fleets from what was measured', () => {
+    const [exchange, renewal, introspection] = ['exchange', 'renewal', 'introspection'].map(measured);
+    for (const side of ['service', 'postgres'] as const) {
+      const each = (exchange?.[side] ?? 0) + 2 * (renewal?.[side] ?? 0) + 2 * (introspection?.[side] ?? 0);
+      // The end of a task, on the side of the database.
+      const whole = side === 'postgres' ? each + 0.5 : each;
+      const cores = row(side === 'service' ? 'cores for the service, 60% busy' : 'cores for Postgres, 60% busy');
+      for (const [index, rate] of fleets.entries()) {
+        expect(cores[index], `${side} at ${rate}`).to.be.closeTo(
+          (rate * whole) / 1000 / 0.6,
+          (rate * whole) / 1000 / 10,
+        );
+      }
+    }
+  });
+});
