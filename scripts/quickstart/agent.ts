@@ -1,83 +1,64 @@
-/** The agent's side: what it sends to the token, introspection and revocation endpoints, found by discovery. */
+/**
+ * The agent's side: its key, and what an exchange is when it is written out. The rest of the story leaves that to
+ * `mandate/agent`; an agent in another language sends the same.
+ */
 
-import { type AgentKey, makeAgentKey } from '../../test/support/agents/agent-key.ts';
-import { type Answer, postForm, send, text } from './http.ts';
+import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { AGENT_ID } from './authority.ts';
+import { send, text } from './http.ts';
 
-export interface Agent {
+export interface AgentIdentity {
   readonly id: string;
-  readonly key: AgentKey;
-}
-
-export interface Endpoints {
-  readonly issuer: string;
-  readonly token: string;
-  readonly introspection: string;
-  readonly revocation: string;
+  readonly kid: string;
+  /** The private key, which nobody else ever sees. */
+  readonly pem: string;
+  /** What is registered. */
+  readonly jwks: { readonly keys: readonly object[] };
 }
 
 export type Form = Readonly<Record<string, string>>;
 
-const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 
-export async function makeAgent(id: string): Promise<Agent> {
-  return { id, key: await makeAgentKey('ES256') };
-}
-
-export async function discover(issuer: string): Promise<Endpoints> {
-  const metadata = await send(`${issuer}/.well-known/openid-configuration`);
+export function makeIdentity(): AgentIdentity {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const kid = 'quickstart-1';
   return {
-    issuer: text(metadata, 'issuer'),
-    token: text(metadata, 'token_endpoint'),
-    introspection: text(metadata, 'introspection_endpoint'),
-    revocation: text(metadata, 'revocation_endpoint'),
+    ...{ id: AGENT_ID, kid, pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() },
+    jwks: { keys: [{ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }] },
   };
 }
 
-/** RFC 8693 §2.1, with the agent's assertion as the actor token. */
-export function exchangeForm(
-  agent: Agent,
-  endpoints: Endpoints,
-  wish: { readonly subjectToken: string; readonly audience: string; readonly scope: string },
-): Form {
+/** RFC 8414: where the endpoints are. */
+export async function discover(issuer: string): Promise<{ readonly token: string; readonly introspection: string }> {
+  const metadata = await send(`${issuer}/.well-known/openid-configuration`);
+  return { token: text(metadata, 'token_endpoint'), introspection: text(metadata, 'introspection_endpoint') };
+}
+
+/** RFC 8693 §2.1, with the agent's assertion (RFC 7523 §2.2) as the actor token. */
+export async function exchangeForm(
+  { id, kid, pem }: AgentIdentity,
+  issuer: string,
+  wish: { readonly subjectToken: string; readonly resource: string; readonly scope: readonly string[] },
+): Promise<Form> {
+  const assertion = await new SignJWT({ instance: 'by-hand' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid })
+    .setIssuer(id)
+    .setSubject(id)
+    .setAudience(issuer)
+    .setJti(randomUUID())
+    .setIssuedAt()
+    .setExpirationTime('1 minute')
+    .sign(createPrivateKey(pem));
   return {
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: wish.subjectToken,
     subject_token_type: ACCESS_TOKEN,
-    actor_token: agent.key.signAssertion(agent.id, { aud: endpoints.issuer, instance: 'quickstart-laptop' }),
+    actor_token: assertion,
     actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     requested_token_type: ACCESS_TOKEN,
-    resource: wish.audience,
-    scope: wish.scope,
-  };
-}
-
-export function refresh(
-  agent: Agent,
-  endpoints: Endpoints,
-  wish: { readonly grant: string; readonly audience: string; readonly scope?: string },
-): Promise<Answer> {
-  return postForm(endpoints.token, {
-    grant_type: 'refresh_token',
-    refresh_token: wish.grant,
-    resource: wish.audience,
-    ...(wish.scope === undefined ? {} : { scope: wish.scope }),
-    ...authentication(agent, endpoints),
-  });
-}
-
-export function revoke(agent: Agent, endpoints: Endpoints, token: string): Promise<Answer> {
-  return postForm(endpoints.revocation, { token, ...authentication(agent, endpoints) });
-}
-
-/** What a tool server does with a token it was handed. */
-export function introspect(endpoints: Endpoints, token: string): Promise<Answer> {
-  return postForm(endpoints.introspection, { token });
-}
-
-function authentication(agent: Agent, endpoints: Endpoints): Form {
-  return {
-    client_assertion_type: ASSERTION_TYPE,
-    client_assertion: agent.key.signAssertion(agent.id, { aud: endpoints.issuer }),
+    resource: wish.resource,
+    scope: wish.scope.join(' '),
   };
 }

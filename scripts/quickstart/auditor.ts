@@ -1,9 +1,11 @@
-/** The auditor's side: whether the ledger is sealed, verifying it, and tampering with a copy to see what becomes of it. */
+/** The auditor's side: whether the ledger is sealed, the keys to verify it with, verifying it, and tampering with a copy to see what becomes of it. */
 
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { readLedger } from './operator.ts';
+import type { JwkSet } from 'mandate/audit';
+import { send } from './http.ts';
+import type { LedgerRow, Operator } from './operator.ts';
 import type { Stage } from './stage.ts';
 import { must } from './story-broke.ts';
 
@@ -15,17 +17,24 @@ export interface Verification {
 
 /** Many times the interval of the stage. */
 const PATIENCE_MS = 15_000;
-const POLL_MS = 100;
+const POLL_MS = 200;
 
-/** Until every record has its checkpoint. */
-export async function untilSealed(stage: Stage): Promise<void> {
+/** @returns the records, once every one has its checkpoint */
+export async function untilSealed(operator: Operator): Promise<readonly LedgerRow[]> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const records = await readLedger(stage.issuer, stage.adminKey);
-    if (records.every(({ checkpoint }) => checkpoint !== null)) return;
+    const records = await operator.readLedger();
+    if (records.every(({ checkpoint }) => checkpoint !== null)) return records;
     must(performance.now() < deadline, 'Every record should have been sealed within seconds.');
     await pause(POLL_MS);
   }
+}
+
+/** What an auditor keeps a copy of. */
+export async function publishedKeys(issuer: string): Promise<JwkSet> {
+  const { body } = await send(`${issuer}/.well-known/jwks.json`);
+  must(Array.isArray(body.keys), 'The key set of the issuer should hold keys.');
+  return { keys: body.keys };
 }
 
 /** Runs `mandate audit-verify` on a database file, with nothing but the keys that the issuer publishes. */

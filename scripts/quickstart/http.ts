@@ -13,13 +13,7 @@ export function postForm(url: string, form: Readonly<Record<string, string>>): P
 }
 
 export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(url, init);
-  const text = await response.text();
-  const body: unknown = text === '' ? {} : JSON.parse(text);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new StoryBroke(`${new URL(url).pathname} answered ${response.status} with something that is no JSON object.`);
-  }
-  return { status: response.status, body: { ...body } };
+  return read(await fetch(url, init));
 }
 
 /** A member of an answer that has to be text. */
@@ -34,4 +28,15 @@ export function text(answer: Answer, member: string): string {
 /** An answer's status, and the error code of a refusal: `200`, `400 invalid_scope`. */
 export function outcome({ status, body }: Answer): string {
   return typeof body.error === 'string' ? `${status} ${body.error}` : String(status);
+}
+
+/** The JSON object of an answer that is here already. */
+export async function read(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const body: unknown = text === '' ? {} : JSON.parse(text);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const { pathname } = new URL(response.url);
+    throw new StoryBroke(`${pathname} answered ${response.status} with something that is no JSON object.`);
+  }
+  return { status: response.status, body: { ...body } };
 }

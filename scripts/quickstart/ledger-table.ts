@@ -6,26 +6,29 @@ import { layOut } from './table.ts';
 export function ledgerTable(rows: readonly LedgerRow[]): readonly string[] {
   return layOut(
     [
-      { title: '#', width: 4 },
-      { title: 'time', width: 8 },
-      { title: 'event', width: 16 },
-      { title: 'person', width: 8 },
+      { title: '#', width: 3 },
+      { title: 'event', width: 17 },
+      { title: 'person', width: 6 },
       { title: 'agent', width: 10 },
-      { title: 'scope', width: 13 },
+      { title: 'scope', width: 22 },
       { title: '', width: 5 },
       { title: 'reason', width: 24 },
     ],
     rows.map((row) => [
       show(row.seq),
-      show(row.ts).slice(11, 19),
       show(row.event),
       show(row.sponsor),
       show(row.agent_id),
       show(row.scope),
       show(row.decision),
-      show(row.reason),
+      show(row.reason ?? counted(row.count)),
     ]),
   );
+}
+
+/** Renewals that share a record. */
+function counted(count: unknown): string {
+  return count === undefined ? '' : `${count} more`;
 }
 
 function show(value: unknown): string {

@@ -4,12 +4,13 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { ada } from '../../test/support/identity-provider/people.ts';
 import { MandateDidNotStart } from '../mandate-process.ts';
+import { GRANTED } from './authority.ts';
+import { keepTokenFresh } from './fresh-token.ts';
+import { invite } from './invitation.ts';
 import { type Stage, setStage } from './stage.ts';
-import { tellStory } from './story.ts';
+import { type Cast, tellStory } from './story.ts';
 import { must, StoryBroke } from './story-broke.ts';
-import { layOut } from './table.ts';
 import { type Terminal, terminal } from './terminal.ts';
 
 /** Enough of Mandate's log to see what it said last. */
@@ -30,6 +31,7 @@ async function main(once: boolean): Promise<number> {
   });
   screen.say('Mandate: authority given to one agent, for one task, by one person.');
   let stage: Stage | undefined;
+  let stop = (): void => undefined;
   try {
     stage = await setStage();
     const fallen = stage.ended.then(() => 'fallen' as const);
@@ -40,7 +42,7 @@ async function main(once: boolean): Promise<number> {
     if (once) {
       return 0;
     }
-    invite(screen, stage);
+    stop = await goOn(screen, stage, told);
     must(
       (await Promise.race([interrupted, fallen])) === 'interrupted' || interruptions > 0,
       'Mandate stopped by itself.',
@@ -53,32 +55,21 @@ async function main(once: boolean): Promise<number> {
     explain(screen, error, stage);
     return 1;
   } finally {
+    stop();
     await stage?.clear();
   }
 }
 
-function invite(screen: Terminal, stage: Stage): void {
-  screen.chapter('Now you');
-  screen.say('Everything keeps running until Ctrl-C, and is gone afterwards.');
-  screen.show(
-    layOut(
-      [
-        { title: 'what', width: 20 },
-        { title: 'where', width: 76 },
-      ],
-      [
-        ['Mandate', stage.issuer],
-        ['identity provider', `${stage.provider.issuer} (name ${ada.username}, password ${ada.password})`],
-        ['admin key', `${stage.adminKeyFile} (readable by you alone)`],
-        ["Mandate's log", stage.logFile],
-      ],
-    ),
+/** @returns ends what goes on in the background */
+async function goOn(screen: Terminal, stage: Stage, { agent, subjectToken }: Cast): Promise<() => void> {
+  const { jira, taskTokenFile, accessLog } = stage;
+  const task = await agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });
+  const stop = await keepTokenFresh(task, taskTokenFile, (error) =>
+    screen.refused(`The agent has stopped. ${String(error)}`),
   );
-  screen.say('Read the ledger yourself:');
-  screen.command(`curl -s -H "Authorization: Bearer $(cat ${stage.adminKeyFile})" ${stage.issuer}/audit`);
-  screen.command(
-    `curl -s -H "Authorization: Bearer $(cat ${stage.adminKeyFile})" ${stage.issuer}/audit/records/2/proof`,
-  );
+  invite(stage, screen, task);
+  accessLog.follow((event) => screen.command(JSON.stringify(event)));
+  return stop;
 }
 
 function explain(screen: Terminal, error: unknown, stage: Stage | undefined): void {

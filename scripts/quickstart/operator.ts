@@ -1,39 +1,62 @@
-/** The operator's side: registering an agent, and reading the ledger. */
+/** The operator's side: registering an agent, the kill switch, a block, and reading the ledger. */
 
-import type { Agent } from './agent.ts';
-import { type Answer, send } from './http.ts';
+import type { AgentIdentity } from './agent.ts';
+import { TOKEN_SECONDS } from './authority.ts';
+import { type Answer, outcome, send } from './http.ts';
 import { must } from './story-broke.ts';
 
 /** A ledger record, as `GET /audit` shows it. */
 export type LedgerRow = Readonly<Record<string, unknown>>;
 
-export function registerAgent(
-  issuer: string,
-  adminKey: string,
-  agent: Agent,
-  ceiling: { readonly scopes: readonly string[]; readonly audience: string },
-): Promise<Answer> {
-  return send(`${issuer}/admin/agents`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      agent_id: agent.id,
-      display_name: 'Sorts what comes in',
-      sponsor_required: true,
-      allowed_scopes: ceiling.scopes,
-      allowed_audiences: [ceiling.audience],
-      max_task_ttl: 'PT30M',
-      max_token_ttl: 'PT5M',
-      max_delegation_depth: 1,
-      jwks: agent.key.jwks,
-    }),
-  });
+export interface Operator {
+  register(agent: AgentIdentity, ceiling: Ceiling): Promise<Answer>;
+  /** The kill switch of one task. */
+  kill(taskId: string): Promise<Answer>;
+  block(person: string): Promise<Answer>;
+  unblock(person: string): Promise<Answer>;
+  readLedger(): Promise<readonly LedgerRow[]>;
+  /** That a record is in the sealed ledger. */
+  readProof(seq: unknown): Promise<Answer['body']>;
 }
 
-export async function readLedger(issuer: string, adminKey: string): Promise<readonly LedgerRow[]> {
-  const answer = await send(`${issuer}/audit?limit=1000`, { headers: { authorization: `Bearer ${adminKey}` } });
-  must(answer.status === 200, `The ledger should be readable with the admin key; the answer was ${answer.status}.`);
-  const { records } = answer.body;
-  must(Array.isArray(records), 'The answer of the ledger should hold records, and does not.');
-  return records;
+interface Ceiling {
+  readonly scopes: readonly string[];
+  readonly audiences: readonly string[];
+}
+
+export function operator(issuer: string, adminKey: string): Operator {
+  const ask = (method: string, path: string, body?: object): Promise<Answer> =>
+    send(`${issuer}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const read = async (path: string): Promise<Answer['body']> => {
+    const answer = await ask('GET', path);
+    must(answer.status === 200, `GET ${path} should answer 200, not ${outcome(answer)}.`);
+    return answer.body;
+  };
+  return {
+    register: (agent, { scopes, audiences }) =>
+      ask('POST', '/admin/agents', {
+        agent_id: agent.id,
+        display_name: 'Sorts what comes in',
+        sponsor_required: true,
+        allowed_scopes: scopes,
+        allowed_audiences: audiences,
+        max_task_ttl: 'PT30M',
+        max_token_ttl: `PT${TOKEN_SECONDS}S`,
+        max_delegation_depth: 1,
+        jwks: agent.jwks,
+      }),
+    kill: (taskId) => ask('DELETE', `/admin/tasks/${taskId}`),
+    block: (person) => ask('PUT', `/admin/sponsors/${person}/block`),
+    unblock: (person) => ask('DELETE', `/admin/sponsors/${person}/block`),
+    async readLedger() {
+      const { records } = await read('/audit?limit=1000');
+      must(Array.isArray(records), 'The answer of the ledger should hold records, and does not.');
+      return records;
+    },
+    readProof: (seq) => read(`/audit/records/${seq}/proof`),
+  };
 }

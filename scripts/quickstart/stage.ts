@@ -1,4 +1,7 @@
-/** What the story is played on: a real identity provider, and Mandate on SQLite in a child process, in a folder of its own. */
+/**
+ * What the story is played on, in a folder of its own: a real identity provider, Mandate on SQLite in a child process,
+ * and two tool servers.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,18 +12,32 @@ import {
   startIdentityProvider,
 } from '../../test/support/identity-provider/identity-provider.ts';
 import { builtProgram, startMandate } from '../mandate-process.ts';
+import { type AccessLog, accessLog } from './access-log.ts';
+import type { GuardedServer } from './guarded-server.ts';
+import { startJiraApi } from './jira-api.ts';
+import { startJiraMcp } from './jira-mcp.ts';
+import { type Operator, operator } from './operator.ts';
 
 export interface Stage {
   readonly provider: IdentityProvider;
   readonly issuer: string;
+  readonly operator: Operator;
   readonly adminKey: string;
   /** Where the admin key stands, readable by the owner only. */
   readonly adminKeyFile: string;
+  /** Where a task's token is put for whoever wants to try it, readable by the owner only; not there at first. */
+  readonly taskTokenFile: string;
   readonly logFile: string;
   /** Mandate's database. */
   readonly databaseFile: string;
   /** A copy of it that may be tampered with; not there at first. */
   readonly tamperedFile: string;
+  /** A tool server on Express. */
+  readonly jira: GuardedServer;
+  /** A tool server that speaks MCP. */
+  readonly jiraMcp: GuardedServer;
+  /** What both tell of the requests that they decide. */
+  readonly accessLog: AccessLog;
   /** What Node is given to run `mandate`. */
   readonly program: readonly string[];
   /** Resolves when Mandate is no longer running. */
@@ -32,48 +49,53 @@ export interface Stage {
 /** @param program as `startMandate` takes it */
 export async function setStage(program: readonly string[] = builtProgram): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-quickstart-'));
-  const provider = await startIdentityProvider();
+  const steps = [async () => rmSync(folder, { recursive: true, force: true })];
   const clear = async () => {
-    await provider.stop();
-    rmSync(folder, { recursive: true, force: true });
+    for (const step of steps.splice(0).reverse()) await step();
   };
   try {
+    const provider = await startIdentityProvider();
+    steps.push(provider.stop);
     const adminKey = randomBytes(32).toString('base64url');
     const adminKeyFile = join(folder, 'admin-key');
     writeFileSync(adminKeyFile, adminKey, { mode: 0o600 });
     const databaseFile = join(folder, 'mandate.db');
-    const mandate = await startMandate(
-      {
-        NODE_ENV: 'development',
-        Service__UpstreamIdp__Issuer: provider.issuer,
-        Service__UpstreamIdp__Audience: provider.audience,
-        Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
-        Service__Database__Provider: 'sqlite',
-        Service__Database__Path: databaseFile,
-        // The shortest there is: the story waits for a seal.
-        Service__Audit__Checkpoint__Interval: 'PT1S',
-        Service__Admin__ApiKey: adminKey,
-      },
-      folder,
-      program,
-    );
+    const mandate = await startMandate(settings(provider, databaseFile, adminKey), folder, program);
+    steps.push(mandate.stop);
+    const { issuer, logFile, ended } = mandate;
+    const log = accessLog();
+    const jira = await startJiraApi(issuer, log);
+    steps.push(jira.stop);
+    const jiraMcp = await startJiraMcp(issuer, log);
+    steps.push(jiraMcp.stop);
     return {
-      provider,
-      issuer: mandate.issuer,
-      adminKey,
-      adminKeyFile,
-      logFile: mandate.logFile,
-      databaseFile,
+      ...{ provider, issuer, operator: operator(issuer, adminKey), adminKey, adminKeyFile, logFile, databaseFile },
+      ...{ jira, jiraMcp, accessLog: log, program, ended, clear },
+      taskTokenFile: join(folder, 'task-token'),
       tamperedFile: join(folder, 'tampered.db'),
-      program,
-      ended: mandate.ended,
-      async clear() {
-        await mandate.stop();
-        await clear();
-      },
     };
   } catch (error) {
     await clear();
     throw error;
   }
+}
+
+function settings(
+  provider: IdentityProvider,
+  databaseFile: string,
+  adminKey: string,
+): Readonly<Record<string, string>> {
+  return {
+    NODE_ENV: 'development',
+    Service__UpstreamIdp__Issuer: provider.issuer,
+    Service__UpstreamIdp__Audience: provider.audience,
+    Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
+    Service__Database__Provider: 'sqlite',
+    Service__Database__Path: databaseFile,
+    // Half a minute unless said: the story waits for a renewal, and for an end.
+    Service__Agents__MinTokenTtl: 'PT1S',
+    // The shortest there is: the story waits for a seal.
+    Service__Audit__Checkpoint__Interval: 'PT1S',
+    Service__Admin__ApiKey: adminKey,
+  };
 }

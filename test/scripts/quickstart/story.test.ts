@@ -1,23 +1,34 @@
-/** The story that the quickstart tells, against the service itself, run from its sources. */
+/** The story that the quickstart tells, against the service itself, run from its sources; and what it invites to then. */
 
+import { readFileSync, statSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { sourceProgram } from '../../../scripts/mandate-process.ts';
+import { type Task, TaskOver } from 'mandate/agent';
+import { asProgram } from '../../../scripts/from-source.ts';
+import { keepTokenFresh } from '../../../scripts/quickstart/fresh-token.ts';
+import { invite } from '../../../scripts/quickstart/invitation.ts';
 import { type Stage, setStage } from '../../../scripts/quickstart/stage.ts';
-import { tellStory } from '../../../scripts/quickstart/story.ts';
+import { type Cast, tellStory } from '../../../scripts/quickstart/story.ts';
 import type { Terminal } from '../../../scripts/quickstart/terminal.ts';
 
+interface Recording {
+  readonly terminal: Terminal;
+  readonly chapters: string[];
+  readonly commands: string[];
+  text(): string;
+}
+
 /** A terminal that keeps what it is given. */
-function recording(): { readonly terminal: Terminal; readonly chapters: string[]; text(): string } {
-  const chapters: string[] = [];
-  const lines: string[] = [];
+function recording(): Recording {
+  const [chapters, commands, lines]: [string[], string[], string[]] = [[], [], []];
   return {
-    chapters,
+    ...{ chapters, commands },
     text: () => lines.join('\n'),
     terminal: {
       chapter: (title) => chapters.push(title),
       say: (...sentences) => lines.push(...sentences),
       show: (table) => lines.push(...table),
-      command: (line) => lines.push(line),
+      command: (line) => void [lines, commands].map((kept) => kept.push(line)),
       confirm: (sentence) => lines.push(sentence),
       refused: (sentence) => lines.push(sentence),
       complain: (sentence) => lines.push(sentence),
@@ -25,27 +36,36 @@ function recording(): { readonly terminal: Terminal; readonly chapters: string[]
   };
 }
 
+const MAIN = new URL('../../../composition/main.ts', import.meta.url);
+
 describe('the story of the quickstart', function () {
-  this.timeout(60_000);
+  this.timeout(90_000);
   let stage: Stage;
+  let cast: Cast;
   const told = recording();
 
   before(async () => {
-    stage = await setStage(sourceProgram);
-    await tellStory(stage, told.terminal);
+    stage = await setStage(asProgram(MAIN));
+    cast = await tellStory(stage, told.terminal);
   });
   after(() => stage?.clear());
 
   it('is told to its end, the seal of the ledger', () => {
-    expect(told.chapters).to.have.lengthOf(10);
-    expect(told.text()).to.contain('actor_replayed').and.to.contain('client_revoked');
-    expect(told.text()).to.contain('The seal is intact').and.to.contain('The seal is not intact. Checkpoint 1');
+    expect(told.chapters).to.have.lengthOf(14);
+    const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
+    for (const reason of [...reasons, 'operator_kill_switch', 'task_revoked', 'expired', 'sponsor_disabled'])
+      expect(told.text()).to.contain(reason);
+    // Which checkpoint it is depends on how many seconds the story took until then.
+    expect(told.text())
+      .to.contain('The seal is intact')
+      .and.to.match(/The seal is not intact\. Checkpoint \d+ /);
   });
 
   it('shows no token, grant or key', () => {
     expect(told.text()).to.not.contain(stage.adminKey);
     expect(told.text()).to.not.match(/eyJ[\w-]{10}/);
     expect(told.text()).to.not.contain('task_grant_');
+    expect(told.text()).to.not.contain('PRIVATE KEY');
   });
 
   it('fits one hundred columns wherever lines are not wrapped by the terminal', () => {
@@ -53,6 +73,59 @@ describe('the story of the quickstart', function () {
       .text()
       .split('\n')
       .filter((line) => / {2,}/.test(line));
-    expect(Math.max(...tables.map((line) => line.length))).to.be.at.most(98);
+    expect(Math.max(...[...tables, ...told.commands].map((line) => line.length))).to.be.at.most(98);
+  });
+
+  describe('once it is told', () => {
+    let task: Task;
+    let over: Promise<unknown>;
+    let stop = (): void => undefined;
+    const invited = recording();
+
+    before(async () => {
+      task = await cast.agent.startTask({
+        ...cast,
+        resource: stage.jira.audience,
+        scope: ['jira:read', 'jira:comment'],
+      });
+      over = new Promise((resolve) => {
+        keepTokenFresh(task, stage.taskTokenFile, resolve).then((stopping) => {
+          stop = stopping;
+        }, resolve);
+      });
+      while (statSync(stage.taskTokenFile, { throwIfNoEntry: false }) === undefined) await pause(20);
+      invite(stage, invited.terminal, task);
+    });
+    after(() => stop());
+
+    it('keeps the token of a task in a file that only its owner reads', () => {
+      expect(statSync(stage.taskTokenFile).mode & 0o777).to.equal(0o600);
+      expect(invited.text()).to.not.contain(readFileSync(stage.taskTokenFile, 'utf8'));
+    });
+
+    it('invites to commands that work, the last of which ends the task', async () => {
+      const answers: number[] = [];
+      for (const command of invited.commands) answers.push(await answerTo(command));
+      expect(answers).to.deep.equal([200, 201, 401, 200, 200, 200, 200]);
+      // What the text promises after it.
+      const [reading = '', commenting = ''] = invited.commands;
+      expect([await answerTo(reading), await answerTo(commenting)]).to.deep.equal([200, 401]);
+      const end = await over;
+      expect(end).to.be.instanceOf(TaskOver).and.to.include({ reason: 'task_revoked' });
+    });
   });
 });
+
+/** The status of what a curl command asks for. */
+async function answerTo(command: string): Promise<number> {
+  const {
+    method = 'GET',
+    file,
+    url = '',
+  } = /^curl -s(?: -X (?<method>\w+))?(?: -H "Authorization: Bearer \$\(cat (?<file>\S+)\)")? (?<url>\S+)$/.exec(
+    command,
+  )?.groups ?? {};
+  expect(url, command).to.not.equal('');
+  const headers = file === undefined ? {} : { authorization: `Bearer ${readFileSync(file, 'utf8')}` };
+  return (await fetch(url, { method, headers })).status;
+}

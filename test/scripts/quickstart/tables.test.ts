@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { AccessEvent } from '../../../adapters/tool-server/tool-server.ts';
+import { accessTable } from '../../../scripts/quickstart/access-table.ts';
 import { claimsTable } from '../../../scripts/quickstart/claims-table.ts';
 import { ledgerTable } from '../../../scripts/quickstart/ledger-table.ts';
 import { layOut } from '../../../scripts/quickstart/table.ts';
@@ -71,7 +73,7 @@ describe('the ledger of the quickstart', () => {
       {
         seq: 10,
         ts: '2026-11-21T04:05:06.789Z',
-        event: 'agent.registered',
+        event: 'sponsor.unblocked',
         sponsor: 'ada',
         agent_id: 'triage-bot',
         scope: 'jira:read jira:comment calendar:read',
@@ -81,7 +83,34 @@ describe('the ledger of the quickstart', () => {
     ]);
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
     expect(lines[2]).to.match(
-      /^10 +04:05:06 +agent\.registered +ada +triage-bot +jira:read +allow +scope_intersection_empty$/,
+      /^10 +sponsor\.unblocked +ada +triage-bot +jira:read jira:comment +allow +scope_intersection_empty$/,
     );
+  });
+
+  it('says of renewals that share a record how many they are', () => {
+    const [, , line] = ledgerTable([{ seq: 11, event: 'token.refreshed', decision: 'allow', reason: null, count: 12 }]);
+    expect(line).to.match(/^11 +token\.refreshed +allow +12 more$/);
+  });
+});
+
+describe('the access events of the quickstart', () => {
+  const event: AccessEvent = {
+    ...{ event: 'tool.access', at: '2026-11-21T04:05:06.789Z', route: 'POST /api/issues/:key/comments' },
+    ...{ decision: 'deny', reason: 'insufficient_scope', sub: 'ada', act: 'agent:triage-bot', depth: 1 },
+    ...{ task_id: 'task_01M7YXMQC78QKPZ3BBB5RQN96R', jti: 'tok_01M7YXMQFHN8XTDZX2DRCVPFSX' },
+  };
+
+  it('fit one hundred columns with the longest of what the story does', () => {
+    const lines = accessTable([event]);
+    expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
+    expect(lines[2]).to.match(
+      /^04:05:06 +POST \/api\/issues\/:key\/comments +deny +insufficient_scope +ada +triage-bot +CVPFSX$/,
+    );
+  });
+
+  it('name nobody where nobody was made out', () => {
+    const nobody = { sub: null, act: null, depth: null, task_id: null, jti: null };
+    const [, , line] = accessTable([{ ...event, ...nobody, route: null, reason: 'missing_token' }]);
+    expect(line).to.match(/^04:05:06 +deny +missing_token$/);
   });
 });

@@ -1,0 +1,31 @@
+/** Access events as a table: what was asked for, how it was decided, and who acted for whom with which token. */
+
+import type { AccessEvent } from 'mandate/tool-server';
+import { layOut } from './table.ts';
+
+/** Enough of an identifier to tell it from the one before: they are random at their end. */
+const TAIL_CHARACTERS = 6;
+
+export function accessTable(events: readonly AccessEvent[]): readonly string[] {
+  return layOut(
+    [
+      { title: 'time', width: 8 },
+      { title: 'route or tool', width: 30 },
+      { title: '', width: 5 },
+      { title: 'reason', width: 18 },
+      { title: 'person', width: 6 },
+      { title: 'agent', width: 10 },
+      { title: 'token', width: TAIL_CHARACTERS },
+    ],
+    events.map(({ at, route, decision, reason, sub, act, jti }) => [
+      at.slice(11, 19),
+      route ?? '',
+      decision,
+      reason ?? '',
+      sub ?? '',
+      // Without what every agent has before its id.
+      act?.replace(/^agent:/, '') ?? '',
+      jti?.slice(-TAIL_CHARACTERS) ?? '',
+    ]),
+  );
+}

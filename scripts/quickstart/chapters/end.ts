@@ -1,0 +1,32 @@
+/** A task ends by the agent's own hand, and everybody who asks is told. */
+
+import { type Task, TaskOver } from 'mandate/agent';
+import { discover } from '../agent.ts';
+import { type Answer, postForm, text } from '../http.ts';
+import { readMember } from '../read-member.ts';
+import { thrownBy } from '../refusal.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../story-broke.ts';
+import type { Terminal } from '../terminal.ts';
+
+export async function theAgentIsDone({ issuer }: Stage, terminal: Terminal, task: Task): Promise<void> {
+  terminal.chapter('The agent is done, and gives its authority back');
+  const { introspection } = await discover(issuer);
+  const token = await task.token();
+  /** What a high-risk route does. */
+  const introspect = (): Promise<Answer> => postForm(introspection, { token });
+  const before = await introspect();
+  must(before.body.active === true, 'Before the revocation the token should be active.');
+  terminal.confirm(`Introspection before: active, ${text(before, 'sub')} by ${readMember(before.body.act, 'sub')}.`);
+
+  terminal.command('await task.end();');
+  await task.end();
+  const after = await introspect();
+  must(after.body.active === false, 'After the revocation the token should not be active.');
+  must(!('sub' in after.body), 'What introspection says of an inactive token should name nobody.');
+  terminal.refused(
+    `Introspection after: not active, revoked at ${text(after, 'revoked_at')}, because ${text(after, 'revocation_reason')}.`,
+  );
+  const over = await thrownBy(TaskOver, 'task.token()', () => task.token());
+  terminal.refused(`task.token() from now on. ${over.name}: "${over.message}"`);
+}

@@ -1,0 +1,97 @@
+/** One exchange written out: what is sent, what comes back, who can verify it, and what a copy of it is worth. */
+
+import { decodeJwt } from 'jose';
+import { type AgentIdentity, discover, exchangeForm, type Form } from '../agent.ts';
+import { AGENT_ID, AGENT_SCOPES, ASKED, ada, GRANTED } from '../authority.ts';
+import { claimsTable } from '../claims-table.ts';
+import { type Answer, outcome, postForm, text } from '../http.ts';
+import { readMember } from '../read-member.ts';
+import { showRefusal } from '../refusal.ts';
+import type { Stage } from '../stage.ts';
+import { must } from '../story-broke.ts';
+import { verifyAsStranger } from '../stranger.ts';
+import { layOut } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** The one exchange that is made by hand; it can be heard, and sent again. */
+export interface Exchange {
+  readonly endpoint: string;
+  readonly form: Form;
+  readonly answer: Answer;
+}
+
+export async function theAgentExchangesHerToken(
+  { issuer, jira }: Stage,
+  terminal: Terminal,
+  identity: AgentIdentity,
+  subjectToken: string,
+): Promise<Exchange> {
+  terminal.chapter('The agent exchanges her token for a task token');
+  const form = await exchangeForm(identity, issuer, { subjectToken, resource: jira.audience, scope: ASKED });
+  const { token: endpoint } = await discover(issuer);
+  terminal.say(`One form, in any language (RFC 8693), sent to ${endpoint}:`);
+  terminal.show(formTable(form));
+
+  const answer = await postForm(endpoint, form);
+  must(answer.status === 200, `The exchange should answer 200, not ${outcome(answer)}.`);
+  const granted = text(answer, 'scope').split(' ');
+  must(granted.join(' ') === GRANTED.join(' '), `The scope should be ${GRANTED.join(' ')}, not ${granted.join(' ')}.`);
+  terminal.say('It asks for more than it can have. It gets what Ada holds, and the agent may, and was asked for:');
+  terminal.show(scopeTable(granted));
+
+  terminal.say('Ada stays the subject; the agent appears only as the one who acts:');
+  const subject = decodeJwt(subjectToken);
+  const claims = decodeJwt(text(answer, 'access_token'));
+  must(claims.sub === subject.sub, 'The subject of the task token should be the person.');
+  must(readMember(claims.act, 'sub') === `agent:${AGENT_ID}`, 'The actor of the task token should be the agent.');
+  must(readMember(claims.task, 'id') === text(answer, 'task_id'), 'The task token should name its task.');
+  must((claims.exp ?? 0) <= Number(readMember(claims.task, 'exp')), 'The task token should not outlive its task.');
+  terminal.show(claimsTable({ title: "Ada's access token", claims: subject }, { title: 'the task token', claims }));
+  return { endpoint, form, answer };
+}
+
+export async function aStrangerVerifiesIt({ issuer, jira }: Stage, terminal: Terminal, token: string): Promise<void> {
+  terminal.chapter('A stranger verifies it');
+  terminal.say(`Somebody who knows nothing but the URL ${issuer} checks the token with a standard library (jose).`);
+  const { protectedHeader, payload } = await verifyAsStranger(issuer, token, jira.audience);
+  terminal.confirm(
+    `Signed with ${protectedHeader.alg}, type ${protectedHeader.typ}, by a key that the issuer publishes, for ${payload.aud}.`,
+  );
+}
+
+export async function aReplayIsRefused(terminal: Terminal, { endpoint, form }: Exchange): Promise<void> {
+  terminal.chapter('An overheard request is worth nothing');
+  terminal.say('The exchange is sent again, byte for byte. Its assertion was used once already.');
+  showRefusal(terminal, 'The replay', await postForm(endpoint, form), '401 invalid_client');
+}
+
+/** What is secret is said in words. */
+const SECRETS: Form = {
+  subject_token: "(Ada's access token)",
+  actor_token: "(a JWT that says who the agent is, signed with the agent's key, good for one request)",
+};
+
+function formTable(form: Form): readonly string[] {
+  return layOut(
+    [
+      { title: 'field', width: 20 },
+      { title: 'value', width: 70 },
+    ],
+    Object.entries({ ...form, ...SECRETS }),
+  );
+}
+
+function scopeTable(granted: readonly string[]): readonly string[] {
+  const yes = (so: boolean) => (so ? 'yes' : '-');
+  const scopes = [...new Set([...ada.scopes, ...AGENT_SCOPES])].sort();
+  return layOut(
+    ['scope', 'Ada holds it', 'the agent may', 'asked for', 'granted'].map((title) => ({ title, width: 20 })),
+    scopes.map((scope) => [
+      scope,
+      yes(ada.scopes.includes(scope)),
+      yes(AGENT_SCOPES.includes(scope)),
+      yes(ASKED.includes(scope)),
+      yes(granted.includes(scope)),
+    ]),
+  );
+}

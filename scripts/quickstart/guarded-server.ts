@@ -1,0 +1,26 @@
+/** A tool server of the story, on this machine. */
+
+import { createServer, type RequestListener } from 'node:http';
+
+export interface GuardedServer {
+  /** Where it is, and so what its tokens are for. */
+  readonly audience: string;
+  stop(): Promise<void>;
+}
+
+export async function serve(app: RequestListener, audience: string): Promise<GuardedServer> {
+  const server = createServer(app);
+  const { hostname, port } = new URL(audience);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(Number(port), hostname, resolve);
+  });
+  return {
+    audience,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

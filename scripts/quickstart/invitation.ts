@@ -1,0 +1,44 @@
+/** What there is to try once the story is told, with commands to copy. */
+
+import type { Task } from 'mandate/agent';
+import { ada } from './authority.ts';
+import type { Stage } from './stage.ts';
+import { layOut } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** @param task whose token `keepTokenFresh` puts into its file */
+export function invite(stage: Stage, terminal: Terminal, task: Task): void {
+  const { issuer, provider, jira, jiraMcp } = stage;
+  terminal.chapter('Now you');
+  terminal.say('Everything keeps running until Ctrl-C, and is gone afterwards.');
+  terminal.show(
+    layOut(
+      [
+        { title: 'what', width: 20 },
+        { title: 'where', width: 76 },
+      ],
+      [
+        ['Mandate', issuer],
+        ['identity provider', `${provider.issuer} (name ${ada.username}, password ${ada.password})`],
+        ['Jira, over HTTP', jira.audience],
+        ['Jira, over MCP', jiraMcp.audience],
+        ['admin key', `${stage.adminKeyFile} (readable by you alone)`],
+        ["the agent's token", `${stage.taskTokenFile} (the same; always a fresh one)`],
+        ["Mandate's log", stage.logFile],
+      ],
+    ),
+  );
+  const asAgent = `-H "Authorization: Bearer $(cat ${stage.taskTokenFile})"`;
+  const asOperator = `-H "Authorization: Bearer $(cat ${stage.adminKeyFile})"`;
+  terminal.say('The agent has a task. Use its token; the decisions of Jira show up here:');
+  terminal.command(`curl -s ${asAgent} ${jira.audience}/issues/OPS-7`);
+  terminal.command(`curl -s -X POST ${asAgent} ${jira.audience}/issues/OPS-7/comments`);
+  terminal.command(`curl -s ${jira.audience}/issues/OPS-7`);
+  terminal.say('What an MCP client finds out by itself (RFC 9728):');
+  terminal.command(`curl -s ${new URL('/.well-known/oauth-protected-resource/mcp', jiraMcp.audience)}`);
+  terminal.say('Read the ledger, and the proof of a record:');
+  terminal.command(`curl -s ${asOperator} ${issuer}/audit`);
+  terminal.command(`curl -s ${asOperator} ${issuer}/audit/records/2/proof`);
+  terminal.say('Pull the kill switch, and use the token again, at once and some seconds later:');
+  terminal.command(`curl -s -X DELETE ${asOperator} ${issuer}/admin/tasks/${task.id}`);
+}

@@ -1,0 +1,29 @@
+/** A tool server over plain HTTP: an Express app with one ordinary route, and one on which a revocation shows at once. */
+
+import express from 'express';
+import { createToolServer } from 'mandate/tool-server';
+import { claimsOf, expressProtection, refuseUnknownRoutes } from 'mandate/tool-server/express';
+import { freePort } from '../free-port.ts';
+import type { AccessLog } from './access-log.ts';
+import { type GuardedServer, serve } from './guarded-server.ts';
+
+export async function startJiraApi(issuer: string, log: AccessLog): Promise<GuardedServer> {
+  const audience = `http://127.0.0.1:${await freePort()}/api`;
+  // One machine has one clock; the usual minute of skew would have the story wait for it.
+  const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.tell });
+  const protect = expressProtection(toolServer);
+  const app = express();
+
+  app.get('/api/issues/:key', protect({ scope: ['jira:read'] }), (request, response) => {
+    const { sub, act } = claimsOf(request);
+    response.json({ key: request.params.key, readFor: sub, readBy: act?.sub });
+  });
+
+  const commenting = protect({ scope: ['jira:comment'], highRisk: true });
+  app.post('/api/issues/:key/comments', commenting, (request, response) => {
+    response.status(201).json({ key: request.params.key, writtenFor: claimsOf(request).sub });
+  });
+
+  app.use(refuseUnknownRoutes(toolServer));
+  return serve(app, audience);
+}

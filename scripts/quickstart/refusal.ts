@@ -1,0 +1,36 @@
+/** What the story refuses, as it should: by an answer, or by an error of the agent's library. */
+
+import { type Answer, outcome, text } from './http.ts';
+import { must, StoryBroke } from './story-broke.ts';
+import type { Terminal } from './terminal.ts';
+
+/** @param expected status and error code, as `outcome` puts them */
+export function showRefusal(terminal: Terminal, what: string, answer: Answer, expected: string): void {
+  must(outcome(answer) === expected, `${what} should be answered ${expected}, not ${outcome(answer)}.`);
+  terminal.refused(`${what}: ${expected}. "${text(answer, 'error_description')}"`);
+}
+
+/**
+ * A tool server's no.
+ *
+ * @param expected status and reason: `401 expired`
+ */
+export function showToolRefusal(terminal: Terminal, what: string, answer: Answer, expected: string): void {
+  const was = `${answer.status} ${String(answer.body.reason ?? '')}`.trim();
+  must(was === expected, `${what} should be answered ${expected}, not ${was}.`);
+  terminal.refused(`${what}: ${expected}. "${text(answer, 'error_description')}"`);
+}
+
+/** What an attempt that has to fail is thrown, which has to be of this kind. */
+export async function thrownBy<Thrown extends Error>(
+  kind: new (...given: never[]) => Thrown,
+  what: string,
+  attempt: () => Promise<unknown>,
+): Promise<Thrown> {
+  const thrown = await attempt().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (thrown instanceof kind) return thrown;
+  throw new StoryBroke(`${what} should be refused with ${kind.name}, not ${String(thrown ?? 'allowed')}.`);
+}
