@@ -4,21 +4,26 @@ import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/log.ts';
+import type { Measurements } from '../../application/ports/measurements.ts';
 import type { Randomness } from '../../application/ports/randomness.ts';
 import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import type { Tracing } from '../../application/ports/tracing.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
+import { type AdmissionControl, admission } from './admission/admission.ts';
 import { type AgentKeysSurface, agentKeysRouter } from './agent-keys-router.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { discoveryRouter } from './discovery.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { healthRouter } from './health.ts';
+import { measuredRequests } from './measuring/measured-requests.ts';
 import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
 import { answerFaults, unknownPath } from './problem-faults.ts';
 import { requestLog } from './request-log.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 
 export interface HttpSurfaces {
+  readonly admission: AdmissionControl;
   readonly issuer: string;
   readonly signingKeys: SigningKeys;
   readonly oauth: OAuthSurface;
@@ -33,6 +38,9 @@ export interface HttpSurfaces {
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
+  readonly tracing: Tracing;
+  /** `undefined` where nobody counts. */
+  readonly measurements: Measurements | undefined;
 }
 
 export function httpApp(surfaces: HttpSurfaces): RequestListener {
@@ -45,7 +53,7 @@ export function httpApp(surfaces: HttpSurfaces): RequestListener {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
-  app.use(requestLog(surfaces.log, surfaces.randomness));
+  app.use(requestLog(surfaces.log, surfaces.randomness, surfaces.tracing));
   app.use('/oauth2', oauthRouter(surfaces.oauth));
   app.use(healthRouter(surfaces.readiness));
   app.use(discoveryRouter(surfaces));
@@ -57,5 +65,6 @@ export function httpApp(surfaces: HttpSurfaces): RequestListener {
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
-  return app;
+  const admitted = admission(surfaces.admission, app);
+  return surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
 }

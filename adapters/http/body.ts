@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { inviteBody } from './invitations.ts';
 
 /** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -20,7 +21,19 @@ export type BodyOutcome =
   /** The client left before it had sent everything. */
   | { readonly kind: 'aborted' };
 
+/** What was read before the surface asked for it. */
+const ahead = new WeakMap<IncomingMessage, BodyOutcome>();
+
+/** Reads the body now and keeps it for whoever asks for it later; whether there still is somebody to answer. */
+export async function readBodyAhead(request: IncomingMessage): Promise<boolean> {
+  const outcome = await readBody(request);
+  ahead.set(request, outcome);
+  return outcome.kind !== 'aborted';
+}
+
 export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTES): Promise<BodyOutcome> {
+  const known = ahead.get(request);
+  if (known !== undefined) return Promise.resolve(known);
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     discardRest(request);
@@ -30,6 +43,7 @@ export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTE
     discardRest(request);
     return Promise.resolve({ kind: 'too_large' });
   }
+  inviteBody(request);
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -7,6 +7,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { ASSERTION_ALGORITHMS } from '../../application/authentication/authenticate-agent.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from './oauth/requests.ts';
+import { methodNotAllowed } from './problem-faults.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
 /** Key sets may be kept this long: shorter than any rotation step, long enough to spare us (decisions "Agents"). */
@@ -18,12 +19,18 @@ export function discoveryRouter(surface: { readonly issuer: string; readonly sig
   const sendMetadata: RequestHandler = (_request, response) => {
     response.json(metadata);
   };
-  router.get('/.well-known/openid-configuration', sendMetadata);
-  // RFC 8414 §3: where clients that speak OAuth and not OpenID look.
-  router.get('/.well-known/oauth-authorization-server', sendMetadata);
-  router.get('/.well-known/jwks.json', (_request, response) => {
-    response.set('Cache-Control', KEY_SET_CACHE).json(surface.signingKeys.published());
-  });
+  const documents: readonly (readonly [path: string, send: RequestHandler])[] = [
+    ['/.well-known/openid-configuration', sendMetadata],
+    // RFC 8414 §3: where clients that speak OAuth and not OpenID look.
+    ['/.well-known/oauth-authorization-server', sendMetadata],
+    [
+      '/.well-known/jwks.json',
+      (_request, response) => {
+        response.set('Cache-Control', KEY_SET_CACHE).json(surface.signingKeys.published());
+      },
+    ],
+  ];
+  for (const [path, send] of documents) router.route(path).get(send).all(methodNotAllowed('GET, HEAD'));
   return router;
 }
 

@@ -2,6 +2,7 @@
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import { methodNotAllowed } from './problem-faults.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
 type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;
@@ -9,11 +10,17 @@ type Checks = Readonly<Record<string, { readonly status: Status; readonly detail
 export function healthRouter(checks: readonly ReadinessCheck[]): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   // The process is up: nothing is asked that could be down.
-  router.get('/healthz', (request, response) => answer(request, response, {}));
-  router.get('/readyz', async (request, response) => {
-    const results = await Promise.all(checks.map(async (check) => [check.name, await check.check()] as const));
-    answer(request, response, Object.fromEntries(results));
-  });
+  router
+    .route('/healthz')
+    .get((request, response) => answer(request, response, {}))
+    .all(methodNotAllowed('GET, HEAD'));
+  router
+    .route('/readyz')
+    .get(async (request, response) => {
+      const results = await Promise.all(checks.map(async (check) => [check.name, await check.check()] as const));
+      answer(request, response, Object.fromEntries(results));
+    })
+    .all(methodNotAllowed('GET, HEAD'));
   return router;
 }
 

@@ -5,6 +5,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Response } from 'express';
+import type { OAuthError } from '../../domain/denial.ts';
 import type { FieldError } from '../../domain/field-error.ts';
 
 export interface Problem {
@@ -13,7 +14,7 @@ export interface Problem {
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
   /** The OAuth code, for a refusal that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
-  readonly error?: 'temporarily_unavailable';
+  readonly error?: OAuthError;
   /** The checkpoint that an archived record is sealed by (specification "GET /audit/records/{seq}/proof"). */
   readonly checkpoint?: number;
   /** For the log; a fixed word. */
@@ -27,19 +28,20 @@ const MAX_FIELD_NAME = 128;
 
 export function answerProblem(response: Response, problem: Problem): void {
   response.locals.reason = problem.reason;
-  response
-    .status(problem.status)
-    .type('application/problem+json')
-    .json({
-      // RFC 9457 §4.2.1: about:blank means that the status says it all, and the title is the status's own.
-      type: 'about:blank',
-      title: STATUS_CODES[problem.status] ?? 'Error',
-      status: problem.status,
-      ...(problem.error === undefined ? {} : { error: problem.error }),
-      ...(problem.detail === undefined ? {} : { detail: problem.detail }),
-      ...(problem.checkpoint === undefined ? {} : { checkpoint: problem.checkpoint }),
-      ...(problem.errors === undefined ? {} : { errors: byField(problem.errors) }),
-    });
+  response.status(problem.status).type('application/problem+json').json(problemDocument(problem));
+}
+
+export function problemDocument(problem: Omit<Problem, 'reason'>): Record<string, unknown> {
+  return {
+    // RFC 9457 §4.2.1: about:blank means that the status says it all, and the title is the status's own.
+    type: 'about:blank',
+    title: STATUS_CODES[problem.status] ?? 'Error',
+    status: problem.status,
+    ...(problem.error === undefined ? {} : { error: problem.error }),
+    ...(problem.detail === undefined ? {} : { detail: problem.detail }),
+    ...(problem.checkpoint === undefined ? {} : { checkpoint: problem.checkpoint }),
+    ...(problem.errors === undefined ? {} : { errors: byField(problem.errors) }),
+  };
 }
 
 export function answerInvalid(response: Response, errors: readonly FieldError[]): void {

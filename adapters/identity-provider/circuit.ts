@@ -9,6 +9,8 @@ import { type Instant, secondsBetween } from '../../domain/instant.ts';
 export interface Circuit {
   /** Leave to ask; `undefined` while nobody may. Whoever has it reports exactly once. */
   enter(): Question | undefined;
+  /** Whether it has opened, and the provider has not answered since. */
+  isOpen(): boolean;
 }
 
 export interface Question {
@@ -69,5 +71,6 @@ export function circuit(clock: Clock): Circuit {
       probing = true;
       return probe;
     },
+    isOpen: () => openedAt !== undefined,
   };
 }

@@ -9,7 +9,7 @@ import { type Network, type NetworkAnswer, NetworkFailure } from '../../applicat
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/sponsor-directory.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import { circuit, type Question } from './circuit.ts';
+import { type Circuit, circuit, type Question } from './circuit.ts';
 import { type ProviderAnswer, rememberedAnswers } from './remembered-answers.ts';
 import type { ServiceTokens } from './service-token.ts';
 
@@ -31,9 +31,15 @@ export function polledSponsors(
     clock,
     log,
     tokens,
-  }: { readonly network: Network; readonly clock: Clock; readonly log: Log; readonly tokens: ServiceTokens },
+    gate = circuit(clock),
+  }: {
+    readonly network: Network;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly tokens: ServiceTokens;
+    readonly gate?: Circuit;
+  },
 ): SponsorDirectory {
-  const gate = circuit(clock);
   const remembered = rememberedAnswers(clock);
   const folder = usersUrl.replace(/\/+$/, '');
 

@@ -20,7 +20,11 @@ export interface MandateUnderTest {
   readonly exchange: Contender;
   readonly refresh: Contender;
   readonly introspection: Contender;
+  /** Requests that revoke a token each; beyond the number that was asked for, tokens that are revoked already. */
+  readonly revocation: Contender;
   readonly process: MandateProcess;
+  /** Opens everything under `/admin` and `/audit`. */
+  readonly adminKey: string;
 }
 
 const AUDIENCE = 'https://jira.example/api';
@@ -48,6 +52,7 @@ export async function startMandateUnderTest(
   database: Readonly<Record<string, string>>,
   provider: IdentityProvider,
   folder: string,
+  taskCount = TASKS,
 ): Promise<MandateUnderTest> {
   const adminKey = randomBytes(32).toString('base64url');
   const signingKey = await makeSigningKey('ES256');
@@ -69,7 +74,7 @@ export async function startMandateUnderTest(
   try {
     const agents = await registerAgents(process.issuer, adminKey);
     const requests = requestsTo(process.issuer, provider);
-    const tasks = await openTasks(process.issuer, agents, requests.exchangeBody);
+    const tasks = await openTasks(process.issuer, agents, requests.exchangeBody, taskCount);
     const target = requests.target;
     const contender = (what: string, expected: string, make: (index: number) => Buffer): Contender => {
       let made = 0;
@@ -83,6 +88,7 @@ export async function startMandateUnderTest(
     };
     return {
       process,
+      adminKey,
       exchange: contender('exchange', '"access_token"', (index) =>
         post(target, '/oauth2/token', requests.exchangeBody(takeTurns(agents, index))),
       ),
@@ -91,6 +97,9 @@ export async function startMandateUnderTest(
       ),
       introspection: contender('introspection', '"active":true', (index) =>
         post(target, '/oauth2/introspect', `token=${takeTurns(tasks, index).token}`),
+      ),
+      revocation: contender('revocation', '', (index) =>
+        post(target, '/oauth2/revoke', requests.revocationBody(takeTurns(tasks, index))),
       ),
     };
   } catch (error) {
@@ -140,6 +149,7 @@ interface Requests {
   readonly target: Target;
   exchangeBody(agent: Agent): string;
   refreshBody(task: OpenTask): string;
+  revocationBody(task: OpenTask): string;
 }
 
 function requestsTo(issuer: string, provider: IdentityProvider): Requests {
@@ -152,11 +162,10 @@ function requestsTo(issuer: string, provider: IdentityProvider): Requests {
     resource: AUDIENCE,
     scope: SCOPE,
   }).toString();
-  const refresh = new URLSearchParams({
-    grant_type: 'refresh_token',
-    resource: AUDIENCE,
+  const authenticated = new URLSearchParams({
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
   }).toString();
+  const refresh = `${authenticated}&${new URLSearchParams({ grant_type: 'refresh_token', resource: AUDIENCE })}`;
   const assertion = ({ id, key }: Agent) =>
     key.signAssertion(id, { aud: issuer, exp: Math.floor(Date.now() / 1000) + ASSERTION_LIFETIME });
   let people = 0;
@@ -168,6 +177,7 @@ function requestsTo(issuer: string, provider: IdentityProvider): Requests {
       const subjectToken = provider.mintAccessToken({ sub: person, sid: `session-${person}`, scope: SCOPE });
       return `${exchange}&subject_token=${subjectToken}&actor_token=${assertion(agent)}`;
     },
+    revocationBody: (task) => `${authenticated}&token=${task.token}&client_assertion=${assertion(task.agent)}`,
     refreshBody: (task) => `${refresh}&refresh_token=${task.grant}&client_assertion=${assertion(task.agent)}`,
   };
 }
@@ -176,9 +186,10 @@ async function openTasks(
   issuer: string,
   agents: readonly Agent[],
   exchangeBody: (agent: Agent) => string,
+  count: number,
 ): Promise<readonly OpenTask[]> {
   const tasks: OpenTask[] = [];
-  for (let index = 0; index < TASKS; index += 1) {
+  for (let index = 0; index < count; index += 1) {
     const agent = takeTurns(agents, index);
     const answer = await fetch(`${issuer}/oauth2/token`, {
       method: 'POST',

@@ -4,6 +4,7 @@
  */
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { MISSING_FIELD, requiredFields, shapeSentences, UNKNOWN_FIELD } from '../../../domain/agents/field-shapes.ts';
 import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
@@ -28,12 +29,12 @@ type RequiredFields = {
 type RegistrationBody = RequiredFields & OptionalFields;
 type PatchBody = Partial<RequiredFields> & OptionalFields & { readonly enabled?: boolean };
 
-const TEXT = { schema: { type: 'string' }, sentence: 'Must be a string.' };
-const BOOLEAN = { schema: { type: 'boolean' }, sentence: 'Must be true or false.' };
-const TEXTS = { schema: { type: 'array', items: { type: 'string' } }, sentence: 'Must be an array of strings.' };
+const TEXT = { schema: { type: 'string' }, sentence: shapeSentences.text };
+const BOOLEAN = { schema: { type: 'boolean' }, sentence: shapeSentences.boolean };
+const TEXTS = { schema: { type: 'array', items: { type: 'string' } }, sentence: shapeSentences.texts };
 const DURATION = {
   schema: { type: ['string', 'null'], format: 'iso-duration' },
-  sentence: 'Must be an ISO 8601 duration above zero, such as PT30M, without years, months or fractions.',
+  sentence: shapeSentences.duration,
 };
 
 /** The sentence is what a wrong type is answered with: said once, however many items of a list are wrong. */
@@ -45,20 +46,13 @@ const fields = {
   allowed_audiences: TEXTS,
   max_task_ttl: DURATION,
   max_token_ttl: DURATION,
-  max_delegation_depth: { schema: { type: 'integer' }, sentence: 'Must be an integer.' },
+  max_delegation_depth: { schema: { type: 'integer' }, sentence: shapeSentences.integer },
   high_risk_audiences: TEXTS,
-  jwks_uri: { schema: { type: ['string', 'null'] }, sentence: 'Must be a string.' },
-  jwks: { schema: { type: ['object', 'null'] }, sentence: 'Must be an object.' },
+  jwks_uri: { schema: { type: ['string', 'null'] }, sentence: shapeSentences.text },
+  jwks: { schema: { type: ['object', 'null'] }, sentence: shapeSentences.object },
 } as const;
 const patchFields = { ...fields, enabled: BOOLEAN } as const;
-const required: readonly (keyof RequiredFields)[] = [
-  'agent_id',
-  'display_name',
-  'sponsor_required',
-  'allowed_scopes',
-  'allowed_audiences',
-  'max_delegation_depth',
-];
+const required: readonly (keyof RequiredFields)[] = requiredFields;
 
 const ajv = new Ajv({
   allErrors: true,
@@ -133,10 +127,10 @@ function shapeErrors(validate: ValidateFunction): readonly FieldError[] {
 }
 
 function shapeError({ keyword, params, instancePath }: ErrorObject): FieldError {
-  if (keyword === 'required') return { field: String(params.missingProperty), sentence: 'Must be set.' };
+  if (keyword === 'required') return { field: String(params.missingProperty), sentence: MISSING_FIELD };
   if (keyword === 'additionalProperties') {
     const field = String(params.additionalProperty);
-    const sentence = field === 'enabled' ? 'Can be set by PATCH only.' : 'Is not a field of a registration.';
+    const sentence = field === 'enabled' ? 'Can be set by PATCH only.' : UNKNOWN_FIELD;
     return { field, sentence };
   }
   const field = instancePath.split('/')[1] ?? '';

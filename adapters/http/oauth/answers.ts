@@ -27,11 +27,15 @@ export function answerDenial(response: Response, denial: Denial): void {
     const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
     response.set('WWW-Authenticate', `${scheme} realm="mandate"`);
   }
-  sendJson(response.status(STATUS[error] ?? 400), {
+  sendJson(response.status(statusOf(error)), {
     error,
     error_description: denial.detail ?? sentence,
     ...(error === TELLS_REASON ? { reason: denial.reason } : {}),
   });
+}
+
+export function statusOf(error: OAuthError): number {
+  return STATUS[error] ?? 400;
 }
 
 /** Express's own `json` looks for a replacer, a charset and a fresh copy at the client: none of which is ever there. */

@@ -18,7 +18,7 @@ const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Decisions "Subject tokens". */
-const MAX_SUBJECT_TOKEN = 16 * 1024;
+export const MAX_SUBJECT_TOKEN = 16 * 1024;
 const MAX_ASSERTION = 8 * 1024;
 /** Longer than any URL that servers agree to accept. */
 const MAX_RESOURCE = 2048;

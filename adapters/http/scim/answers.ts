@@ -31,13 +31,17 @@ export interface ScimError {
 
 export function answerScimError(response: Response, { status, scimType, detail, reason }: ScimError): void {
   response.locals.reason = reason;
-  sendScim(response, status, {
+  sendScim(response, status, scimErrorMessage({ status, ...(scimType === undefined ? {} : { scimType }), detail }));
+}
+
+export function scimErrorMessage({ status, scimType, detail }: Omit<ScimError, 'reason'>): Record<string, unknown> {
+  return {
     schemas: [ERROR_SCHEMA],
     // RFC 7644 §3.12: a JSON string.
     status: String(status),
     ...(scimType === undefined ? {} : { scimType }),
     detail,
-  });
+  };
 }
 
 export function answerInvalid(response: Response, fault: ScimFault): void {

@@ -29,6 +29,17 @@ describe('the circuit around the identity provider', () => {
     expect(isOpen()).to.equal(true);
   });
 
+  it('says that it is open until the provider has answered, also while somebody may try', () => {
+    expect(gate.isOpen()).to.equal(false);
+    fail(5);
+    expect(gate.isOpen()).to.equal(true);
+    clock.advance(60);
+    const probe = ask();
+    expect(gate.isOpen()).to.equal(true);
+    probe.answered();
+    expect(gate.isOpen()).to.equal(false);
+  });
+
   it('does not count what nothing was learnt from, nor take it for an answer', () => {
     fail(4);
     for (let time = 0; time < 10; time += 1) ask().unknown();

@@ -1,0 +1,71 @@
+/**
+ * One connection, as far as the answers on it go: those that its client is still owed come first, in their order, and
+ * then, where it sent what is no request, the one that ends it. From that on nothing more on it is served: where the next
+ * request begins is for the sender to say, and that one cannot be believed any more.
+ */
+
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type ClosingReason, closingAnswer } from './closing-answer.ts';
+
+/** So long, and in so many pieces more, may what is still coming come: closing at once would take the answer back. */
+const LINGER_MS = 2000;
+const MAX_PIECES = 16;
+
+export interface ServedConnection {
+  readonly isRefused: boolean;
+  /** There is one more request to answer. */
+  owes(response: ServerResponse): void;
+  /** Ends it; `false` where that has been done before. */
+  refuse(reason: ClosingReason, forHead?: boolean): boolean;
+}
+
+export function servedConnection(socket: Duplex): ServedConnection {
+  const owed = new Set<ServerResponse>();
+  let [isRefused, isEnded, pieces] = [false, false, 0];
+  let answer = '';
+  /** Answered before all of it had come. */
+  let answeredEarly: ServerResponse | undefined;
+
+  const endOncePaid = (): void => {
+    if (isEnded) return;
+    for (const response of owed) {
+      // What is still coming will not come any more; whoever waits for it hears of that when the connection is gone.
+      const isWaitedFor = !response.req.complete && !response.headersSent;
+      if (!isWaitedFor) return;
+    }
+    isEnded = true;
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const isAnswered = answeredEarly !== undefined && !answeredEarly.req.complete;
+    socket.end(isAnswered ? '' : answer);
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+
+  return {
+    get isRefused() {
+      return isRefused;
+    },
+    owes(response) {
+      owed.add(response);
+      response.once('close', () => {
+        owed.delete(response);
+        answeredEarly = response.headersSent && !response.req.complete ? response : undefined;
+        if (isRefused) endOncePaid();
+      });
+    },
+    refuse(reason, forHead = false) {
+      if (isRefused) {
+        pieces += 1;
+        if (isEnded && pieces > MAX_PIECES) socket.destroy();
+        return false;
+      }
+      isRefused = true;
+      answer = closingAnswer(reason, forHead);
+      endOncePaid();
+      return true;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { measuredSurface } from '../../../../adapters/http/measuring/measured-surface.ts';
+import { type Surface, surfaces } from '../../../../application/ports/measurements.ts';
+
+const paths: readonly (readonly [path: string, surface: Surface])[] = [
+  ['/oauth2/token', 'token'],
+  ['/oauth2/token?x=1', 'token'],
+  ['/oauth2/introspect', 'introspection'],
+  ['/oauth2/revoke', 'revocation'],
+  ['/oauth2/token/', 'other'],
+  ['/oauth2', 'other'],
+  ['/admin/agents/someone', 'admin'],
+  ['/admin', 'admin'],
+  ['/administrator', 'other'],
+  ['/audit?limit=1', 'audit'],
+  ['/audit/records/7/proof', 'audit'],
+  ['/scim/v2/Users', 'scim'],
+  ['/events', 'events'],
+  ['/backchannel-logout', 'backchannel_logout'],
+  ['/healthz', 'health'],
+  ['/readyz?verbose', 'health'],
+  ['/.well-known/jwks.json', 'keys'],
+  ['/.well-known/openid-configuration', 'keys'],
+  ['/agents/someone/jwks.json', 'keys'],
+  ['/HEALTHZ', 'other'],
+  ['/', 'other'],
+  ['', 'other'],
+  ['*', 'other'],
+  ['http://elsewhere/oauth2/token', 'other'],
+];
+
+describe('the surface that a request is counted under', () => {
+  for (const [path, surface] of paths) {
+    it(`is ${surface} for "${path}"`, () => expect(measuredSurface(path)).to.equal(surface));
+  }
+  it('is one of a closed set whatever is sent', () =>
+    fc.assert(fc.property(fc.string(), (url: string) => surfaces.includes(measuredSurface(url)))));
+});

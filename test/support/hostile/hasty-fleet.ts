@@ -1,0 +1,32 @@
+/**
+ * A primary and its worker, as `mandate serve --workers` runs them, but for limits on how long clients may take that a
+ * test can wait for. Configured by its environment; says `serving` once it does.
+ */
+
+import { startService } from '../../../composition/service.ts';
+import { readSettings } from '../../../composition/settings/read-settings.ts';
+import {
+  acceptFromPrimary,
+  isWorker,
+  leavePrimary,
+  leaveSignalsToPrimary,
+  superviseWorkers,
+  untilPrimarySaysStop,
+} from '../../../composition/workers.ts';
+import { capturedLog } from '../captured-log.ts';
+
+const HASTY = { headMs: 250, requestMs: 500, takingMs: 500, lookingMs: 50 };
+
+const read = readSettings({ environment: process.env, overrides: [] });
+if (read.kind === 'invalid') throw new Error(read.errors.map(({ key, problem }) => `${key} ${problem}`).join(', '));
+const log = capturedLog();
+if (isWorker()) {
+  leaveSignalsToPrimary();
+  const service = await startService(read.settings, { log, accept: acceptFromPrimary, timeLimits: HASTY });
+  await untilPrimarySaysStop();
+  await service.stop();
+  leavePrimary();
+} else {
+  const saysSo = { ...log, info: (message: string) => message === 'every worker serves' && console.log('serving') };
+  await superviseWorkers(1, read.settings, saysSo);
+}

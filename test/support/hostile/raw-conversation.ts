@@ -1,0 +1,79 @@
+/** Bytes as nobody's client would send them, and all that came back until the connection ended. */
+
+import { connect } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export interface Conversation {
+  /** Everything as it came. */
+  readonly text: string;
+  /** In their order; one that says to go on (100) among them. @throws when what came is anything else */
+  readonly answers: readonly RawAnswer[];
+  /** `closed` in an orderly way, `reset`, or still `open` when we had no patience any more. */
+  readonly end: 'closed' | 'reset' | 'open';
+  readonly tookMs: number;
+}
+
+/** A service that has not answered by then hangs. */
+const PATIENCE_MS = 4000;
+
+/**
+ * @param bytes each character is one byte
+ */
+export function converse(url: string, bytes: string, { patienceMs = PATIENCE_MS } = {}): Promise<Conversation> {
+  const { hostname: host, port } = new URL(url);
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) });
+    let [text, end]: [string, Conversation['end']] = ['', 'open'];
+    const patience = setTimeout(() => socket.destroy(), patienceMs);
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('end', () => {
+      end = 'closed';
+    });
+    socket.on('error', () => {
+      end = 'reset';
+    });
+    socket.on('close', () => {
+      clearTimeout(patience);
+      resolve({
+        ...{ text, end, tookMs: performance.now() - began },
+        get answers() {
+          return readAnswers(text);
+        },
+      });
+    });
+    socket.write(Buffer.from(bytes, 'latin1'));
+  });
+}
+
+/** @throws when what came is not one answer after the other, to its last byte */
+export function readAnswers(text: string, wasHead = false): readonly RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  while (rest !== '') {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    const [first = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first)?.[1]);
+    if (headEnd === -1 || Number.isNaN(status)) throw new Error(`not an answer: ${JSON.stringify(rest)}`);
+    const headers = new Map(
+      lines.map((line): [string, string] => {
+        const [name = '', value = ''] = line.split(/: (.*)/s);
+        return [name.toLowerCase(), value];
+      }),
+    );
+    const length = status === 100 || wasHead ? 0 : Number(headers.get('content-length') ?? 0);
+    const body = rest.slice(headEnd + 4, headEnd + 4 + length);
+    if (body.length !== length) throw new Error(`an answer was cut short: ${JSON.stringify(rest)}`);
+    answers.push({ status, headers, body });
+    rest = rest.slice(headEnd + 4 + length);
+  }
+  return answers;
+}

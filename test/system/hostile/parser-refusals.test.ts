@@ -1,0 +1,97 @@
+/** What is no HTTP at all: a small fixed answer and the end, never a hang, and a log that it can't fill. */
+
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { sqliteFile } from '../../support/databases.ts';
+import { converse } from '../../support/hostile/raw-conversation.ts';
+import { expectRefused, expectUntouched, reachedBy } from '../../support/hostile/untouched.ts';
+import { type Mandate, startMandate } from '../../support/mandate.ts';
+import { rawConnection } from '../../support/raw-http.ts';
+
+const SECRET = 'task_grant_that-nobody-should-read-again';
+const MANY = 200;
+
+describe('what is no request', () => {
+  let mandate: Mandate;
+  before(async () => {
+    mandate = await startMandate({
+      ...{ database: sqliteFile, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } },
+      timeLimits: { headMs: 300, requestMs: 600, takingMs: 30_000, lookingMs: 50 },
+    });
+  });
+  after(() => mandate.stop());
+
+  it('is told so in fixed words, with nothing of it given back', () =>
+    expectUntouched(mandate, async () => {
+      for (const [sent, status] of [
+        [`${SECRET}\r\n\r\n`, 400],
+        [`GET /${SECRET} HTTP/${SECRET}\r\n\r\n`, 400],
+        [`GET / HTTP/1.1\r\n${SECRET}\r\n\r\n`, 400],
+        [`GET / HTTP/1.1\r\nHost: ${SECRET}/\r\n\r\n`, 400],
+        [`GET /${SECRET.repeat(600)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+        [`GET / HTTP/1.1\r\nHost: x\r\nAuthorization: ${SECRET.repeat(600)}\r\n\r\n`, 431],
+        [`SSH-2.0-${SECRET}\r\n`, 400],
+        ['\r\n'.repeat(2000) + SECRET, 400],
+      ] as const) {
+        const conversation = await converse(mandate.url, sent);
+        expectRefused(conversation, status);
+        expect(conversation.text).not.to.include(SECRET.slice(0, 16));
+        expect(conversation.tookMs).to.be.below(1500);
+      }
+      expect(mandate.log.lines.join('')).not.to.include(SECRET.slice(0, 16));
+    }));
+
+  it('is answered whatever bytes it is made of', () =>
+    expectUntouched(mandate, async () => {
+      await Promise.all(
+        Array.from({ length: 60 }, async (_, size) => {
+          const { text, end } = await converse(mandate.url, randomBytes(1 + size * 11).toString('latin1'));
+          // What may still become a request is waited for, as long as any head is.
+          expect(text).to.match(/^HTTP\/1\.1 4(00|08|31) /);
+          expect(end).to.equal('closed');
+        }),
+      );
+    }));
+
+  it('is what a client leaves unfinished: nobody acts on it, and it may go without a word', async () => {
+    const { records } = await reachedBy(mandate, async () => {
+      for (const sent of [
+        'GET /healthz HTTP/1.1\r\nHost: x\r\n',
+        'POST /oauth2/introspect HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\ntoken=x',
+      ]) {
+        const connection = await rawConnection(mandate.url);
+        connection.socket.end(sent);
+        expect(await connection.until('\r\n\r\n')).to.match(/^(HTTP\/1\.1 400 |$)/);
+        connection.leave();
+      }
+    });
+    expect(records).to.deep.equal([]);
+  });
+
+  it('is heard out for a while when there is much of it, so that its sender sees the answer', async () => {
+    const { text } = await converse(mandate.url, `nonsense ${'x'.repeat(300_000)}`);
+    expect(text).to.match(/^HTTP\/1\.1 400 /);
+    const endless = await rawConnection(mandate.url);
+    const began = performance.now();
+    endless.send('nonsense\r\n\r\n');
+    const timer = setInterval(() => endless.send('x'.repeat(100)), 25);
+    await new Promise((resolve) => endless.socket.once('close', resolve));
+    clearInterval(timer);
+    expect(performance.now() - began).to.be.below(4000);
+  });
+
+  it(`is told of in one line a second, not in ${MANY}`, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    mandate.log.lines.splice(0);
+    for (let sent = 0; sent < MANY; sent += 20) {
+      await Promise.all(Array.from({ length: 20 }, () => converse(mandate.url, `${SECRET}\r\n\r\n`)));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const lines = mandate.log.lines.map((line) => JSON.parse(line));
+    expect(new Set(lines.map(({ level, message, reason }) => `${level} ${message} ${reason}`))).to.deep.equal(
+      new Set(['warn what came was no request malformed']),
+    );
+    expect(lines.reduce((sum, { count }) => sum + count, 0)).to.equal(MANY);
+    expect(lines.length).to.be.below(MANY / 10);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * Many clients that are slow on purpose: everybody else is served as before. For how much slower that is at most there is
+ * scripts/bench/slow-senders.ts; here it is that they hold no turn, no connection of the pool and no transaction.
+ */
+
+import { expect } from 'chai';
+import { databases } from '../../support/databases.ts';
+import { type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
+
+const EACH = 45;
+/** So few that one slow client in each place would be enough. */
+const SETTINGS = { 'Service:Overload:ConcurrencyLimit': '2', 'Service:Overload:QueueLimit': '4' };
+/** All the machine may be doing besides, several times over; a request that waited for one of them would wait for longer. */
+const SLACK_MS = 250;
+
+const HOST = 'Host: mandate.test\r\n';
+const FORM = `${HOST}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 60000\r\n\r\n`;
+const JSON_CHUNKS = `${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const SLOW: readonly (readonly [first: string, rest: string, takes?: 'takes nothing'])[] = [
+  ['POST /oauth2/token HTTP/1.1\r\n', 'X'],
+  [`POST /oauth2/token HTTP/1.1\r\n${FORM}`, 'x'],
+  [`POST /oauth2/revoke HTTP/1.1\r\n${FORM}`, 'x'],
+  [`POST /oauth2/introspect HTTP/1.1\r\n${FORM}`, 'x'],
+  [`POST /admin/agents HTTP/1.1\r\n${JSON_CHUNKS}`, '1\r\nx\r\n'],
+  [`POST /nothing-here HTTP/1.1\r\n${JSON_CHUNKS}`, '1\r\nx\r\n'],
+  [`GET /.well-known/jwks.json HTTP/1.1\r\n${HOST}\r\n`.repeat(10), '\r\n', 'takes nothing'],
+];
+
+/** Where a pool could run dry. */
+for (const database of databases.filter(({ engine }) => engine === 'postgres')) {
+  describe(`slow senders on ${database.name}`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    before(async () => {
+      mandate = await startMandate({ database, settings: SETTINGS });
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    /** One after the other, so that no more are under way than there are turns. Milliseconds, ascending. */
+    async function normalLoad(count: number): Promise<readonly number[]> {
+      const took: number[] = [];
+      for (let sent = 0; sent < count; sent += 1) {
+        const form = agent.exchangeForm();
+        const began = performance.now();
+        const issued = await mandate.post('/oauth2/token', form);
+        took.push(performance.now() - began);
+        expect(issued.status).to.equal(200);
+        const token = String(issued.body.access_token);
+        expect((await mandate.post('/oauth2/introspect', { token })).body.active).to.equal(true);
+        if (sent % 10 === 0) expect((await agent.revoke(token)).status).to.equal(200);
+        if (sent % 10 === 5) expect((await mandate.admin('GET', `/admin/agents/${agent.id}`)).status).to.equal(200);
+      }
+      return took.sort((a, b) => a - b);
+    }
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const most = (times: readonly number[]) => times[Math.floor(times.length * 0.9)] ?? Number.NaN;
+
+    it(`of heads, forms and bodies, and slow readers, ${EACH} of each, leave the others their turns`, async () => {
+      await normalLoad(10);
+      const alone = most(await normalLoad(40));
+
+      const slow: Promise<RawConnection>[] = [];
+      const timers: NodeJS.Timeout[] = [];
+      for (const [first, rest, takes] of SLOW) {
+        for (let count = 0; count < EACH; count += 1) {
+          slow.push(
+            rawConnection(mandate.url).then((connection) => {
+              if (takes === 'takes nothing') connection.socket.pause();
+              connection.send(first);
+              timers.push(setInterval(() => connection.send(rest), 500));
+              return connection;
+            }),
+          );
+        }
+      }
+      await Promise.all(slow);
+      // They came all at once, and what they were let in with is answered first.
+      while ((await mandate.admin('GET', '/audit?limit=1')).status !== 200) await pause(20);
+      const lines = await mandate.recorded(async () => {
+        const beside = most(await normalLoad(40));
+
+        expect(beside).to.be.below(2 * alone + SLACK_MS);
+      });
+      for (const timer of timers) clearInterval(timer);
+      for (const connection of await Promise.all(slow)) connection.leave();
+      // What came without a key, and what came too much at once; nothing that they trickle is ever a request.
+      const reasons = lines.flatMap(({ decision, reason }) => (decision === 'deny' ? [reason] : []));
+      expect(['missing_api_key', 'overloaded']).to.include.members(reasons);
+    });
+  });
+}

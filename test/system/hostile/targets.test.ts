@@ -1,0 +1,302 @@
+/**
+ * Targets, hosts and methods that a proxy, a router and we could read in different ways. What is sent carries the admin
+ * key and a registration, so that whatever finds its way to the handler leaves a record.
+ */
+
+import { expect } from 'chai';
+import { sqliteFile } from '../../support/databases.ts';
+import { converse, readAnswers } from '../../support/hostile/raw-conversation.ts';
+import {
+  ADMIN_HEADERS,
+  expectRefused,
+  expectUntouched,
+  reachedBy,
+  registration,
+  wholeRegistration,
+} from '../../support/hostile/untouched.ts';
+import { ADMIN_KEY, type Mandate, startMandate } from '../../support/mandate.ts';
+import { SCIM_TOKEN, scimSettings } from '../../support/scim-client.ts';
+
+const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
+const SETTINGS = {
+  ...scimSettings,
+  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
+  'Service:Ssf:Audience': 'https://mandate.test/stream',
+  'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
+  'Service:Audit:Aggregation:Enabled': 'false',
+};
+
+const AUTHORIZED = ADMIN_HEADERS.replace(/^Host: [^\r]+\r\n/, '');
+
+function post(target: string, more = 'Host: mandate.test\r\n'): string {
+  const body = registration();
+  return `POST ${target} HTTP/1.1\r\n${more}${AUTHORIZED}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+describe('strange targets', () => {
+  let mandate: Mandate;
+  before(async () => {
+    mandate = await startMandate({ database: sqliteFile, settings: SETTINGS });
+  });
+  after(() => mandate.stop());
+
+  const notPaths: readonly (readonly [what: string, targets: readonly string[]])[] = [
+    [
+      'an address of a server, another or this one',
+      [
+        ...['http://other/admin/agents', 'https://mandate.test/admin/agents', 'HTTP://mandate.test/admin/agents'],
+        ...['http://mandate.test:80/admin/agents', 'http://user@mandate.test/admin/agents', 'http:///admin/agents'],
+        ...['http://mandate.test/healthz?/../admin/agents', 'file:///admin/agents', 'a://b/admin/agents'],
+      ],
+    ],
+    ['no path', ['mandate.test:443', '*', '*/admin/agents', 'admin/agents', '?/admin/agents', '.', '../admin/agents']],
+    ['a fragment', ['/admin/agents#', '/admin/agents#x', '/healthz#/../admin/agents', '/#', '/admin/agents?#']],
+    [
+      'a backslash',
+      ['/admin\\agents', '\\admin\\agents', '/\\admin/agents', '/admin/agents\\', '/x\\..\\admin\\agents#'],
+    ],
+    [
+      'dot segments, however they are written',
+      [
+        ...['/./admin/agents', '/../admin/agents', '/healthz/../admin/agents', '/admin/./agents', '/admin/agents/.'],
+        ...['/%2e/admin/agents', '/%2e%2e/admin/agents', '/%2E%2e/admin/agents', '/x/.%2e/admin/agents', '/x/%2E./'],
+        ...['/admin/agents/..', '/admin/agents/%2e%2e', '/admin/sponsors/%2e%2e/block', '/admin/agents/..?limit=1'],
+      ],
+    ],
+    ['what is not ASCII, or no character', ['/\xc0\xae\xc0\xae/admin/agents', '/admin/agents\xff', '/admin/ag\0ents']],
+    ['spaces', ['/admin/agents x', '/admin/agents\t', '/admin\x0bagents', '/admin/agents\x0c', '/admin/agents\x7f']],
+  ];
+  for (const [what, targets] of notPaths) {
+    it(`are refused where there is ${what}`, () =>
+      expectUntouched(mandate, async () => {
+        for (const target of targets) expectRefused(await converse(mandate.url, post(target) + wholeRegistration()));
+      }));
+  }
+
+  it('are nothing that is here where they are only written in another way', async () => {
+    const others = [
+      ...[
+        '//admin/agents',
+        '/admin//agents',
+        '///admin/agents',
+        '/admin/agents/',
+        '/admin/agents//',
+        '/;/admin/agents',
+      ],
+      ...['/Admin/agents', '/ADMIN/AGENTS', '/admin/Agents', '/%61dmin/agents', '/admin/%61gents', '/admin%2fagents'],
+      ...['/admin%2Fagents', '/admin/agents%00', '/admin/agents%20', '/admin/agents;x=y', '/admin/agents.json'],
+      ...['/admin%5cagents', '/admin/agents/..%2f', '/admin/..%2fadmin%2fagents', '/%c0%ae%c0%ae/admin/agents', '/...'],
+      ...['/admin/%2e%2e%2fadmin/agents', '/x%2f..%2fadmin/agents', '/%252e%252e/admin/agents', '/admin/agents/%ff'],
+    ];
+    const { records } = await reachedBy(mandate, async () => {
+      for (const target of others) {
+        const { answers } = await converse(mandate.url, post(target, 'Host: x\r\nConnection: close\r\n'));
+        // 405 where it is one agent's path, which nobody is registered at.
+        expect(answers[0]?.status, target).to.be.oneOf([400, 404, 405]);
+        expect(answers[0]?.headers.get('content-type'), target).to.match(/^application\/problem\+json/);
+      }
+    });
+    expect(records).to.deep.equal([]);
+  });
+
+  it('take their admission and their route from the same path', async () => {
+    // One that is routed as something else than it was admitted as would be limited as that.
+    const { served } = await reachedBy(mandate, async () => {
+      for (const path of ['/oauth2/token', '/oauth2/introspect', '/healthz', '/scim/v2/Users', '/audit']) {
+        for (const target of [`http://x${path}`, `${path}#`, path.replaceAll('/', '\\').replace('\\', '/')]) {
+          if (target === path) continue;
+          expectRefused(await converse(mandate.url, post(target)));
+        }
+      }
+    });
+    expect(served).to.deep.equal([]);
+  });
+
+  it('are refused when they are too long, and so is a head', () =>
+    expectUntouched(mandate, async () => {
+      expectRefused(await converse(mandate.url, post(`/admin/agents?${'x'.repeat(8 * 1024)}`)), 414);
+      expectRefused(await converse(mandate.url, post(`/admin/agents?${'x'.repeat(17 * 1024)}`)), 431);
+      expectRefused(
+        await converse(mandate.url, post('/admin/agents', `Host: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n`)),
+        431,
+      );
+      expectRefused(await converse(mandate.url, post('/admin/agents', `Host: x\r\n${'a: b\r\n'.repeat(98)}`)), 431);
+      expectRefused(await converse(mandate.url, post('/admin/agents', `Host: x\r\n${'a:\r\n'.repeat(3500)}`)), 431);
+      // What would be dropped where only so many headers were looked at.
+      const late = `${'a:\r\n'.repeat(2500)}Host: x\r\nHost: x\r\n`;
+      expectRefused(await converse(mandate.url, post('/admin/agents', late)), 431);
+    }));
+
+  it('may be as long as any that means something, with as many headers as proxies add', async () => {
+    const long = `/audit?sponsor=${'%F0%9D%92%B3'.repeat(128)}&cursor=${'x'.repeat(4000)}`;
+    const many = `${'X-Forwarded-For: 192.0.2.1\r\n'.repeat(90)}Connection: close\r\n`;
+    const sent = `GET ${long} HTTP/1.1\r\nHost: mandate.test\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n${many}\r\n`;
+    const { answers } = await converse(mandate.url, sent);
+    expect(answers[0]?.status).to.equal(400);
+    expect(answers[0]?.body).to.include('"cursor"');
+  });
+
+  it('come with one host, and with one that can be a host', () =>
+    expectUntouched(mandate, async () => {
+      const bad = [
+        ...['', 'Host: mandate.test\r\nHost: mandate.test\r\n', 'Host: mandate.test\r\nHost: other\r\n', 'Host:\r\n'],
+        ...[
+          'Host: user@mandate.test\r\n',
+          'Host: mandate.test/admin\r\n',
+          'Host: http://mandate.test\r\n',
+          'Host: a,b\r\n',
+        ],
+        ...[
+          'Host: mandate.test other\r\n',
+          'Host: mandate.test:http\r\n',
+          'Host: mandate.test:443:443\r\n',
+          'Host: :80\r\n',
+        ],
+        ...[
+          'Host: [::1\r\n',
+          'Host: [mandate.test]\r\n',
+          'Host: mandate.test\\x\r\n',
+          'Host: mandate.test?x\r\n',
+          'Host: m\xe4\r\n',
+        ],
+        ...['Host: mandate.test#x\r\n', 'Host: mandate.test:999999\r\n', 'Host : mandate.test\r\n', 'Host: \r\n x\r\n'],
+      ];
+      for (const hosts of bad)
+        expectRefused(await converse(mandate.url, post('/admin/agents', hosts) + wholeRegistration()));
+      const doubled = 'GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n';
+      expectRefused(await converse(mandate.url, doubled + wholeRegistration()));
+    }));
+
+  it('come with any host that is one', async () => {
+    for (const host of [
+      'mandate.test',
+      'a_b',
+      '127.0.0.1:5100',
+      '[::1]:80',
+      '[fe80::1]',
+      'xn--mnchen-3ya',
+      'x.',
+      'x:',
+    ]) {
+      const { answers } = await converse(
+        mandate.url,
+        `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(answers[0]?.status, host).to.equal(200);
+    }
+    expect((await converse(mandate.url, 'GET /healthz HTTP/1.0\r\n\r\n')).answers[0]?.status).to.equal(200);
+  });
+
+  it('may have any bytes in headers that nobody reads, and none in those that decide', async () => {
+    const ask = (more: string) => `GET /admin/agents HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`;
+    const good = await converse(
+      mandate.url,
+      ask(`X-Name: M\xc3\xbcller \xff\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n`),
+    );
+    expect(good.answers[0]?.status).to.equal(200);
+    const { records } = await reachedBy(mandate, async () => {
+      const bad = await converse(mandate.url, ask(`Authorization: Bearer ${ADMIN_KEY}\xff\r\n`));
+      expect(bad.answers[0]?.status).to.equal(401);
+    });
+    expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['admin.denied', 'invalid_api_key']]);
+  });
+
+  it('get nowhere by CONNECT', () =>
+    expectUntouched(mandate, async () => {
+      for (const target of ['other:443', 'mandate.test:80', '/admin/agents', '*']) {
+        const { answers, end } = await converse(
+          mandate.url,
+          `CONNECT ${target} HTTP/1.1\r\nHost: mandate.test\r\n\r\n${wholeRegistration()}`,
+        );
+        expect(
+          answers.map(({ status }) => status),
+          target,
+        ).to.deep.equal([400]);
+        expect(end).to.equal('closed');
+      }
+    }));
+
+  it('are asked for with methods that are spelled as methods are', () =>
+    expectUntouched(mandate, async () => {
+      for (const method of ['post', 'Post', 'get', 'BREW', 'P0ST', 'POST\0', 'GET\tx', '', 'PRI', 'G E T']) {
+        expectRefused(await converse(mandate.url, post('/admin/agents').replace('POST', method) + wholeRegistration()));
+      }
+    }));
+
+  const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
+  /** Each path, what opens it, the methods that it has, and the record of one that it has not. */
+  const paths: readonly (readonly [path: string, more: string, allow: string, record?: readonly [string, string]])[] = [
+    ['/healthz', '', 'GET, HEAD'],
+    ['/readyz', '', 'GET, HEAD'],
+    ['/.well-known/openid-configuration', '', 'GET, HEAD'],
+    ['/.well-known/oauth-authorization-server', '', 'GET, HEAD'],
+    ['/.well-known/jwks.json', '', 'GET, HEAD'],
+    ['/agents/nobody/jwks.json', '', 'GET, HEAD'],
+    ['/oauth2/token', '', 'POST', ['token.denied', 'invalid_request']],
+    ['/oauth2/introspect', '', 'POST', ['token.denied', 'invalid_request']],
+    ['/oauth2/revoke', '', 'POST', ['token.denied', 'invalid_request']],
+    ['/backchannel-logout', '', 'POST', ['signal.denied', 'logout_malformed']],
+    ['/events', bearer(PUSH_CREDENTIAL), 'POST', ['signal.denied', 'ssf_malformed']],
+    ['/scim/v2/Users', bearer(SCIM_TOKEN), 'GET, HEAD, POST'],
+    ['/scim/v2/ServiceProviderConfig', bearer(SCIM_TOKEN), 'GET, HEAD'],
+    ['/admin/agents', bearer(ADMIN_KEY), 'GET, HEAD, POST'],
+    ['/admin/agents/nobody/tasks', bearer(ADMIN_KEY), 'DELETE'],
+    ['/admin/tasks/none', bearer(ADMIN_KEY), 'DELETE'],
+    ['/admin/sponsors/nobody/block', bearer(ADMIN_KEY), 'PUT, DELETE'],
+    ['/audit', bearer(ADMIN_KEY), 'GET, HEAD'],
+    ['/audit/checkpoints', bearer(ADMIN_KEY), 'GET, HEAD'],
+  ];
+  const methods = [
+    'HEAD',
+    'GET',
+    'POST',
+    'PUT',
+    'PATCH',
+    'DELETE',
+    'OPTIONS',
+    'TRACE',
+    'PROPFIND',
+    'SOURCE',
+    'M-SEARCH',
+  ];
+
+  it('answer every method that they have not with 405 and those that they have', async () => {
+    for (const [path, more, allow, record] of paths) {
+      const had = allow.split(', ');
+      const refused = methods.filter((method) => !had.includes(method));
+      const { records } = await reachedBy(mandate, async () => {
+        await Promise.all(
+          refused.map(async (method) => {
+            const sent = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${more}Connection: close\r\nX-Sent: sent-text\r\n\r\n`;
+            const [answer] = await answersTo(mandate, sent, method === 'HEAD');
+            expect(answer?.status, `${method} ${path}`).to.equal(405);
+            expect(answer?.headers.get('allow')?.split(', '), `${method} ${path}`).to.have.members(had);
+            // What TRACE is for.
+            expect(answer?.body).not.to.include('sent-text');
+          }),
+        );
+      });
+      const expected = record === undefined ? [] : refused.map(() => record);
+      expect(
+        records.map(({ event, reason }) => [event, reason]),
+        path,
+      ).to.deep.equal(expected);
+    }
+  });
+
+  it('ask for the credential before they tell which methods they have', async () => {
+    for (const [path, more] of paths.filter(([, more]) => more !== '')) {
+      for (const method of methods) {
+        const sent = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+        const [answer] = await answersTo(mandate, sent, method === 'HEAD');
+        expect(answer?.status, `${method} ${path} ${more.length}`).to.equal(401);
+        expect(answer?.headers.has('allow')).to.equal(false);
+      }
+    }
+  });
+
+  async function answersTo(at: Mandate, sent: string, wasHead: boolean) {
+    return readAnswers((await converse(at.url, sent)).text, wasHead);
+  }
+});
