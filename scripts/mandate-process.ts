@@ -43,12 +43,14 @@ const LOG_TAIL_CHARACTERS = 2000;
  * @param settings environment variables of the specification ("Configuration rules"), such as `Service__Admin__ApiKey`;
  * the issuer and the address are added. Settings in this process's own environment are not handed on.
  * @param folder for its log
+ * @param schema `applied` leaves out `migrate`, as for a second replica
  * @throws MandateDidNotStart, with the end of the log
  */
 export async function startMandate(
   settings: Readonly<Record<string, string>>,
   folder: string,
   program: readonly string[] = builtProgram,
+  schema: 'to be applied' | 'applied' = 'to be applied',
 ): Promise<MandateProcess> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
@@ -61,11 +63,7 @@ export async function startMandate(
     ...settings,
   };
 
-  const migration = run([...program, 'migrate'], environment, logFile);
-  await once(migration, 'exit');
-  if (migration.exitCode !== 0) {
-    throw new MandateDidNotStart(`"mandate migrate" ended with ${migration.exitCode}. ${tail(logFile)}`);
-  }
+  if (schema === 'to be applied') await migrate(program, environment, logFile);
 
   const started = performance.now();
   const child = run([...program, 'serve'], environment, logFile);
@@ -84,6 +82,14 @@ export async function startMandate(
     ended,
     stop: () => stop(child),
   };
+}
+
+async function migrate(program: readonly string[], environment: NodeJS.ProcessEnv, logFile: string): Promise<void> {
+  const migration = run([...program, 'migrate'], environment, logFile);
+  await once(migration, 'exit');
+  if (migration.exitCode !== 0) {
+    throw new MandateDidNotStart(`"mandate migrate" ended with ${migration.exitCode}. ${tail(logFile)}`);
+  }
 }
 
 function run(args: readonly string[], environment: NodeJS.ProcessEnv, logFile: string): ChildProcess {

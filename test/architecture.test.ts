@@ -95,6 +95,15 @@ describe('The check of the architecture', () => {
     ['composition/container.ts', 'express', 'imports express, whose home is adapters/http'],
     ['composition/container.ts', '../scripts/bench/main.ts', 'imports scripts/bench/main.ts'],
     ['composition/container.ts', '..', 'imports .'],
+    ['adapters/tool-server/a.ts', '../../application/ports/log.ts', 'imports application/ports/log.ts into a library'],
+    ['adapters/tool-server/a.ts', '../jose/keys.ts', 'imports adapters/jose/keys.ts into a library'],
+    ['adapters/agent-client/a.ts', '../tool-server/a.ts', 'imports adapters/tool-server/a.ts into a library'],
+    ['adapters/tool-server/a.ts', './mcp/b.ts', 'imports adapters/tool-server/mcp/b.ts of a framework'],
+    ['adapters/tool-server/mcp/a.ts', '../express/b.ts', 'imports adapters/tool-server/express/b.ts of a framework'],
+    ['adapters/tool-server/a.ts', 'express', 'imports express, whose home is adapters/http'],
+    ['adapters/tool-server/express/a.ts', 'fastify', 'imports fastify, whose home is adapters/tool-server/fastify'],
+    ['adapters/http/a.ts', 'fastify', 'imports fastify, whose home is adapters/tool-server/fastify'],
+    ['adapters/tool-server/a.ts', 'ulid', 'imports ulid, whose home is adapters/system'],
   ];
 
   const allowed: readonly (readonly [from: string, specifier: string])[] = [
@@ -109,6 +118,15 @@ describe('The check of the architecture', () => {
     ['composition/main.ts', '../adapters/http/app.ts'],
     ['composition/main.ts', 'tsyringe'],
     ['composition/main.ts', 'node:process'],
+    ['adapters/tool-server/a.ts', '../../domain/scope.ts'],
+    ['adapters/tool-server/a.ts', 'jose'],
+    ['adapters/agent-client/a.ts', 'jose'],
+    ['adapters/tool-server/express/a.ts', '../b.ts'],
+    ['adapters/tool-server/express/a.ts', './b.ts'],
+    ['adapters/tool-server/express/a.ts', 'express'],
+    ['adapters/tool-server/fastify/a.ts', 'fastify'],
+    ['adapters/tool-server/mcp/a.ts', '@modelcontextprotocol/server'],
+    ['adapters/tool-server/mcp/a.ts', '@modelcontextprotocol/express'],
   ];
 
   for (const [form, written] of forms) {

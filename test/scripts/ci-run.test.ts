@@ -6,22 +6,28 @@ import { expect } from 'chai';
 
 interface Project {
   readonly tests: string;
+  /** In a process beside that of the others, as `npm test` runs each file. */
+  readonly beside?: string;
   readonly typecheck?: string;
   readonly lint?: string;
 }
 
 /** Runs .ci/run over a project with these tests and checks; answers its exit code and its last line. */
-function ciRun({ tests, typecheck = 'true', lint = 'true' }: Project): readonly [number | null, string | undefined] {
+function ciRun({
+  tests,
+  beside,
+  typecheck = 'true',
+  lint = 'true',
+}: Project): readonly [number | null, string | undefined] {
   const root = mkdtempSync(join(tmpdir(), 'mandate-ci-'));
   try {
     cpSync('.ci', join(root, '.ci'), { recursive: true });
     symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
     mkdirSync(join(root, 'test'));
     writeFileSync(join(root, 'test/a.test.cjs'), tests);
-    writeFileSync(
-      join(root, 'package.json'),
-      JSON.stringify({ scripts: { test: 'mocha test/*.cjs', typecheck, lint } }),
-    );
+    if (beside !== undefined) writeFileSync(join(root, 'test/b.test.cjs'), beside);
+    const test = `mocha ${beside === undefined ? '' : '--parallel --jobs 2'} test/*.cjs`;
+    writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { test, typecheck, lint } }));
     const { status, stdout } = spawnSync('bash', [join(root, '.ci/run')], { cwd: tmpdir(), encoding: 'utf8' });
     return [status, stdout.trimEnd().split('\n').at(-1)];
   } finally {
@@ -53,6 +59,25 @@ describe('.ci/run', function () {
     ['fails when only some are asked for', { tests: `${passing} it.only('c', () => {});` }, 1, '2 passed, 1 failed'],
     ['fails when all are skipped', { tests: "it.skip('a', () => {});" }, 1, '2 passed, 1 failed'],
     ['does not count what is skipped', { tests: `${passing} it.skip('c', () => {});` }, 0, '4 passed, 0 failed'],
+    ['counts the tests of several processes', { tests: passing, beside: passing }, 0, '6 passed, 0 failed'],
+    [
+      'fails when a file cannot be loaded beside others',
+      { tests: passing, beside: "import { missing } from 'node:fs';" },
+      1,
+      '4 passed, 1 failed',
+    ],
+    [
+      'fails when one of several processes breaks off',
+      { tests: passing, beside: `${passing} it('c', () => process.exit(0));` },
+      1,
+      '4 passed, 1 failed',
+    ],
+    [
+      'fails when only some are asked for beside others',
+      { tests: passing, beside: `${passing} it.only('c', () => {});` },
+      1,
+      '4 passed, 1 failed',
+    ],
   ];
   for (const [title, project, status, last] of runs) {
     it(title, () => expect(ciRun(project)).to.deep.equal([status, last]));

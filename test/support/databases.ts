@@ -4,7 +4,7 @@
  * so that whatever it lacks a right for fails somewhere.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -15,7 +15,7 @@ import type { Storage, StorageSurroundings } from '../../adapters/persistence/st
 import { capturedLog } from './captured-log.ts';
 import { NOON } from './domain-fixtures.ts';
 import { movedClock } from './moved-clock.ts';
-import { postgresServer, SUPERUSER } from './postgres-server.ts';
+import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.ts';
 
 export interface FreshDatabase {
   /** What a server process is told, by the settings' keys. */
@@ -43,14 +43,18 @@ export interface TestDatabase {
   fresh(schema?: 'applied' | 'absent'): Promise<FreshDatabase>;
 }
 
-const sqliteFile: TestDatabase = {
+/** For suites about what no database has a part in. */
+export const sqliteFile: TestDatabase = {
   name: 'SQLite',
   engine: 'sqlite',
   async fresh(schema = 'applied') {
     const directory = mkdtempSync(join(tmpdir(), 'mandate-sqlite-'));
     const path = join(directory, 'mandate.sqlite');
     const open: FreshDatabase['open'] = (surroundings) => openSqlite({ path }, surroundingsOr(surroundings));
-    if (schema === 'applied') await migrateOnce(open);
+    if (schema === 'applied') {
+      migrated ??= migratedFile();
+      writeFileSync(path, await migrated);
+    }
     return {
       settings: { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': path },
       open,
@@ -59,6 +63,18 @@ const sqliteFile: TestDatabase = {
     };
   },
 };
+
+let migrated: Promise<Uint8Array> | undefined;
+
+/** A database as `mandate migrate` leaves it. */
+async function migratedFile(): Promise<Uint8Array> {
+  const database = await sqliteFile.fresh('absent');
+  await migrateOnce(database.open);
+  const path = database.settings['Service:Database:Path'] ?? '';
+  const content = readFileSync(path);
+  await database.drop();
+  return content;
+}
 
 /** Lives in its one connection, so it cannot be served by a process of its own, nor reached from outside. */
 const sqliteInMemory: TestDatabase = {
@@ -83,9 +99,8 @@ const postgres: TestDatabase = {
   engine: 'postgres',
   async fresh(schema = 'applied') {
     const server = await postgresServer();
-    template ??= prepareTemplate();
-    await template;
-    const name = `mandate_${++created}`;
+    await preparePostgres();
+    const name = `mandate_${process.pid}_${++created}`;
     const from = schema === 'applied' ? TEMPLATE : 'template0';
     await asSuperuser(`create database ${name} owner ${OWNER} template ${from}`);
     const roles = { owner: OWNER, serving: SERVING, superuser: SUPERUSER };
@@ -121,6 +136,12 @@ const TEMPLATE = 'mandate_template';
 
 let template: Promise<void> | undefined;
 let created = 0;
+
+/** Once in a run, whoever of its processes started the server. */
+export async function preparePostgres(): Promise<void> {
+  template ??= postgresIsShared() ? Promise.resolve() : prepareTemplate();
+  await template;
+}
 
 /** Copying a database with the schema is several times faster than applying it anew. */
 async function prepareTemplate(): Promise<void> {

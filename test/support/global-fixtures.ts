@@ -1,6 +1,18 @@
-/** Mocha's global fixtures: what a whole run shares is cleared away when it is over. */
+/**
+ * Mocha's global fixtures. `npm test` runs each test file in one of several processes at a time: these start once what
+ * all of them share, and clear it away when the run is over. So a test takes no fixed port, no fixed path and no fixed
+ * name of anything in the shared Postgres outside of its own database, and expects nobody else to be idle.
+ */
 
-import { stopPostgresServer } from './postgres-server.ts';
+import { preparePostgres } from './databases.ts';
+import { sharePostgresServer, stopPostgresServer } from './postgres-server.ts';
+
+/** Mocha calls it with its runner, in the first process only. */
+export async function mochaGlobalSetup(this: { isParallelMode(): boolean }): Promise<void> {
+  if (!this.isParallelMode()) return;
+  await preparePostgres();
+  await sharePostgresServer();
+}
 
 export async function mochaGlobalTeardown(): Promise<void> {
   await stopPostgresServer();

@@ -4,13 +4,14 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:net';
+import type { TimeLimits } from '../../adapters/http/server.ts';
 import { httpNetwork } from '../../adapters/network/http-network.ts';
 import type { Passes } from '../../composition/passes.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
 import type { TestDatabase } from './databases.ts';
@@ -84,6 +85,8 @@ export interface MandateOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Where it listens, instead of a name that nobody resolves: for clients that hold the one against the other. */
   readonly issuer?: 'own-address';
+  /** How long clients may take; as in life where it is not said. */
+  readonly timeLimits?: TimeLimits;
 }
 
 /** The service on a fresh database of its own. */
@@ -98,6 +101,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
     provider,
     keyServer,
     engine: options.database.engine,
+    ...(options.timeLimits === undefined ? {} : { timeLimits: options.timeLimits }),
     sql: async (text) => {
       const outside = await database.outside?.();
       if (outside === undefined) throw new Error('this database can only be reached through the service');
@@ -122,9 +126,17 @@ interface Surroundings {
   readonly keyServer: KeyServer;
   readonly sql: Mandate['sql'];
   readonly engine: Mandate['engine'];
+  readonly timeLimits?: TimeLimits;
 }
 
-async function startOn({ settings: given, provider, keyServer, sql, engine }: Surroundings): Promise<Mandate> {
+async function startOn({
+  settings: given,
+  provider,
+  keyServer,
+  sql,
+  engine,
+  timeLimits,
+}: Surroundings): Promise<Mandate> {
   const clock = movedClock();
   const log = capturedLog();
   const everything: Readonly<Record<string, string>> = {
@@ -136,6 +148,8 @@ async function startOn({ settings: given, provider, keyServer, sql, engine }: Su
     'Service:Audit:Checkpoint:Interval': 'PT1H',
     'Service:Audit:DrainInterval': 'PT1H',
     'Service:Tasks:SweepInterval': 'PT1H',
+    // Every suite comes from one address.
+    'Service:RateLimit:Enabled': 'false',
     NODE_ENV: 'development',
     HOST: '127.0.0.1',
     ...given,
@@ -144,6 +158,7 @@ async function startOn({ settings: given, provider, keyServer, sql, engine }: Su
     clock,
     log,
     network: httpNetwork({ ca: testAuthority }),
+    ...(timeLimits === undefined ? {} : { timeLimits }),
   });
   const url = `http://127.0.0.1:${service.port}`;
 
@@ -219,18 +234,6 @@ export function settingsFrom(given: Readonly<Record<string, string>>) {
   return result.settings;
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
-}
-
 const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 
 export function encodeForm(form: Form): string {
@@ -240,7 +243,7 @@ export function encodeForm(form: Form): string {
 }
 
 export async function registerAgent(
-  mandate: Mandate,
+  mandate: Pick<Mandate, 'admin' | 'post' | 'issuer' | 'provider' | 'clock'>,
   changes: Readonly<Record<string, unknown>>,
 ): Promise<RegisteredAgent> {
   const key = await makeAgentKey();

@@ -1,21 +1,27 @@
-/** A clock that runs with the system's and can be set ahead. */
+/** A clock that runs with the system's, can be set ahead, and can be made to stand still. */
 
 import type { Clock } from '../../application/ports/clock.ts';
-import { instantFromMillis, plusSeconds, toSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromMillis, plusSeconds, toSeconds } from '../../domain/instant.ts';
 
 export interface MovedClock extends Clock {
   advance(seconds: number): void;
+  /** From now on only `advance` moves it. */
+  standStill(): void;
   /** Whole seconds since the epoch: what goes into a token. */
   seconds(): number;
 }
 
 export function movedClock(): MovedClock {
   let ahead = 0;
-  const now = () => plusSeconds(instantFromMillis(Date.now()), ahead);
+  let stoodAt: Instant | undefined;
+  const now = () => plusSeconds(stoodAt ?? instantFromMillis(Date.now()), ahead);
   return {
     now,
     advance(seconds) {
       ahead += seconds;
+    },
+    standStill() {
+      stoodAt = instantFromMillis(Date.now());
     },
     seconds: () => toSeconds(now()),
   };

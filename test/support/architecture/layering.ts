@@ -13,7 +13,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Where else source may stand; held to no layer, and out of reach for all of them. */
-const BESIDE = ['scripts', 'test', '.ci'];
+const BESIDE = ['scripts', 'test', 'docs', '.ci'];
 
 /** The one folder that may import each package. A package that is not here has not been given a place yet. */
 export const PACKAGE_HOMES: Readonly<Record<string, string>> = {
@@ -32,6 +32,21 @@ export const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   yaml: 'adapters/cli',
   yargs: 'adapters/cli',
 };
+
+/**
+ * Packages of the libraries that others install (`mandate/tool-server`, `mandate/agent`): where each may be imported
+ * beside its home. The frameworks are those of whoever uses the library.
+ */
+export const LIBRARY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  jose: ['adapters/tool-server', 'adapters/agent-client'],
+  express: ['adapters/tool-server/express'],
+  fastify: ['adapters/tool-server/fastify'],
+  '@modelcontextprotocol/server': ['adapters/tool-server/mcp'],
+  '@modelcontextprotocol/express': ['adapters/tool-server/mcp'],
+};
+
+/** What others install must not bring the service with it: these import the domain and themselves. */
+const LIBRARIES = ['adapters/tool-server', 'adapters/agent-client', 'adapters/auditor'];
 
 /** Names that say nothing, so that anything ends up there. */
 const FORBIDDEN_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'shared', 'types', 'misc', 'lib'];
@@ -80,17 +95,33 @@ function faultOfImport(path: string, layer: string, specifier: string | undefine
   if (specifier.startsWith('node:')) {
     return layer === 'adapters' || layer === 'composition' ? undefined : `imports ${specifier} in the core`;
   }
-  const home = PACKAGE_HOMES[packageOf(specifier)];
+  const name = packageOf(specifier);
+  const home = PACKAGE_HOMES[name] ?? LIBRARY_PACKAGES[name]?.[0];
   if (home === undefined) return `imports ${specifier}, which has no home`;
-  return `${path}/`.startsWith(`${home}/`) ? undefined : `imports ${specifier}, whose home is ${home}`;
+  const isAllowed = [home, ...(LIBRARY_PACKAGES[name] ?? [])].some((folder) => isWithin(folder, path));
+  return isAllowed ? undefined : `imports ${specifier}, whose home is ${home}`;
 }
 
 function faultOfPath(path: string, layer: string, target: string): string | undefined {
   const [targetLayer = '', targetAdapter] = target.split('/');
+  const library = LIBRARIES.find((folder) => isWithin(folder, path));
+  if (library !== undefined) return libraryFault(library, path, target);
   if (layer === 'adapters' && targetLayer === 'adapters') {
     return path.split('/')[1] === targetAdapter ? undefined : `imports ${target} of another adapter`;
   }
   return targetLayer === layer || LAYERS[layer]?.includes(targetLayer) ? undefined : `imports ${target}`;
+}
+
+/** Of a library, what knows a framework is a folder of its own: what is beside it does not ask for it. */
+function libraryFault(library: string, path: string, target: string): string | undefined {
+  if (target.startsWith('domain/')) return undefined;
+  if (!isWithin(library, target)) return `imports ${target} into a library`;
+  const folder = posix.dirname(target);
+  return folder === library || isWithin(folder, path) ? undefined : `imports ${target} of a framework`;
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return path.startsWith(`${folder}/`);
 }
 
 /** `express/lib/x` and `@scope/name/x` belong to `express` and `@scope/name`. */

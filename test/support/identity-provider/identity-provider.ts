@@ -7,6 +7,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
+import { freePort } from '../../../scripts/free-port.ts';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
 import { handleInteraction } from './interactions.ts';
 import { memoryStorage } from './memory-storage.ts';
@@ -16,7 +17,7 @@ import { providerLibrary } from './provider-library.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 export interface IdentityProviderOptions {
-  /** 0, the default, takes a free one. */
+  /** A free one, unless given. */
   readonly port?: number;
   /** `aud` of its access tokens, an absolute URI. */
   readonly audience?: string;
@@ -73,7 +74,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     response.writeHead(503).end();
   };
   const server = createServer((request, response) => handler(request, response));
-  const port = await listen(server, options.port ?? 0);
+  const port = await listen(server, options.port ?? (await freePort()));
   const issuer = `http://127.0.0.1:${port}`;
   const setup: ProviderSetup = {
     issuer,

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { variableOf } from '../../../composition/settings/setting-error.ts';
-import { fromSource } from '../../../scripts/from-source.ts';
+import { asProgram } from '../../../scripts/from-source.ts';
 
 const MAIN = fileURLToPath(new URL('../../../composition/main.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -26,7 +26,7 @@ export function startCommand(
   shell?: string,
 ): RunningMandate {
   const environment = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
-  const line = [process.execPath, ...fromSource, MAIN, ...args];
+  const line = [process.execPath, ...asProgram(MAIN), ...args];
   const [program = '', ...rest] = shell === undefined ? line : ['sh', '-c', `${shell}; exec "$@"`, 'sh', ...line];
   const child = spawn(program, rest, {
     cwd: ROOT,

@@ -1,0 +1,108 @@
+/**
+ * Programs of ours, from their sources, for Node as it is: child processes and worker threads that tests start by the
+ * hundred. Each is put together once in a run, whichever of its processes asks first, and starts several times faster
+ * than through the loader, which translates file by file.
+ */
+
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BuildOptions, buildSync } from 'esbuild';
+
+/** Handed down in the environment to the processes of the same run. */
+const FOLDER = 'MANDATE_PROGRAMS';
+/** Below package.json and beside node_modules, which programs look for. */
+const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
+/** A program that opens SQLite looks for this thread beside itself. */
+const THREAD = fileURLToPath(new URL('../adapters/persistence/sqlite/worker.ts', import.meta.url));
+/** Machine code, and drivers that Knex knows and we do not have. */
+const STAYS_OUTSIDE = [
+  ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],
+  'tedious',
+];
+
+/** @returns the file to run */
+export function processProgram(source: string | URL): string {
+  return once(source, 'main.js', (entry, folder) => {
+    build({ entryPoints: { main: entry }, outdir: folder, packages: 'external', splitting: true });
+    buildThread(THREAD, join(folder, 'worker.js'));
+  });
+}
+
+/** @returns the file to give to a `Worker` */
+export function threadProgram(source: string | URL): string {
+  const name = basename(pathOf(source));
+  // Stacks name the file that runs.
+  return once(source, `${name}.js`, (entry, folder) => buildThread(entry, join(folder, `${name}.js`)));
+}
+
+/** With the packages in it: of its time to start, most would go into finding their hundreds of files. */
+function buildThread(entry: string, outfile: string): void {
+  const requiring = "import { createRequire as requiring } from 'node:module';";
+  build({
+    ...{ entryPoints: [entry], outfile, external: STAYS_OUTSIDE },
+    banner: { js: `${requiring}\nconst require = requiring(import.meta.url);` },
+  });
+}
+
+function build(options: BuildOptions): void {
+  buildSync({
+    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20', sourcemap: true, logLevel: 'error' },
+    ...options,
+  });
+}
+
+/** The program of this name, made by whichever process of the run asks first. */
+function once(source: string | URL, name: string, make: (entry: string, folder: string) => void): string {
+  const entry = pathOf(source);
+  const folder = join(runFolder(), createHash('sha256').update(`${entry} ${name}`).digest('hex').slice(0, 16));
+  const program = join(folder, name);
+  if (existsSync(program)) return program;
+  const unfinished = newFolder(`${folder}-`);
+  make(entry, unfinished);
+  try {
+    renameSync(unfinished, folder);
+  } catch (error) {
+    if (!existsSync(program)) throw error;
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return program;
+}
+
+const pathOf = (source: string | URL) => (source instanceof URL ? fileURLToPath(source) : source);
+
+/** Where the programs of this run are kept, until the first of its processes ends. */
+export function runFolder(): string {
+  const known = process.env[FOLDER];
+  if (known !== undefined && existsSync(known)) return known;
+  mkdirSync(HOME, { recursive: true });
+  removeLeftovers();
+  const folder = newFolder(join(HOME, `programs-${process.pid}-`));
+  process.env[FOLDER] = folder;
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** For everybody to read: some tests run a program as another user. */
+function newFolder(prefix: string): string {
+  const folder = mkdtempSync(prefix);
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+/** Of processes that were killed. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(HOME)) {
+    const maker = /^programs-(\d+)-/.exec(name)?.[1];
+    if (maker !== undefined && !isAlive(Number(maker))) rmSync(join(HOME, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

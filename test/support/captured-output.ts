@@ -1,0 +1,51 @@
+/** What a command writes to standard output and standard error while it runs in this process; nothing of it is shown. */
+
+export interface CapturedOutput<Result> {
+  readonly result: Result;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Nobody else may write while it runs. */
+export async function capturingOutput<Result>(run: () => Promise<Result>): Promise<CapturedOutput<Result>> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const release = [keep(process.stdout, out), keep(process.stderr, err)];
+  try {
+    const result = await run();
+    return { result, out: out.join(''), err: err.join('') };
+  } finally {
+    for (const each of release) each();
+  }
+}
+
+function keep(stream: NodeJS.WriteStream, into: string[]): () => void {
+  const { write } = stream;
+  const listeners = stream.listeners('error');
+  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
+    into.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    for (const argument of rest) if (typeof argument === 'function') process.nextTick(argument);
+    return true;
+  };
+  return () => {
+    stream.write = write;
+    // A command listens for as long as its process lives.
+    for (const listener of stream.listeners('error')) {
+      if (!listeners.includes(listener)) stream.off('error', listener as () => void);
+    }
+  };
+}
+
+/** Runs with these variables in place of those that there are, whatever they are. */
+export async function withEnvironment<Result>(
+  variables: Readonly<Record<string, string | undefined>>,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const before = process.env;
+  process.env = { PATH: before.PATH };
+  for (const [name, value] of Object.entries(variables)) if (value !== undefined) process.env[name] = value;
+  try {
+    return await run();
+  } finally {
+    process.env = before;
+  }
+}

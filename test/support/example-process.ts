@@ -1,0 +1,66 @@
+/** The programs of docs/examples, each run as a process of its own, as it stands there. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { fromSource } from '../../scripts/from-source.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface ExampleServer {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** What it printed since it listens. */
+  readonly lines: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** An example that says where it listens. */
+export async function startExample(name: string, environment: Environment): Promise<ExampleServer> {
+  const { child, stdout } = spawnExample(name, environment);
+  const lines: string[] = [];
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`${name} ended`)));
+    createInterface(stdout).on('line', (line) => {
+      const [, address] = /^Listening on (.+)$/.exec(line) ?? [];
+      if (address === undefined) lines.push(line);
+      else resolve(address);
+    });
+  });
+  return {
+    ...{ url, child, lines },
+    async stop() {
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** An example that comes to an end. */
+export async function runExample(
+  name: string,
+  environment: Environment,
+): Promise<{ readonly code: unknown; readonly output: string; readonly complaints: string }> {
+  const { child, stdout, stderr } = spawnExample(name, environment);
+  let [output, complaints] = ['', ''];
+  stdout.on('data', (chunk) => {
+    output += String(chunk);
+  });
+  stderr.on('data', (chunk) => {
+    complaints += String(chunk);
+  });
+  const [code] = await once(child, 'close');
+  return { code, output, complaints };
+}
+
+function spawnExample(name: string, environment: Environment) {
+  const root = new URL('../../', import.meta.url);
+  const file = fileURLToPath(new URL(`docs/examples/${name}`, root));
+  const child = spawn(process.execPath, [...fromSource, file], {
+    cwd: fileURLToPath(root),
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return { child, stdout: child.stdout, stderr: child.stderr };
+}

@@ -1,0 +1,146 @@
+/**
+ * A way to Postgres on which a chosen statement fails, and the server itself makes it fail: what the client sent is
+ * replaced by something that raises the error, so that the session and its transaction are afterwards as they would be.
+ */
+
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Fault {
+  readonly sqlState: string;
+  /** Whether the session is gone with it. */
+  readonly ends?: 'session';
+  /** Whether the server has done what was asked, so that only its answer is lost. */
+  readonly does?: 'the statement';
+}
+
+export interface StatementFaults {
+  readonly port: number;
+  /** From now on statements are counted, and the one of this number, from 1, fails. */
+  arm(nth: number, fault: Fault): void;
+  /** Statements since it was armed; nothing fails any more. */
+  disarm(): number;
+  close(): Promise<void>;
+}
+
+export const LATE_LOSS: Fault = { sqlState: '57P01', ends: 'session', does: 'the statement' };
+
+const TYPE_AND_LENGTH = 5;
+const SYNC = 'S';
+const SIMPLE_QUERY = 'Q';
+/** What a client says about statements before it says that they are to be done. */
+const PARTS = new Set(['P', 'B', 'D', 'E', 'C', 'H']);
+/** Each connection's first own words, and the last of a transaction that has failed already. */
+const NOT_COUNTED = /^\s*(set time zone|rollback)/;
+
+export async function statementFaults(target: number): Promise<StatementFaults> {
+  const sockets = new Set<Socket>();
+  let armed: { readonly nth: number; readonly fault: Fault } | undefined;
+  let counted = 0;
+
+  /** The fault for the statement that is about to be sent, if it is its turn. */
+  const turn = (): Fault | undefined => {
+    if (armed === undefined) return undefined;
+    counted += 1;
+    return counted === armed.nth ? armed.fault : undefined;
+  };
+
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ port: target, host: '127.0.0.1', noDelay: true });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => one.destroy());
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+    let losesAnswer = false;
+    far.on('data', (chunk: Buffer) => {
+      if (losesAnswer) near.destroy();
+      else near.write(chunk);
+    });
+    const send = (statement: Buffer, fault: Fault | undefined) => {
+      losesAnswer = fault?.does !== undefined;
+      far.write(fault === undefined || losesAnswer ? statement : simpleQuery(failing(fault)));
+    };
+    near.on(
+      'data',
+      statementReader(send, (other) => far.write(other), turn),
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
+  return {
+    port: address.port,
+    arm(nth, fault) {
+      counted = 0;
+      armed = { nth, fault };
+    },
+    disarm() {
+      armed = undefined;
+      return counted;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+/** Gathers what a client sends into whole statements; the start-up comes first and has no type. */
+function statementReader(
+  send: (statement: Buffer, fault: Fault | undefined) => void,
+  pass: (other: Buffer) => void,
+  turn: () => Fault | undefined,
+): (chunk: Buffer) => void {
+  let received: Buffer = Buffer.alloc(0);
+  let parts: Buffer[] = [];
+  let isStarted = false;
+
+  const take = (length: number): Buffer => {
+    const taken = received.subarray(0, length);
+    received = received.subarray(length);
+    return taken;
+  };
+  const accept = (message: Buffer): void => {
+    const type = message.toString('latin1', 0, 1);
+    if (type === SIMPLE_QUERY) {
+      const isCounted = !NOT_COUNTED.test(message.toString('utf8', TYPE_AND_LENGTH));
+      send(message, isCounted ? turn() : undefined);
+    } else if (type === SYNC) {
+      send(Buffer.concat([...parts, message]), turn());
+      parts = [];
+    } else if (PARTS.has(type)) parts.push(message);
+    else pass(message);
+  };
+  return (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    for (;;) {
+      const from = isStarted ? 1 : 0;
+      if (received.length < from + 4) return;
+      const length = from + received.readInt32BE(from);
+      if (received.length < length) return;
+      if (isStarted) accept(take(length));
+      else pass(take(length));
+      isStarted = true;
+    }
+  };
+}
+
+function failing({ sqlState, ends }: Fault): string {
+  return ends === 'session'
+    ? 'select pg_terminate_backend(pg_backend_pid())'
+    : `do $$ begin raise exception 'a failure put there by a test' using errcode = '${sqlState}'; end $$`;
+}
+
+function simpleQuery(text: string): Buffer {
+  const body = Buffer.from(`${text}\0`);
+  const head = Buffer.alloc(TYPE_AND_LENGTH);
+  head.write(SIMPLE_QUERY, 'latin1');
+  head.writeInt32BE(4 + body.length, 1);
+  return Buffer.concat([head, body]);
+}
