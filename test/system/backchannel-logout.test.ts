@@ -3,9 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { type Answer, freePort, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { atATime, describeVectors } from '../support/public-vectors.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
 

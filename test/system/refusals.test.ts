@@ -542,6 +542,8 @@ const cases: readonly Case[] = [
 const ELSEWHERE = [
   'sponsor_status_unavailable', // test/system/sponsor-check.test.ts
   'revocation_not_owner', // test/system/revocation.test.ts
+  'rate_limited', // test/system/rate-limits.test.ts
+  'overloaded', // test/system/overload.test.ts
 ];
 
 describe('the cases of this suite', () => {

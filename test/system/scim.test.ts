@@ -256,6 +256,40 @@ for (const database of databases) {
       expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(put.body);
     });
 
+    for (const [how, restate] of [
+      ['PUT', (id: string, body: object) => scim.send('PUT', `/Users/${id}`, { ...body, active: false })],
+      [
+        'PATCH',
+        (id: string) => {
+          const Operations = [{ op: 'Replace', path: 'active', value: 'False' }];
+          return scim.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations });
+        },
+      ],
+      [
+        'create of another of theirs',
+        (_id: string, body: object) => scim.send('POST', '/Users', { ...body, userName: randomUUID(), active: false }),
+      ],
+    ] as const) {
+      it(`blocks anew by a ${how} that restates active: false once somebody else’s block is gone`, async () => {
+        const body = aBody();
+        const block = `/admin/sponsors/${body.externalId}/block`;
+        const blockedBy = async () => (await mandate.admin('GET', `/admin/sponsors/${body.externalId}`)).body.source;
+        await mandate.admin('PUT', block);
+        const id = await scim.create({ ...body, active: false });
+        expect(await blockedBy()).to.equal('admin');
+        expect((await mandate.admin('DELETE', block)).status).to.equal(204);
+        expect(await blockedBy()).to.equal(undefined);
+
+        const lines = await mandate.recorded(async () => {
+          expect((await restate(id, body)).status).to.be.oneOf([200, 201]);
+        });
+        expect(lines.map(({ event, reason, sponsor }) => [event, reason, sponsor])).to.deep.equal([
+          ['sponsor.signal', 'scim_deactivated', body.externalId],
+        ]);
+        expect(await blockedBy()).to.equal('scim');
+      });
+    }
+
     it('has meta.lastModified stand still while nothing changes', async () => {
       const body = aBody();
       const id = await scim.create(body);

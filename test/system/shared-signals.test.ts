@@ -116,6 +116,24 @@ for (const database of databases) {
       });
     }
 
+    it('leaves somebody refused when an older account-enabled comes late: 202, on no record, and one line in the log', async () => {
+      const oid = randomUUID();
+      const iat = mandate.clock.seconds() - 30;
+      const enabled = (when: number) => event(`${RISC}account-enabled`, oid, { iat: when });
+      expectAccepted(await push(event(`${RISC}account-disabled`, oid, { iat })));
+      const linesBefore = mandate.log.lines.length;
+      const lines = await mandate.recorded(async () => expectAccepted(await push(enabled(iat - 1))));
+      expect(lines).to.deep.equal([]);
+      const logged = mandate.log.lines.slice(linesBefore).join('\n');
+      expect(logged).to.match(/"level":"info","message":"an account-enabled .* passed over"/);
+      expect(logged).not.to.include(oid);
+      expect((await blockOf(oid)).body).to.deep.include({ source: 'ssf', kind: 'disabled' });
+      expect((await newTask(oid)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+      const lifted = await mandate.recorded(async () => expectAccepted(await push(enabled(iat))));
+      expect(lifted.map((line) => line.reason)).to.deep.equal(['ssf_account_enabled']);
+      expect((await newTask(oid)).status).to.equal(200);
+    });
+
     it('lifts no block that an operator placed, and places none over it', async () => {
       const oid = randomUUID();
       await mandate.block(oid, 'disabled');
@@ -215,6 +233,7 @@ for (const database of databases) {
         'it names two people',
         { ...revoked, events: { [SESSION_REVOKED]: { subject: about('object-8') } } },
       ],
+      ['ambiguous_subject', 'invalid_request', 'its sub is another than its subject', { ...revoked, sub: 'object-8' }],
       ['no_usable_subject', 'invalid_request', 'it names nobody', { ...revoked, sub_id: undefined }],
       [
         'no_usable_subject',

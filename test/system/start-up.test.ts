@@ -1,45 +1,12 @@
 /** The process as an operator starts it: from the command line, with settings right and wrong. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { variableOf } from '../../composition/settings/setting-error.ts';
-import { fromSource } from '../../scripts/from-source.ts';
+import { startCommand as start } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 
-const MAIN = fileURLToPath(new URL('../../composition/main.ts', import.meta.url));
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SECRET = 'a-value-that-nobody-may-read-0123456789';
-
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function start(args: readonly string[], settings: Readonly<Record<string, string>>) {
-  const environment = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
-  const child: ChildProcess = spawn(process.execPath, [...fromSource, MAIN, ...args], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [out, err] = ['', ''];
-  child.stdout?.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    err += chunk;
-  });
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })));
-  const said = (text: string) =>
-    new Promise<string>((resolve, reject) => {
-      child.stdout?.on('data', () => out.includes(text) && resolve(out));
-      child.once('close', () => reject(new Error(`it ended: ${out}${err}`)));
-    });
-  return { child, ended, said };
-}
 
 const good = {
   'Service:Issuer': 'https://mandate.test',

@@ -295,6 +295,23 @@ describe('The agent library', () => {
       }
     });
 
+    it('gives none that may expire on its way', async () => {
+      for (const [leftMs, isGiven] of [
+        [6000, true],
+        [4000, false],
+      ] as const) {
+        let time = clock.now();
+        const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
+        const first = await task.token();
+        time += TOKEN_MS - leftMs;
+        requests.answer = async () => busy(503, '60');
+        const given = await task.token().catch((error) => error);
+        if (isGiven) expect(given).to.equal(first);
+        else expect(given).to.be.instanceOf(NotNow);
+        requests.answer = (_url, _init, pass) => pass();
+      }
+    });
+
     it('keeps nobody waiting for longer than patience lasts, nor asks before it may', async () => {
       let time = clock.now();
       const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
@@ -470,6 +487,41 @@ describe('The agent library', () => {
     });
   });
 
+  it('renews and narrows one after the other, whichever comes first', async () => {
+    const task = await start();
+    let underWay = 0;
+    let most = 0;
+    requests.answer = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      underWay -= 1;
+      return renewed('another.token');
+    };
+    const orders = [
+      () => [task.token(), task.narrow(['jira:read'])],
+      () => [task.narrow(['jira:read']), task.token()],
+      () => [task.narrow(['jira:read']), task.narrow(['jira:read']), task.token()],
+    ];
+    for (const order of orders) {
+      advance(TOKEN_MS * 0.7);
+      await Promise.all(order());
+    }
+    expect(most).to.equal(1);
+  });
+
+  it('follows the control plane nowhere with what proves who it is', async () => {
+    const seen: unknown[] = [];
+    requests.answer = async (_url, init, pass) => {
+      seen.push(init?.redirect);
+      return pass();
+    };
+    const task = await start();
+    await task.narrow(['jira:read']);
+    await task.end();
+    expect(seen).to.deep.equal(['error', 'error', 'error']);
+  });
+
   describe('is told no', () => {
     it('to a start, with the code and the reason', async () => {
       const refusals: readonly (readonly [() => Promise<Task>, string, string | undefined])[] = [
@@ -517,9 +569,14 @@ describe('The agent library', () => {
     });
 
     it('in time: a control plane that is silent is one that says "not now"', async () => {
-      requests.answer = () => new Promise(() => undefined);
+      let signal: AbortSignal | null | undefined;
+      requests.answer = (_url, init) => {
+        signal = init?.signal;
+        return new Promise(() => undefined);
+      };
       const impatient = made({ pem }, { timeoutMs: 20, patienceMs: 1 });
       expect(await thrown(start(['jira:read'], impatient))).to.be.instanceOf(NotNow);
+      expect(signal?.aborted).to.equal(true);
     });
   });
 

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import {
   type Auditor,
@@ -52,7 +53,13 @@ describe('The auditor, on a ledger that others published', () => {
 
   it('finds each alteration of a checkpoint', () => {
     for (const [index, checkpoint] of checkpoints.entries()) {
-      for (const [what, other] of alterations(checkpoint)) {
+      const { signature, closed_at } = checkpoint as Members & { signature: string; closed_at: string };
+      const spellings: readonly (readonly [string, Members])[] = [
+        ['its signature in capitals', { ...checkpoint, signature: signature.toUpperCase() }],
+        ['more after its signature', { ...checkpoint, signature: `${signature}zz` }],
+        ['its time in another spelling', { ...checkpoint, closed_at: closed_at.replace('Z', '+00:00') }],
+      ];
+      for (const [what, other] of [...alterations(checkpoint), ...spellings]) {
         expect(auditor.verifyCheckpoints(checkpoints.with(index, other as never)), what).to.include({
           verified: false,
         });
@@ -86,7 +93,14 @@ describe('The auditor, on a ledger that others published', () => {
   it('trusts no key but those that it was given', () => {
     const other = createAuditor({ keys: { keys: [{ ...jwk, kid: 'another' }] } });
     expect(other.verifyCheckpoints(checkpoints)).to.include({ fault: 'unknown_key' });
-    expect(() => createAuditor({ keys: { keys: [{ kty: 'RSA', kid: 'x' }] } })).to.throw(TypeError);
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+    for (const foreign of [
+      { ...publicKey.export({ format: 'jwk' }), kid: jwk.kid },
+      { kty: 'RSA', kid: 'x' },
+    ]) {
+      expect(() => createAuditor({ keys: { keys: [foreign] } })).to.throw(TypeError, /holds no EC key on P-256/);
+      expect(createAuditor({ keys: { keys: [foreign, jwk] } }).verifyCheckpoints(checkpoints).verified).to.equal(true);
+    }
     expect(() => createAuditor({ keys: { keys: [] } })).to.throw(TypeError);
   });
 });
@@ -127,7 +141,11 @@ for (const database of databases) {
       const [record] = records;
       if (record === undefined) throw new Error('there is no record');
       const proof = await proofOf(record.seq);
-      for (const [what, other] of alterations({ ...record })) {
+      const spellings: readonly (readonly [string, Members])[] = [
+        ['its time in another spelling', { ...record, ts: record.ts.replace('Z', '+00:00') }],
+        ['a count of nothing', { ...record, count: null }],
+      ];
+      for (const [what, other] of [...alterations({ ...record }), ...spellings]) {
         expect(auditor.verifyRecord(other, proof), what).to.include({ verified: false });
       }
       for (const [what, other] of alterations(proof)) {

@@ -77,6 +77,7 @@ describe("the identity provider's keys, of a real provider", () => {
   });
 
   it('are fetched every five minutes, so that a key that was taken out is noticed by nobody asking', async () => {
+    clock.standStill();
     const before = provider.mintAccessToken();
     await verdict(before);
     await provider.rotateKeys();

@@ -1,0 +1,302 @@
+/** Agents kept as files, from `agent init` to a token: the commands as they run, against a service as it serves. */
+
+import { spawn } from 'node:child_process';
+import { createPrivateKey, sign } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { agentCommand } from '../../adapters/cli/commands/agent.ts';
+import { runCli } from '../../adapters/cli/run-cli.ts';
+import { agentApply } from '../../composition/commands/agent-apply.ts';
+import { agentInit } from '../../composition/commands/agent-init.ts';
+import { asProgram } from '../../scripts/from-source.ts';
+import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
+import { databases } from '../support/databases.ts';
+import { ADMIN_KEY, type Answer, JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import { P256_KEY } from '../support/registrations.ts';
+
+const MAIN = new URL('../../composition/main.ts', import.meta.url);
+const page = readFileSync(new URL('../../docs/agents-as-files.md', import.meta.url), 'utf8');
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** `mandate agent …` in this process. */
+async function agent(args: readonly string[], key: string | undefined = ADMIN_KEY): Promise<Outcome> {
+  const commands = [agentCommand({ init: agentInit, apply: agentApply })];
+  const { result, out, err } = await capturingOutput(() =>
+    withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runCli(['agent', ...args], commands)),
+  );
+  expect(`${out}${err}`).not.to.contain(ADMIN_KEY);
+  return { code: result, out, err };
+}
+
+const [sqlite] = databases;
+
+describe('agents kept as files', () => {
+  let folder: string;
+  let mandate: Mandate;
+  before(async () => {
+    if (sqlite === undefined) throw new Error('there is no SQLite');
+    mandate = await startMandate({ database: sqlite });
+  });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-agents-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  after(() => mandate.stop());
+
+  const write = (text: string, name = 'agents.yaml'): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const apply = (file: string, ...more: readonly string[]) => agent(['apply', file, '--server', mandate.url, ...more]);
+  const registered = async (id: string): Promise<Answer['body']> =>
+    (await mandate.admin('GET', `/admin/agents/${id}`)).body;
+  /** Event, agent, decision and reason of what was recorded meanwhile. */
+  const recorded = async (act: () => Promise<unknown>) =>
+    (await mandate.recorded(act)).map((line) => [line.event, line.agent_id, line.decision, line.reason]);
+
+  const registration = (id: string, changes: Readonly<Record<string, unknown>> = {}): string =>
+    Object.entries({
+      agent_id: id,
+      display_name: 'Jira triage',
+      sponsor_required: true,
+      allowed_scopes: ['jira:read', 'jira:comment'],
+      allowed_audiences: [JIRA],
+      max_task_ttl: 'PT20M',
+      max_token_ttl: 'PT4M',
+      max_delegation_depth: 1,
+      high_risk_audiences: [JIRA],
+      jwks: { keys: [P256_KEY] },
+      ...changes,
+    })
+      .flatMap(([name, value]) => (value === undefined ? [] : `${name}: ${JSON.stringify(value)}\n`))
+      .join('');
+
+  it('begin with a key pair and a registration that, once applied, lets the agent act for a person', async () => {
+    const args = ['--scope', 'jira:read', '--scope', 'jira:comment', '--audience', JIRA, '--to', folder];
+    const made = await agent(['init', 'from-a-file', ...args], undefined);
+    expect(made).to.include({ code: 0, err: '' });
+    expect(readdirSync(folder).toSorted()).to.deep.equal(['from-a-file.key.pem', 'from-a-file.yaml']);
+    const pem = readFileSync(join(folder, 'from-a-file.key.pem'), 'utf8');
+    expect(statSync(join(folder, 'from-a-file.key.pem')).mode & 0o777).to.equal(0o600);
+    const file = join(folder, 'from-a-file.yaml');
+    expect(made.out).to.contain(`mandate agent apply ${file} --server`);
+    expect(`${made.out}${readFileSync(file, 'utf8')}`).not.to.contain(pem.split('\n')[1]);
+
+    expect(await apply(file)).to.deep.equal({ code: 0, out: 'from-a-file: created\n1 agent: 1 created.\n', err: '' });
+    const stands = await registered('from-a-file');
+    expect(stands).to.include({
+      display_name: 'from-a-file',
+      max_task_ttl: 'PT10M',
+      max_token_ttl: 'PT2M',
+      max_delegation_depth: 1,
+      enabled: true,
+    });
+    expect(stands.allowed_scopes).to.deep.equal(['jira:read', 'jira:comment']);
+
+    const now = mandate.clock.seconds();
+    const segment = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const claims = { iss: 'from-a-file', sub: 'from-a-file', aud: mandate.issuer, jti: 'one', iat: now, exp: now + 60 };
+    const signed = `${segment({ alg: 'ES256' })}.${segment(claims)}`;
+    const key = { key: createPrivateKey(pem), dsaEncoding: 'ieee-p1363' } as const;
+    const assertion = `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
+    const other = await mandate.agent();
+    const exchanged = await other.exchange({ actor_token: assertion, scope: 'jira:read jira:admin' });
+    expect([exchanged.status, exchanged.body.scope]).to.deep.equal([200, 'jira:read']);
+  });
+
+  it('are never begun over a file that is there, and then leave nothing behind', async () => {
+    const args = ['--scope', 'a', '--audience', JIRA, '--to', folder];
+    const precious = write('precious', 'elsewhere');
+    symlinkSync(precious, join(folder, 'one.key.pem'));
+    const { code, err, out } = await agent(['init', 'one', ...args]);
+    const place = join(folder, 'one.key.pem');
+    expect([code, err, out]).to.deep.equal([1, `mandate: ${place} is there already, and is never overwritten.\n`, '']);
+    expect(readFileSync(precious, 'utf8')).to.equal('precious');
+    write('mine', 'two.yaml');
+    expect((await agent(['init', 'two', ...args])).err).to.contain(
+      'two.yaml is there already, and is never overwritten',
+    );
+    expect(readdirSync(folder).toSorted()).to.deep.equal(['elsewhere', 'one.key.pem', 'two.yaml']);
+    const nowhere = await agent(['init', 'x', '--scope', 'a', '--audience', JIRA, '--to', join(folder, 'nowhere')]);
+    expect([nowhere.code, nowhere.err]).to.deep.equal([
+      1,
+      `mandate: ${join(folder, 'nowhere', 'x.yaml')} is in a directory that is not there.\n`,
+    ]);
+  });
+
+  it('are not begun with what no service would register, and say so for each argument', async () => {
+    const { code, err } = await agent(['init', '../up', '--scope', 'two words', '--audience', 'jira', '--to', folder]);
+    expect(code).to.equal(2);
+    expect(err.split('\n').map((line) => line.slice(0, 29))).to.deep.equal(
+      ['mandate: The id: Must be 1 to ', 'mandate: --scope: Item 1 must ', 'mandate: --audience: Item 1 mu', ''].map(
+        (line) => line.slice(0, 29),
+      ),
+    );
+    expect(readdirSync(folder)).to.deep.equal([]);
+    const json = await agent(['init', 'x', '--scope', 'a', '--audience', JIRA, '--to', folder, '--json']);
+    expect(JSON.parse(json.out)).to.deep.include({ agent_id: 'x', registration: join(folder, 'x.yaml') });
+  });
+
+  it('are only looked at in a dry run, then created once, then unchanged', async () => {
+    const file = write(`${registration('once')}---\n${registration('off', { enabled: false })}`);
+    const dry = await recorded(async () => {
+      const { code, out } = await apply(file, '--dry-run');
+      expect([code, out]).to.deep.equal([
+        0,
+        'once: would be created\noff: would be created\n2 agents: 2 would be created. Nothing was written.\n',
+      ]);
+    });
+    expect(dry).to.deep.equal([]);
+    const first = await recorded(async () => {
+      expect((await apply(file)).out).to.equal('once: created\noff: created\n2 agents: 2 created.\n');
+    });
+    expect(first).to.deep.equal([
+      ['agent.registered', 'once', 'allow', null],
+      ['agent.registered', 'off', 'allow', null],
+      ['agent.updated', 'off', 'allow', 'changed:enabled'],
+    ]);
+    const second = await recorded(async () => {
+      expect((await apply(file)).out).to.equal('once: unchanged\noff: unchanged\n2 agents: 2 unchanged.\n');
+    });
+    expect(second).to.deep.equal([]);
+  });
+
+  it('change only the fields that differ, and leave what they do not name', async () => {
+    await apply(write(registration('changing', { allowed_scopes: ['jira:read'] })));
+    await mandate.admin('PATCH', '/admin/agents/changing', { enabled: false, max_token_ttl: 'PT3M' });
+    const before = await registered('changing');
+    const file = write(
+      registration('changing', {
+        allowed_scopes: ['jira:read', 'jira:comment'],
+        max_task_ttl: 'PT1200S',
+        max_token_ttl: undefined,
+        high_risk_audiences: undefined,
+        jwks: undefined,
+        jwks_uri: 'https://keys.example/jwks.json',
+      }),
+    );
+    const records = await recorded(async () => {
+      expect((await apply(file, '--dry-run')).out).to.contain('changing: would be changed: allowed_scopes, jwks_uri\n');
+      expect((await apply(file)).out).to.contain('changing: changed: allowed_scopes, jwks_uri\n');
+      expect((await apply(file)).out).to.contain('changing: unchanged\n');
+    });
+    expect(records).to.deep.equal([['agent.updated', 'changing', 'allow', 'changed:allowed_scopes,jwks_uri']]);
+    expect({ ...(await registered('changing')), updated_at: before.updated_at }).to.deep.equal({
+      ...before,
+      allowed_scopes: ['jira:read', 'jira:comment'],
+      jwks: null,
+      jwks_uri: 'https://keys.example/jwks.json',
+    });
+  });
+
+  it('show what the service has against one of them, and apply the others', async () => {
+    const text = [registration('fine'), registration('long', { max_task_ttl: 'P2D' }), registration('good')];
+    const file = write(text.join('---\n'));
+    const { code, out, err } = await apply(file);
+    expect([code, err]).to.deep.equal([1, '']);
+    expect(out).to.equal(
+      'fine: created\nlong: refused\n  max_task_ttl: Must be from PT1M to P1D.\ngood: created\n3 agents: 2 created, 1 refused.\n',
+    );
+    const json = await apply(file, '--json');
+    expect(json.code).to.equal(1);
+    expect(JSON.parse(json.out)).to.deep.equal({
+      dry_run: false,
+      agents: [
+        { agent_id: 'fine', outcome: 'unchanged' },
+        {
+          agent_id: 'long',
+          outcome: 'refused',
+          errors: [{ field: 'max_task_ttl', sentence: 'Must be from PT1M to P1D.' }],
+        },
+        { agent_id: 'good', outcome: 'unchanged' },
+      ],
+      problems: [],
+      failure: null,
+    });
+  });
+
+  it('that are wrong are all named before anything is sent, whether there is a key or not', async () => {
+    const file = write(`${registration('sound')}---\n${registration('Wrong', { max_token_ttl: 'PT30M' })}`);
+    for (const key of [ADMIN_KEY, undefined]) {
+      const records = await recorded(async () => {
+        const { code, err, out } = await agent(['apply', file, '--server', mandate.url, '--json'], key);
+        expect(code).to.equal(3);
+        expect(err.split('\n').map((line) => line.replace(`mandate: ${file}:`, '').split(': ')[0])).to.deep.equal([
+          '12',
+          '18',
+          '',
+        ]);
+        expect(JSON.parse(out)).to.have.nested.property('problems[1].field', 'max_token_ttl');
+      });
+      expect(records).to.deep.equal([]);
+    }
+  });
+
+  it('are applied with the right key only, which is never an argument', async () => {
+    const file = write(registration('keyed'));
+    const records = await recorded(async () => {
+      const wrong = await agent(['apply', file, '--server', mandate.url], 'a-wrong-key-0123456789-0123456789');
+      expect(wrong).to.deep.equal({
+        code: 1,
+        out: '0 of 1 agent.\n',
+        err: 'mandate: The admin key is not the one that the service accepts.\n',
+      });
+    });
+    expect(records).to.deep.equal([['admin.denied', null, 'deny', 'invalid_api_key']]);
+    for (const attempt of [`--admin-key=${ADMIN_KEY}`, `--token=${ADMIN_KEY}`, `--Service:Admin:ApiKey=${ADMIN_KEY}`]) {
+      const { code, err } = await apply(file, attempt);
+      expect([code, err]).to.satisfy(
+        ([exit, said]: [number, string]) => exit === 2 && said.includes('never an argument'),
+      );
+    }
+    for (const server of [
+      'http://mandate.example',
+      'https://user@mandate.example',
+      'mandate.example',
+      'https://m.example/?a=1',
+    ]) {
+      const { code, err } = await agent(['apply', file, '--server', server]);
+      expect([code, err.includes('--server takes an https URL')], server).to.deep.equal([2, true]);
+    }
+    expect((await mandate.admin('GET', '/admin/agents/keyed')).status).to.equal(404);
+  });
+
+  it('are applied by the program itself, with the key from a pipe', async () => {
+    const file = write(registration('piped'));
+    const args = [...asProgram(MAIN), 'agent', 'apply', file, '--server', mandate.url];
+    const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH }, stdio: ['pipe', 'pipe', 'pipe'] });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+      });
+    }
+    // The pipe stays open: whoever writes a key need not end it.
+    child.stdin.write(`${ADMIN_KEY}\n`);
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect([code, said]).to.deep.equal([0, 'piped: created\n1 agent: 1 created.\n']);
+  });
+
+  it('are what docs/agents-as-files.md shows', async () => {
+    const [example = ''] = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
+    const { code, out } = await apply(write(example));
+    expect([code, out]).to.deep.equal([0, 'jira-triage: created\nwiki-gardener: created\n2 agents: 2 created.\n']);
+    expect(await registered('wiki-gardener')).to.include({ enabled: false, max_task_ttl: 'PT30M' });
+    for (const argument of ['init', 'apply']) {
+      const help = await agent([argument, '--help']);
+      expect(help).to.include({ code: 0, err: '' });
+      expect(help.out)
+        .to.match(/Examples:\n {2}mandate agent /)
+        .and.match(/Exit codes:\n {2}0 {2}\w.+\n {2}1 {2}\w.+\n {2}2 {2}\w/);
+    }
+    const codes = [...page.matchAll(/^\| (\d) \|/gm)].map(([, code = '']) => code);
+    expect(codes).to.deep.equal(['0', '1', '2', '3']);
+  });
+});

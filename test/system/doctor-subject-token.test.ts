@@ -1,0 +1,230 @@
+/** `mandate doctor --subject-token -`: why a person's token would be accepted or refused, and never the token itself. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { expect } from 'chai';
+import type { NamedFinding } from '../../application/doctor/finding.ts';
+import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
+import { explainToken } from '../../composition/doctor/explain-token.ts';
+import { variableOf } from '../../composition/settings/setting-error.ts';
+import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
+import { databases, type FreshDatabase } from '../support/databases.ts';
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
+import { startCommand } from '../support/ledger/run-mandate.ts';
+import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { movedClock } from '../support/moved-clock.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+
+const CHECKS = [
+  ...[
+    'token form',
+    'token signature',
+    'token iss',
+    'token exp',
+    'token iat, nbf',
+    'token aud',
+    'token sub',
+    'token act',
+  ],
+  ...['token sponsor key', 'token sid', 'token scopes', 'verdict'],
+];
+
+for (const kind of databases) {
+  describe(`a subject token, explained on ${kind.name}`, () => {
+    let provider: IdentityProvider;
+    let directory: Loopback;
+    let database: FreshDatabase;
+    let settings: Readonly<Record<string, string>>;
+    let person: { status: number; body: unknown };
+    before(async () => {
+      provider = await startIdentityProvider({ algorithm: 'ES256' });
+      database = await kind.fresh();
+      directory = await startLoopback((request, response) => {
+        const token = { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 };
+        if (request.path === '/token') answering(token)(request, response);
+        else answering(person.body, person.status)(request, response);
+      });
+      settings = {
+        ...database.settings,
+        ...sharedSigningKey(),
+        'Service:UpstreamIdp:Issuer': provider.issuer,
+        'Service:UpstreamIdp:Audience': provider.audience,
+        'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
+        'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${directory.url}/users`,
+        'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${directory.url}/token`,
+        'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate',
+      };
+    });
+    beforeEach(() => {
+      person = { status: 200, body: { enabled: true } };
+    });
+    after(async () => {
+      await provider.stop();
+      await directory.close();
+      await database.drop();
+    });
+
+    const good = { sub: 'ada-the-person', oid: 'object-of-ada', sid: 'session-of-ada' };
+    const mint = (claims: object = {}, header: object = {}) =>
+      provider.mintAccessToken({ ...good, ...claims }, { ...header });
+
+    async function explain(
+      token: string,
+      { person: isPersonAsked = false, clock = movedClock(), changes = {} as Readonly<Record<string, string>> } = {},
+    ) {
+      const environment = Object.fromEntries(
+        Object.entries({ ...settings, ...changes }).map(([key, value]) => [variableOf(key), value]),
+      );
+      const read = doctorSettings({ environment, overrides: [] });
+      const findings = await explainToken(read, clock, { stdin: Readable.from([`${token}\n`]), person: isPersonAsked });
+      const text = JSON.stringify(findings);
+      for (const part of token.split('.')) expect(text).not.to.include(part.slice(0, 40));
+      for (const part of Object.values(good)) expect(text, 'nothing that names the person').not.to.include(part);
+      return findings;
+    }
+
+    const failedOf = (findings: readonly NamedFinding[]) =>
+      findings.filter(({ status }) => status === 'failed').map(({ check }) => check);
+    const sentenceOf = (findings: readonly NamedFinding[], check: string) =>
+      findings.find((finding) => finding.check === check)?.sentence;
+
+    it('says of every claim how it stands, and that it would be accepted', async () => {
+      const findings = await explain(mint({ scope: 'jira:read wiki:read' }));
+      expect(findings.map(({ check }) => check)).to.deep.equal(CHECKS);
+      expect(findings.map(({ status }) => status)).to.deep.equal(CHECKS.map(() => 'ok'));
+      expect(sentenceOf(findings, 'token exp')).to.match(/^It expires in PT(59M\d+S|1H)\.$/);
+      expect(sentenceOf(findings, 'token scopes')).to.equal('The person holds "jira:read", "wiki:read".');
+      expect(sentenceOf(findings, 'verdict')).to.equal('The token would be accepted as a subject token.');
+    });
+
+    it('names everything that is wrong at once, and the reason that the service would give', async () => {
+      const wrong = {
+        iss: 'https://other.example',
+        aud: 'account',
+        exp: 1,
+        sub: 'agent:triage',
+        oid: undefined,
+        act: {},
+      };
+      const findings = await explain(mint({ ...wrong, sid: undefined, scope: undefined }));
+      expect(failedOf(findings)).to.deep.equal([
+        ...['token iss', 'token exp', 'token aud', 'token sub', 'token act', 'token sponsor key', 'verdict'],
+      ]);
+      expect(sentenceOf(findings, 'verdict')).to.include('reason subject_untrusted_issuer:');
+      expect(sentenceOf(findings, 'token aud')).to.equal(`aud is "account"; expected is "${provider.audience}".`);
+      expect(findings.find(({ check }) => check === 'token scopes')?.status).to.equal('warning');
+    });
+
+    const single: readonly (readonly [string, () => string, string, string])[] = [
+      ['is an ID token by its typ', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
+      ['is no JWT', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
+      [
+        'was signed by a key that is not there',
+        () => mint({}, { kid: 'unknown' }),
+        'token signature',
+        'subject_unknown_key',
+      ],
+      ['was changed on the way', () => tampered(mint()), 'token signature', 'subject_invalid_signature'],
+      ['claims no algorithm', () => mint({}, { alg: 'none' }), 'token signature', 'subject_unsupported_algorithm'],
+      [
+        'begins later',
+        () => mint({ nbf: Math.floor(Date.now() / 1000) + 900 }),
+        'token iat, nbf',
+        'subject_not_yet_valid',
+      ],
+      ['names no usable session', () => mint({ sid: 7 }), 'token sid', 'subject_malformed'],
+      ['names nobody for blocks', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
+    ];
+    for (const [title, token, check, reason] of single) {
+      it(`finds that it ${title}: ${reason}`, async () => {
+        const findings = await explain(token());
+        expect(failedOf(findings)).to.deep.equal([check, 'verdict']);
+        expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
+      });
+    }
+
+    it('goes by the clock of the service', async () => {
+      const clock = movedClock();
+      clock.advance(7200);
+      const findings = await explain(mint(), { clock });
+      expect(failedOf(findings)).to.deep.equal(['token exp', 'verdict']);
+      expect(sentenceOf(findings, 'token exp')).to.match(/^It expired PT(1H|59M\d+S)/);
+    });
+
+    it('cannot disturb a terminal with what the token says', async () => {
+      const findings = await explain(mint({ iss: 'https://a\u001b[2J\u009b\u202e"', aud: ['x'.repeat(500)] }));
+      expect(sentenceOf(findings, 'token iss')).to.match(/^iss is "https:\/\/a\?\[2J\?\?\?"; /);
+      expect(sentenceOf(findings, 'token aud')?.length).to.be.lessThan(300);
+    });
+
+    it('says so where the identity provider cannot be asked', async () => {
+      const findings = await explain(mint(), { changes: { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' } });
+      expect(failedOf(findings)).to.deep.equal(['token signature', 'verdict']);
+      expect(sentenceOf(findings, 'verdict')).to.include('temporarily_unavailable, reason subject_keys_unavailable');
+    });
+
+    it('asks about its person where it is told to: blocks, and the identity provider', async () => {
+      const asked = async () => (await explain(mint(), { person: true })).slice(CHECKS.length);
+      expect((await asked()).map(({ check, status }) => [check, status])).to.deep.equal([
+        ['person block', 'ok'],
+        ['person at provider', 'ok'],
+      ]);
+      for (const [answer, sentence] of [
+        [{ status: 200, body: { enabled: false } }, /is disabled/],
+        [{ status: 404, body: {} }, /does not know the person by the sub/],
+        [{ status: 403, body: {} }, /did not answer about the person.*403/],
+      ] as const) {
+        person = answer;
+        expect((await asked())[1]?.sentence).to.match(sentence);
+      }
+      const sponsorKey = parseSponsorKey(good.oid);
+      if (sponsorKey === undefined) throw new Error('no sponsor key');
+      const storage = await database.open();
+      const block = { sponsorKey, source: 'scim', kind: 'deleted', blockedAt: movedClock().now() } as const;
+      await storage.sponsors.block(block, 'sponsor_blocked');
+      await storage.close();
+      expect((await asked())[0]).to.include({
+        status: 'failed',
+        sentence: 'The person is blocked: source scim, kind deleted.',
+      });
+      const refused = await explain(mint({ exp: 1 }), { person: true });
+      expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });
+    });
+
+    // The same on any database: none is asked.
+    if (kind.engine === 'sqlite')
+      it('is read from standard input by the command, which ends with 0 or 3 and never prints it', async () => {
+        const folder = mkdtempSync(join(tmpdir(), 'mandate-token-'));
+        const file = join(folder, 'token');
+        for (const [token, code] of [
+          [mint(), 0],
+          [mint({ aud: 'account' }), 3],
+        ] as const) {
+          writeFileSync(file, `${token}\n`);
+          const ended = await startCommand(['doctor', '--subject-token', '-'], settings, `exec < ${file}`).ended;
+          expect([ended.code, ended.err], ended.out).to.deep.equal([code, '']);
+          expect(ended.out).to.match(/\n(ok|failed) +verdict /);
+          for (const part of token.split('.')) expect(ended.out).not.to.include(part.slice(0, 30));
+        }
+        const nothing = await startCommand(['doctor', '--subject-token', '-'], settings).ended;
+        expect([nothing.code, nothing.err]).to.deep.equal([3, '']);
+        expect(nothing.out).to.include('Standard input held no token.');
+        writeFileSync(file, 'a'.repeat(17_000));
+        const long = await startCommand(['doctor', '--subject-token', '-'], settings, `exec < ${file}`).ended;
+        expect(long.code).to.equal(3);
+        expect(long.out).to.include('longer than 16384 characters, and would be refused with invalid_request.');
+        rmSync(folder, { recursive: true });
+      });
+  });
+}
+
+/** The same token with another person in it. */
+function tampered(token: string): string {
+  const [header, , signature] = token.split('.');
+  const [, payload = ''] = token.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+  const other = Buffer.from(JSON.stringify({ ...claims, client_id: 'other' })).toString('base64url');
+  return [header, other, signature].join('.');
+}

@@ -1,0 +1,583 @@
+/** `mandate doctor` against what is really in order, and what is really not. */
+
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { renderFindings } from '../../adapters/cli/findings-report.ts';
+import type { NamedFinding } from '../../application/doctor/finding.ts';
+import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
+import { examineEverything } from '../../composition/doctor/examinations.ts';
+import { variableOf } from '../../composition/settings/setting-error.ts';
+import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
+import { databases, type FreshDatabase, type Outside, type Role } from '../support/databases.ts';
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
+import { append, seal } from '../support/ledger/fill.ts';
+import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
+import { makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { type MovedClock, movedClock } from '../support/moved-clock.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
+import { startTransmitter, type Transmitter } from '../support/transmitter.ts';
+
+type Settings = Readonly<Record<string, string | undefined>>;
+
+/** What no output may hold a piece of. */
+const SECRET = 'zq7-recognisable-secret-zq7';
+
+for (const kind of databases) {
+  describe(`mandate doctor on ${kind.name}`, function () {
+    this.timeout(60_000);
+    const isPostgres = kind.engine === 'postgres';
+    let folder: string;
+    let database: FreshDatabase;
+    let provider: IdentityProvider;
+    let admin: Loopback;
+    let transmitter: Transmitter;
+    let sink: Server;
+    let mandate: Mandate;
+    let good: Settings;
+    let users: { status: number; body: unknown };
+    let token: { status: number; body: unknown };
+    let clock: MovedClock;
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'mandate-doctor-'));
+      const key = await makeSealingKey();
+      const keyFile = join(folder, 'signing-key.pem');
+      writeFileSync(keyFile, key.pem, { mode: 0o600 });
+      database = await kind.fresh();
+      provider = await startIdentityProvider({ algorithm: 'ES256' });
+      admin = await startLoopback((request, response) => {
+        const { status, body } = request.path === '/token' ? token : users;
+        answering(body, status)(request, response);
+      });
+      transmitter = await startTransmitter();
+      sink = createServer((socket) => socket.on('error', () => socket.destroy()));
+      await new Promise<void>((listening) => sink.listen(0, '127.0.0.1', listening));
+      mandate = await startMandate({
+        database: { ...kind, fresh: async () => database },
+        provider,
+        issuer: 'own-address',
+        settings: { 'Service:Signing:Keys:0:Path': keyFile, 'Service:Audit:Checkpoint:Interval': 'PT1H' },
+      });
+      good = {
+        ...database.settings,
+        'Service:Issuer': mandate.issuer,
+        'Service:UpstreamIdp:Issuer': provider.issuer,
+        'Service:UpstreamIdp:Audience': provider.audience,
+        'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
+        'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${admin.url}/users`,
+        'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${admin.url}/token`,
+        'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate',
+        'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
+        'Service:Signing:Keys:0:Path': keyFile,
+        'Service:Admin:ApiKey': ADMIN_KEY,
+        'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
+        ...transmitter.settings,
+        'Service:Audit:Sink:Url': `http://127.0.0.1:${portOf(sink)}/records`,
+      };
+    });
+    beforeEach(() => {
+      users = { status: 404, body: {} };
+      token = { status: 200, body: { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 } };
+      clock = movedClock();
+    });
+    after(async () => {
+      // It drops the database too.
+      await mandate.stop();
+      await Promise.all([provider.stop(), admin.close(), transmitter.stop()]);
+      sink.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    function environment(changes: Settings): Record<string, string | undefined> {
+      return Object.fromEntries(
+        Object.entries({ ...good, ...changes }).map(([key, value]) => [variableOf(key), value]),
+      );
+    }
+
+    /** What is not in order; everything else is. */
+    async function complaints(changes: Settings = {}): Promise<readonly NamedFinding[]> {
+      const settings = doctorSettings({ environment: environment(changes), overrides: [] });
+      const found = await examineEverything(settings, clock);
+      for (const { sentence, remedy } of found)
+        expect(`${sentence} ${remedy}`).not.to.match(/undefined\.|NaN|\[object/);
+      return found.filter(({ status }) => status === 'failed' || status === 'warning');
+    }
+
+    async function expectOnly(
+      found: readonly NamedFinding[],
+      ...expected: readonly (readonly [check: string, status: string, sentence: RegExp])[]
+    ): Promise<void> {
+      const report = renderFindings(found, false);
+      expect(
+        found.map(({ check, status }) => [check, status]),
+        report,
+      ).to.deep.equal(expected.map(([check, status]) => [check, status]));
+      for (const [at, [, , sentence]] of expected.entries()) expect(found[at]?.sentence).to.match(sentence);
+      for (const { remedy } of found) expect(remedy, report).to.match(/^[^ ].*\.$/);
+    }
+
+    async function outside<Answer>(act: (sql: Outside['sql']) => Promise<Answer>, role?: Role): Promise<Answer> {
+      const connection = await database.outside?.(role);
+      if (connection === undefined) throw new Error('nobody reaches this database');
+      try {
+        return await act(connection.sql);
+      } finally {
+        await connection.close();
+      }
+    }
+
+    it('finds everything in order, a line for each check, and ends with 0', async () => {
+      const { code, out, err } = await runCommand(['doctor'], defined(good));
+      expect(err).to.equal('');
+      const lines = out.trim().split('\n');
+      expect(lines.filter((line) => !/^(ok|skipped) /.test(line)).slice(0, -1), out).to.deep.equal([]);
+      expect(code).to.equal(0);
+      const skipped = lines.filter((line) => line.startsWith('skipped')).map((line) => line.slice(9).split('  ')[0]);
+      const byEngine = isPostgres ? [] : ['database role', 'ledger partitions', 'database clock'];
+      expect(skipped).to.have.members([...byEngine, 'checkpoint keys']);
+      expect(lines.at(-1)).to.match(/^\d+ ok, \d+ skipped\.$/);
+      const checks = lines.slice(0, -1).map((line) => line.slice(9).split('  ')[0]);
+      expect(explainedChecks(), 'docs/operating.md explains every check').to.have.members(checks);
+      for (const check of [
+        'signing keys',
+        'schema',
+        'ledger guards',
+        'sponsor check',
+        'transmitter keys',
+        'own address',
+        'sink',
+      ]) {
+        expect(
+          lines.some((line) => line.startsWith(`ok       ${check} `)),
+          check,
+        ).to.equal(true);
+      }
+    });
+
+    it('shows no secret, whatever is wrong, in words or in JSON, and ends with 3', async () => {
+      const long = (name: string) => `${SECRET}-${name}-0123456789-0123456789`;
+      const settings = {
+        ...good,
+        ...(isPostgres
+          ? {
+              'Service:Database:ConnectionString': `postgresql://mandate_app:${SECRET}@127.0.0.1:9/x`,
+              'Service:Database:MigrationConnectionString': `postgresql://mandate_owner:${SECRET}@127.0.0.1:9/x`,
+            }
+          : {}),
+        'Service:Admin:ApiKey': long('a'),
+        'Service:Scim:BearerToken': long('a'),
+        'Service:Scim:PreviousBearerToken': long('b'),
+        'Service:Ssf:BearerToken': long('c'),
+        'Service:Ssf:PreviousBearerToken': long('d'),
+        'Service:Audit:Sink:Url': `https://127.0.0.1:${portOf(sink)}/${SECRET}?key=${SECRET}`,
+        'Service:Audit:Sink:BearerToken': long('e'),
+        'Service:Signing:Keys:1:Pem': `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----`,
+        'Service:Signing:ActiveKid': 'x',
+        'Service:Tokens:DefaultTaskTtl': SECRET,
+      };
+      sink.once('connection', (socket) => socket.destroy());
+      const inWords = await runCommand(['doctor'], defined(settings));
+      expect([inWords.code, inWords.err]).to.deep.equal([3, '']);
+      const { 'Service:Tokens:DefaultTaskTtl': _, ...wellFormed } = settings;
+      sink.once('connection', (socket) => socket.destroy());
+      const inJson = await runCommand(['doctor', '--json'], defined(wellFormed));
+      expect([inJson.code, inJson.err]).to.deep.equal([3, '']);
+      const found = JSON.parse(inJson.out) as readonly NamedFinding[];
+      for (const finding of found)
+        expect(Object.keys(finding)).to.deep.equal(['check', 'status', 'sentence', 'remedy']);
+      const failed = found.filter(({ status }) => status === 'failed').map(({ check }) => check);
+      expect(failed).to.include.members(['signing keys', 'sink', ...(isPostgres ? ['database'] : [])]);
+      expect(found.some(({ sentence }) => /ApiKey and Service:Scim:BearerToken hold one/.test(sentence))).to.equal(
+        true,
+      );
+      expect(inWords.out + inJson.out)
+        .not.to.include(SECRET)
+        .and.not.to.include('zq7');
+    });
+
+    it('names every wrong setting, and looks at what the right ones allow', async () => {
+      const found = await complaints({ 'Service:Tokens:DefaultTaskTtl': 'soon', 'Service:Audit:DrainBatchSize': '0' });
+      await expectOnly(
+        found.map((one) => ({ remedy: 'As it says.', ...one })),
+        ['settings', 'failed', /^Service:Tokens:DefaultTaskTtl \(Service__Tokens__DefaultTaskTtl\) is not a duration/],
+        ['settings', 'failed', /^Service:Audit:DrainBatchSize/],
+      );
+    });
+
+    it('warns of a setting that there is not, and names the nearest', async () => {
+      await expectOnly(await complaints({ Service__Audit__Sink__Uri: 'http://127.0.0.1:1' }), [
+        'settings',
+        'warning',
+        /Did you mean Service__Audit__Sink__Url\?$/,
+      ]);
+    });
+
+    it('finds a provider that names itself otherwise, redirects, or is down', async () => {
+      const skippedThen = (found: readonly NamedFinding[]) => found.filter(({ check }) => check.startsWith('provider'));
+      const slash = await complaints({ 'Service:UpstreamIdp:Issuer': `${provider.issuer}/` });
+      await expectOnly(skippedThen(slash), ['provider discovery', 'failed', /The document is of another issuer\.$/]);
+
+      const moved = await startLoopback((_request, response) => {
+        response.writeHead(301, { location: provider.issuer }).end();
+      });
+      const redirected = await complaints({ 'Service:UpstreamIdp:Issuer': moved.url });
+      await expectOnly(skippedThen(redirected), [
+        'provider discovery',
+        'failed',
+        /301\. That is a redirect, and none is/,
+      ]);
+      await moved.close();
+      const gone = await complaints({ 'Service:UpstreamIdp:Issuer': moved.url });
+      await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /No answer came \(ECONNREFUSED\)\.$/]);
+    });
+
+    it('finds keys of the provider that cannot be used', async () => {
+      const other = await startLoopback((request, response) => {
+        const document = { issuer: other.url, jwks_uri: `${other.url}/keys` };
+        const keys = { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] };
+        answering(request.path === '/keys' ? keys : document)(request, response);
+      });
+      await expectOnly(await complaints({ 'Service:UpstreamIdp:Issuer': other.url }), [
+        'provider keys',
+        'failed',
+        /No key of the set can be used\.$/,
+      ]);
+      await other.close();
+    });
+
+    const directories: readonly (readonly [title: string, asked: { status: number; body: unknown }, RegExp, RegExp])[] =
+      [
+        ['may not look at people', { status: 403, body: {} }, /status was 403/, /view-users/],
+        ['knows who is not there', { status: 200, body: { enabled: true } }, /knows an id that nobody has/, /UsersUrl/],
+        ['sends us elsewhere', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],
+        ['is broken', { status: 500, body: {} }, /status was 500/, /should be 404/],
+      ];
+    for (const [title, asked, sentence, remedy] of directories) {
+      it(`finds a service client that ${title}`, async () => {
+        users = asked;
+        const found = await complaints();
+        await expectOnly(found, ['sponsor check', 'failed', sentence]);
+        expect(found[0]?.remedy).to.match(remedy);
+      });
+    }
+
+    it('finds a service client that gets no token', async () => {
+      token = { status: 401, body: {} };
+      await expectOnly(await complaints(), [
+        'sponsor check',
+        'failed',
+        /no service token\. The token endpoint's status was 401/,
+      ]);
+    });
+
+    it('warns in mode signals when nobody can tell that a person was disabled', async () => {
+      const none = Object.fromEntries(
+        Object.keys(good)
+          .filter((key) => /SponsorCheck:[UTC]|:Scim:|:Ssf:/.test(key))
+          .map((key) => [key, undefined]),
+      );
+      await expectOnly(await complaints({ ...none, 'Service:UpstreamIdp:SponsorCheck:Mode': 'signals' }), [
+        'receivers',
+        'warning',
+        /nobody can tell this service that a person was disabled: a logout does not\.$/,
+      ]);
+    });
+
+    it('finds a transmitter that is not there, and a sink that is down', async () => {
+      const found = await complaints({
+        'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant-7',
+        'Service:Audit:Sink:Url': 'http://127.0.0.1:9/records',
+      });
+      await expectOnly(
+        found,
+        ['transmitter discovery', 'failed', /ECONNREFUSED/],
+        ['sink', 'failed', /cannot be connected to\. .*ECONNREFUSED/],
+      );
+    });
+
+    it('warns of an own address that nobody, or somebody else, answers at', async () => {
+      await expectOnly(await complaints({ 'Service:Issuer': 'http://127.0.0.1:9' }), [
+        'own address',
+        'warning',
+        /ECONNREFUSED/,
+      ]);
+      const other = mandate.issuer.replace('127.0.0.1', 'localhost');
+      await expectOnly(await complaints({ 'Service:Issuer': other }), ['own address', 'warning', /another issuer/]);
+    });
+
+    it('finds signing keys that cannot be loaded, that others can read, and that the replicas do not publish', async () => {
+      const file = join(folder, 'other.pem');
+      writeFileSync(file, 'no key at all', { mode: 0o600 });
+      const unusable = await complaints({ 'Service:Signing:Keys:0:Path': file });
+      await expectOnly(unusable, [
+        'signing keys',
+        'failed',
+        /Service:Signing:Keys:0:Path .* is not a private key in PEM/,
+      ]);
+      writeFileSync(file, (await makeSealingKey()).pem);
+      chmodSync(file, 0o644);
+      await expectOnly(
+        await complaints({ 'Service:Signing:Keys:0:Path': file }),
+        ['signing key files', 'warning', /Service:Signing:Keys:0:Path \(read by others\)/],
+        ['own address', 'warning', /does not publish every key/],
+      );
+    });
+
+    it('finds a clock that is off: a warning beyond seconds, a failure beyond the skew', async () => {
+      clock.advance(20);
+      const apart = (seconds: number, whose: string) => new RegExp(`^${whose} clock is ${seconds} seconds behind`);
+      const few = (await complaints()).filter(({ check }) => check.endsWith('clock'));
+      const database = isPostgres ? [['database clock', 'warning', apart(20, "The database's")] as const] : [];
+      // The provider tells whole seconds.
+      await expectOnly(few, ...database, [
+        'provider clock',
+        'warning',
+        /^The identity provider's clock is (19|20) seconds behind/,
+      ]);
+      clock.advance(100);
+      const many = (await complaints()).filter(({ check }) => check.endsWith('clock'));
+      expect(many.map(({ status }) => status)).to.deep.equal(isPostgres ? ['failed', 'failed'] : ['failed']);
+      expect(many.at(-1)?.sentence).to.match(/more than the 60 seconds/);
+    });
+
+    it('finds a schema that is old, absent or newer', async () => {
+      const [last] = await outside((sql) => sql('select name from schema_migrations order by id desc limit 1'));
+      const name = String(last?.name);
+      await outside((sql) =>
+        sql(`update schema_migrations set name = '9999-of-a-newer-release' where name = '${name}'`),
+      );
+      await expectOnly(await complaints(), ['schema', 'warning', /newer release/]);
+      await outside((sql) => sql("delete from schema_migrations where name = '9999-of-a-newer-release'"));
+      await expectOnly(await complaints(), ['schema', 'failed', /older release/]);
+      await outside((sql) =>
+        sql(
+          `insert into schema_migrations (name, batch, migration_time) values ('${name}', 1, ${isPostgres ? 'now()' : '0'})`,
+        ),
+      );
+      await expectOnly(await complaints());
+      const empty = await kind.fresh('absent');
+      const found = await complaints({ ...good, ...empty.settings });
+      await empty.drop();
+      if (isPostgres) await expectOnly(found, ['schema', 'failed', /no schema/]);
+      else await expectOnly(found, ['database', 'failed', /names no file/]);
+    });
+
+    it('finds a guard that was lifted, wherever', async () => {
+      const lifted: readonly (readonly [string, RegExp])[] = isPostgres
+        ? [
+            ['drop trigger checkpoints_append_only on checkpoints', /checkpoints: no trigger refuses statements/],
+            [
+              `drop trigger ledger_append_only on ${partition(0)}`,
+              new RegExp(`${partition(0)}: no trigger refuses statements`),
+            ],
+            [
+              'alter table ledger disable trigger ledger_append_only_rows',
+              /ledger: no trigger refuses changes of rows/,
+            ],
+            [
+              `grant truncate on ${partition(1)} to mandate_app`,
+              new RegExp(`${partition(1)}: truncate granted to mandate_app`),
+            ],
+            ['grant delete on checkpoints to public', /checkpoints: delete granted to everybody/],
+            [
+              'create or replace function refuse_ledger_change() returns trigger language plpgsql as $$ begin return new; end $$',
+              /refuse_ledger_change does not refuse/,
+            ],
+          ]
+        : [
+            ['drop trigger checkpoints_no_update', /checkpoints: the trigger checkpoints_no_update is not there/],
+            ['drop trigger ledger_no_replace', /ledger: the trigger ledger_no_replace is not there/],
+          ];
+      const fresh = await kind.fresh();
+      const connection = await fresh.outside?.();
+      for (const [statement, sentence] of lifted) {
+        await connection?.sql(statement);
+        const found = (await complaints(fresh.settings)).filter(({ check }) => check === 'ledger guards');
+        expect(found, statement).to.have.lengthOf(1);
+        expect(found[0]?.status).to.equal('failed');
+        expect(found[0]?.sentence).to.match(new RegExp(`${sentence.source}|and \\d+ more`));
+      }
+      await connection?.close();
+      await fresh.drop();
+    });
+
+    it('warns of records that nobody seals, of seals whose key is gone, and of records that wait for no sink', async () => {
+      const fresh = await kind.fresh();
+      const hourAgo = plusSeconds(instantFromMillis(Date.now()), -3600);
+      const storage = await fresh.open({ clock: { now: () => hourAgo } });
+      await storage.outbox.setQueueing(true);
+      await append(storage, 3, hourAgo);
+      const stranger = await makeSealingKey();
+      const changes = { ...fresh.settings, 'Service:Audit:Sink:Url': undefined };
+      await expectOnly(
+        await complaints(changes),
+        [
+          'ledger sealing',
+          'warning',
+          /^3 records are not sealed, the oldest from PT1H(\dS)? ago; there is no checkpoint yet\.$/,
+        ],
+        ['outbox', 'warning', /^3 records wait for the sink, and more are queued, but none is configured here\.$/],
+      );
+      await seal(storage, stranger.signer, hourAgo);
+      await storage.outbox.drain({ now: clock.now(), limit: 10 }, async () => false);
+      await expectOnly(
+        await complaints(fresh.settings),
+        ['checkpoint keys', 'warning', /no longer configured: /],
+        ['outbox', 'warning', /it has refused, or not answered for, 3 of them/],
+      );
+      await storage.close();
+      await fresh.drop();
+    });
+
+    if (isPostgres) {
+      it('finds a month without a partition: the next, and this one', async () => {
+        const fresh = await kind.fresh();
+        const connection = await fresh.outside?.();
+        await connection?.sql(`alter table ledger detach partition ${partition(1)}`);
+        await expectOnly(await complaints(fresh.settings), [
+          'ledger partitions',
+          'warning',
+          /^There is no partition for \d{4}-\d\d\.$/,
+        ]);
+        await connection?.sql(`alter table ledger detach partition ${partition(0)}`);
+        await expectOnly(await complaints(fresh.settings), [
+          'ledger partitions',
+          'failed',
+          /Nothing can be recorded now/,
+        ]);
+        await connection?.close();
+        await fresh.drop();
+      });
+
+      it('finds a role that serves and is the owner, a superuser, or may do too much or too little', async () => {
+        const { 'Service:Database:MigrationConnectionString': owner = '' } = database.settings;
+        const serving = (connection: string) => complaints({ 'Service:Database:ConnectionString': connection });
+        await expectOnly(await serving(owner), ['database role', 'failed', /mandate_owner, owns the ledger/]);
+        await expectOnly(await serving(owner.replace('mandate_owner', 'postgres')), [
+          'database role',
+          'failed',
+          /superuser/,
+        ]);
+        const onLaptop = await complaints({ 'Service:Database:ConnectionString': owner, NODE_ENV: 'development' });
+        await expectOnly(onLaptop, ['database role', 'warning', /owns the ledger/]);
+
+        const fresh = await kind.fresh();
+        const connection = await fresh.outside?.();
+        for (const [change, back, status, sentence] of [
+          [
+            'grant insert on ledger to mandate_app',
+            'revoke insert on ledger from mandate_app',
+            'failed',
+            /may change the ledger: insert on ledger\./,
+          ],
+          [
+            'grant truncate on tasks to mandate_app',
+            'revoke truncate on tasks from mandate_app',
+            'warning',
+            /more than it needs: truncate on tasks\./,
+          ],
+          [
+            'grant update (seq) on outbox to mandate_app',
+            'revoke update (seq) on outbox from mandate_app',
+            'warning',
+            /more than it needs: update \(seq\) on outbox\./,
+          ],
+          [
+            'revoke select on agents from mandate_app',
+            'grant select on agents to mandate_app',
+            'failed',
+            /lacks what decisions need: select on agents\./,
+          ],
+        ] as const) {
+          await connection?.sql(change);
+          const found = await complaints(fresh.settings);
+          await expectOnly(found, ['database role', status, sentence]);
+          await connection?.sql(back);
+        }
+        await expectOnly(await complaints(fresh.settings));
+        await connection?.close();
+        await fresh.drop();
+      });
+
+      it('says of a database that is down only that, and why', async () => {
+        const down = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
+        await expectOnly(await complaints(down), ['database', 'failed', /did not answer \(ECONNREFUSED\)/]);
+        const unknown = good['Service:Database:ConnectionString']?.replace(/\w+$/, 'no_such_database');
+        await expectOnly(await complaints({ 'Service:Database:ConnectionString': unknown }), [
+          'database',
+          'failed',
+          /\(3D000\)/,
+        ]);
+      });
+
+      it('finds a sequence that was set back', async () => {
+        const fresh = await kind.fresh();
+        const storage = await fresh.open();
+        await append(storage, 4, clock.now());
+        await storage.close();
+        const connection = await fresh.outside?.();
+        await connection?.sql("select setval('ledger_seq', 2)");
+        await connection?.close();
+        await expectOnly(await complaints(fresh.settings), ['ledger numbering', 'failed', /set back below numbers/]);
+        await fresh.drop();
+      });
+
+      it('ends within 15 seconds though the database, the provider and the sink all hang', async () => {
+        const proxy = await tcpProxy(Number(new URL(good['Service:Database:ConnectionString'] ?? '').port));
+        proxy.silence();
+        const silent = createServer(() => undefined);
+        await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening));
+        const hanging = `http://127.0.0.1:${portOf(silent)}`;
+        const connection = new URL(good['Service:Database:ConnectionString'] ?? '');
+        connection.port = String(proxy.port);
+        const startedAt = performance.now();
+        const { ended } = startCommand(['doctor', '--json'], {
+          ...defined(good),
+          'Service:Database:ConnectionString': connection.href,
+          'Service:UpstreamIdp:Issuer': hanging,
+          'Service:Issuer': hanging,
+          'Service:Audit:Sink:Url': hanging.replace('http:', 'https:'),
+        });
+        const { code, out } = await ended;
+        expect(performance.now() - startedAt).to.be.lessThan(15_000);
+        expect(code).to.equal(3);
+        const failed = (JSON.parse(out) as readonly NamedFinding[]).filter(({ status }) => status === 'failed');
+        expect(failed.map(({ check }) => check)).to.deep.equal(['database', 'provider discovery', 'sink']);
+        silent.close();
+        await proxy.close();
+      });
+    }
+  });
+}
+
+/** `ledger_2026_11`, so many months from now. */
+function partition(ahead: number): string {
+  const now = new Date();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
+  return `ledger_${month.toISOString().slice(0, 7).replace('-', '_')}`;
+}
+
+/** The first column of the table in the page's first section. */
+function explainedChecks(): readonly string[] {
+  const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const [, section = ''] = page.split(/^## /m);
+  const cells = [...section.matchAll(/^\| (`[^|]+`) \|/gm)].map((row) => String(row[1]));
+  return cells.flatMap((cell) => cell.split(', ')).map((name) => name.replaceAll('`', ''));
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
+  return address.port;
+}
+
+function defined(settings: Settings): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}

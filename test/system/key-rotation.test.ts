@@ -1,0 +1,352 @@
+/**
+ * A change of the signing key in three steps, as `mandate keys rotate` says, over three replicas that are replaced one
+ * after another while agents, tool servers and introspections go on (specification "Configuration rules", tool-server
+ * contract).
+ */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { JWKSCacheInput } from 'jose';
+import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwksCache, jwtVerify } from 'jose';
+import { type AgentKey, makeAgentKey } from '../support/agents/agent-key.ts';
+import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
+import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
+import { ADMIN_KEY, encodeForm, JIRA } from '../support/mandate.ts';
+
+const ISSUER = 'https://mandate.test';
+const AGENT = 'rotation-agent';
+const REPLICAS = 3;
+/** Short enough to wait for the last token of the former key. */
+const TOKEN_SECONDS = 5;
+/** A token is not presented in its last moments: a busy machine may take that long to look at it. */
+const MARGIN_SECONDS = 2;
+/** What step 2 waits for: the tool server's ten minutes and the five of a cache on the way. */
+const KEY_SET_AGE = 900;
+const BETWEEN_REQUESTS_MS = 40;
+
+type Settings = Readonly<Record<string, string>>;
+
+interface Replica {
+  readonly url: string;
+  inFlight: number;
+  /** SIGTERM; resolves with the exit code. */
+  end(): Promise<number | null>;
+}
+
+async function startReplica(settings: Settings): Promise<Replica> {
+  const { child, ended } = startCommand(['serve'], settings);
+  const url = await new Promise<string>((resolve, reject) => {
+    let out = '';
+    child.stdout?.on('data', (chunk) => {
+      out += chunk;
+      const line = out.split('\n').find((one) => one.includes('"listening"') && one.endsWith('}'));
+      if (line !== undefined) resolve(`http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`);
+    });
+    void ended.then(({ err }) => reject(new Error(`a replica ended: ${out}${err}`)));
+  });
+  while ((await fetch(`${url}/readyz`)).status !== 200) await pause(20);
+  return {
+    url,
+    inFlight: 0,
+    end: async () => {
+      child.kill('SIGTERM');
+      return (await ended).code;
+    },
+  };
+}
+
+/** What stands before the replicas: each gets its turn, and one that leaves has no request under way. */
+function loadBalancer() {
+  let replicas: readonly Replica[] = [];
+  let turn = 0;
+  return {
+    urls: () => replicas.map(({ url }) => url),
+    join: (replica: Replica) => {
+      replicas = [...replicas, replica];
+    },
+    async leave(replica: Replica) {
+      replicas = replicas.filter((one) => one !== replica);
+      while (replica.inFlight > 0) await pause(5);
+    },
+    async send(path: string, init: RequestInit = {}): Promise<Response> {
+      const replica = replicas[turn++ % replicas.length];
+      if (replica === undefined) throw new Error('no replica is there');
+      replica.inFlight += 1;
+      try {
+        const answer = await fetch(`${replica.url}${path}`, init);
+        return new Response(await answer.text(), { status: answer.status });
+      } finally {
+        replica.inFlight -= 1;
+      }
+    },
+  };
+}
+
+type LoadBalancer = ReturnType<typeof loadBalancer>;
+
+/** A tool server's keys by its contract: from the cache for ten minutes, an unknown kid looked for every 30 s at most. */
+function toolServer(balancer: LoadBalancer) {
+  let cache: JWKSCacheInput = {};
+  const keySet = () =>
+    createRemoteJWKSet(new URL(`${ISSUER}/.well-known/jwks.json`), {
+      cacheMaxAge: 600_000,
+      cooldownDuration: 30_000,
+      [jwksCache]: cache,
+      [customFetch]: () => balancer.send('/.well-known/jwks.json'),
+    });
+  let keys = keySet();
+  return {
+    async verify(token: string) {
+      await jwtVerify(token, keys, { issuer: ISSUER, audience: JIRA, algorithms: ['ES256'], typ: 'at+jwt' });
+    },
+    /** What its cache holds is so many seconds older from now on. */
+    age(seconds: number) {
+      const { jwks, uat } = cache as { jwks?: object; uat?: number };
+      if (jwks === undefined || uat === undefined) throw new Error('nothing has been fetched yet');
+      cache = { jwks, uat: uat - seconds * 1000 } as JWKSCacheInput;
+      keys = keySet();
+    },
+  };
+}
+
+interface Issued {
+  readonly token: string;
+  readonly kid: string;
+  /** Milliseconds since the epoch. */
+  readonly presentUntil: number;
+}
+
+/** Agents, tool servers and introspection at work, until they are told to stop. */
+function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentKey) {
+  const servers = [toolServer(balancer), toolServer(balancer)] as const;
+  const lost: string[] = [];
+  const kids = new Map<string, number>();
+  const [verified, introspected] = [new Map<string, number>(), new Map<string, number>()];
+  let issued = 0;
+  let live: readonly Issued[] = [];
+  let goesOn = true;
+  const count = (counts: Map<string, number>, kid: string) => counts.set(kid, (counts.get(kid) ?? 0) + 1);
+
+  async function exchange() {
+    const answer = await balancer.send('/oauth2/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: encodeForm({
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: provider.mintAccessToken(),
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        actor_token: key.signAssertion(AGENT, { aud: ISSUER }),
+        actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        resource: JIRA,
+        scope: 'jira:read',
+      }),
+    });
+    const body = (await answer.json()) as { access_token?: string };
+    if (answer.status !== 200 || body.access_token === undefined) {
+      lost.push(`exchange ${answer.status} ${JSON.stringify(body)}`);
+      return;
+    }
+    issued += 1;
+    const token = body.access_token;
+    const kid = decodeProtectedHeader(token).kid ?? '';
+    count(kids, kid);
+    const presentUntil = ((decodeJwt(token).exp ?? 0) - MARGIN_SECONDS) * 1000;
+    live = [...live.filter((one) => one.presentUntil > Date.now()), { token, kid, presentUntil }];
+  }
+
+  async function introspect({ token, kid }: Issued) {
+    const answer = await balancer.send('/oauth2/introspect', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: encodeForm({ token }),
+    });
+    const { active } = (await answer.json()) as { active?: boolean };
+    if (active === true) count(introspected, kid);
+    else lost.push(`introspection of a token of ${kid}: ${answer.status}, active ${active}`);
+  }
+
+  async function verify({ token, kid }: Issued) {
+    for (const [at, server] of servers.entries()) {
+      await server.verify(token).then(
+        () => count(verified, kid),
+        (fault: Error) => lost.push(`tool server ${at}, a token of ${kid}: ${fault.name}`),
+      );
+    }
+  }
+
+  async function again(act: () => Promise<unknown>) {
+    while (goesOn) {
+      await act().catch((fault: Error) => lost.push(`${fault.name}: ${fault.message} ${String(fault.cause ?? '')}`));
+      await pause(BETWEEN_REQUESTS_MS);
+    }
+  }
+
+  async function withLiveToken(act: (token: Issued) => Promise<unknown>) {
+    const usable = live.filter((one) => one.presentUntil > Date.now());
+    const chosen = usable[Math.floor(Math.random() * usable.length)];
+    if (chosen !== undefined) await act(chosen);
+  }
+
+  const work = [again(exchange), again(() => withLiveToken(introspect)), again(() => withLiveToken(verify))];
+  return {
+    servers,
+    lost,
+    counts: () => ({ issued, kids, verified, introspected }),
+    async until(condition: () => boolean) {
+      while (!condition()) await pause(20);
+    },
+    async stop() {
+      goesOn = false;
+      await Promise.all(work);
+    },
+  };
+}
+
+describe('the signing key, changed in three steps while three replicas serve', function () {
+  this.timeout(120_000);
+  let database: FreshDatabase;
+  let provider: IdentityProvider;
+  let folder: string;
+  let common: Settings;
+  const replicas: Replica[] = [];
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-rotation-'));
+    database = await freshDatabase('postgres');
+    provider = await startIdentityProvider({ algorithm: 'ES256' });
+    common = {
+      ...database.settings,
+      'Service:Issuer': ISSUER,
+      'Service:UpstreamIdp:Issuer': provider.issuer,
+      'Service:UpstreamIdp:Audience': provider.audience,
+      'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+      'Service:Admin:ApiKey': ADMIN_KEY,
+      'Service:Agents:MinTokenTtl': 'PT1S',
+      'Service:Agents:MaxTokenTtl': 'PT1M',
+      'Service:Tokens:DefaultTokenTtl': 'PT1M',
+      'Service:Audit:Checkpoint:Interval': 'PT1S',
+      'Service:RateLimit:Enabled': 'false',
+      HOST: '127.0.0.1',
+      PORT: '0',
+    };
+  });
+  after(async () => {
+    await Promise.all(replicas.map((replica) => replica.end()));
+    await provider.stop();
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('loses no verification, and the ledger verifies with the keys that were published', async () => {
+    const [former, next] = [join(folder, 'former.pem'), join(folder, 'next.pem')];
+    expect((await runCommand(['keys', 'generate', '--out', former])).code).to.equal(0);
+    const atFirst: Settings = { ...common, Service__Signing__Keys__0__Path: former };
+    const planned = await runCommand(['keys', 'rotate', '--next', next, '--json'], atFirst);
+    const plan = JSON.parse(planned.out) as { key: { kid: string }; steps: { settings: Settings }[] };
+    const steps = plan.steps.map(({ settings }) => ({ ...common, ...settings }));
+
+    const balancer = loadBalancer();
+    const joined = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(atFirst)));
+    for (const replica of joined) balancer.join(replica);
+    replicas.push(...joined);
+    const key = await makeAgentKey();
+    await register(balancer, key);
+    const load = traffic(balancer, provider, key);
+    const { kids, verified, introspected } = load.counts();
+    await load.until(() => verified.size === 1 && introspected.size === 1);
+    const [formerKid = ''] = kids.keys();
+
+    /** Each replica's successor is there before it goes; both kinds serve side by side meanwhile. */
+    async function rollOut(settings: Settings): Promise<void> {
+      const successors = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(settings)));
+      const leaving: Promise<number | null>[] = [];
+      for (const successor of successors) {
+        const former = replicas.shift();
+        replicas.push(successor);
+        balancer.join(successor);
+        await pause(100);
+        if (former === undefined) continue;
+        await balancer.leave(former);
+        leaving.push(former.end());
+      }
+      expect(await Promise.all(leaving), 'each replica ends in order').to.deep.equal(leaving.map(() => 0));
+    }
+    const rotate = (settings: Settings) =>
+      runCommand(['keys', 'rotate', '--next', next, ...balancer.urls().flatMap((url) => ['--server', url])], settings);
+
+    const [published = common, signing = common, alone = common] = steps;
+    const early = await rotate(published);
+    expect(early.code, 'no replica publishes it yet').to.equal(3);
+    expect(early.out).to.include(`does not publish yet: ${plan.key.kid}`);
+    await rollOut(published);
+    const reached = await rotate(published);
+    expect(reached.code, reached.out).to.equal(0);
+    expect(reached.out).to.include('step 2 is next');
+
+    // One has read its keys anew, as all have who wait as long as they are told; one has to find the new key by itself.
+    load.servers[0].age(KEY_SET_AGE);
+    load.servers[1].age(31);
+    expect([...kids.keys()], 'the former key still signs').to.deep.equal([formerKid]);
+    await rollOut(signing);
+    const beforeNext = kids.get(plan.key.kid) ?? 0;
+    await load.until(() => (kids.get(plan.key.kid) ?? 0) > beforeNext + 2 * REPLICAS);
+    const kept = await runCommand(['keys', 'show', '--json'], signing);
+    const keySet = join(folder, 'published-keys.json');
+    writeFileSync(keySet, kept.out);
+
+    await pause(TOKEN_SECONDS * 1000);
+    await rollOut(alone);
+    const inTheEnd = verified.get(plan.key.kid) ?? 0;
+    await load.until(() => (verified.get(plan.key.kid) ?? 0) > inTheEnd + 2 * REPLICAS);
+    await load.stop();
+
+    expect(load.lost).to.deep.equal([]);
+    expect([...verified.keys()]).to.have.members([formerKid, plan.key.kid]);
+    expect([...introspected.keys()]).to.have.members([formerKid, plan.key.kid]);
+    await Promise.all(replicas.splice(0).map((replica) => replica.end()));
+    await ledgerHolds(load.counts().issued);
+
+    const [bySet, bySettings, byTheNextAlone] = await Promise.all([
+      runCommand(['audit-verify', '--jwks', keySet], database.settings),
+      runCommand(['audit-verify'], signing),
+      runCommand(['audit-verify'], alone),
+    ]);
+    expect([bySet.code, bySettings.code], bySet.out).to.deep.equal([0, 0]);
+    expect(byTheNextAlone.code, 'which is why the former key is best left configured').to.equal(3);
+    expect(byTheNextAlone.out).to.include('was signed with a key that is not published');
+  });
+
+  async function register(balancer: LoadBalancer, key: AgentKey): Promise<void> {
+    const answer = await balancer.send('/admin/agents', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        agent_id: AGENT,
+        display_name: `Rotation ${randomUUID()}`,
+        sponsor_required: true,
+        allowed_scopes: ['jira:read'],
+        allowed_audiences: [JIRA],
+        max_task_ttl: 'PT20M',
+        max_token_ttl: `PT${TOKEN_SECONDS}S`,
+        max_delegation_depth: 1,
+        jwks: key.jwks,
+      }),
+    });
+    expect(answer.status, await answer.text()).to.equal(201);
+  }
+
+  async function ledgerHolds(issued: number): Promise<void> {
+    const outside = await database.outside?.();
+    const rows = await outside?.sql(`select count(*)::integer as issued from ledger where event = 'token.issued'`);
+    expect(rows).to.deep.equal([{ issued }]);
+    await outside?.close();
+  }
+});
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

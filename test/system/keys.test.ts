@@ -1,0 +1,182 @@
+/** `mandate keys`, as an operator runs it: what is in the files, what is printed, and what never is. */
+
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { calculateJwkThumbprint } from 'jose';
+import { runCommand } from '../support/ledger/run-mandate.ts';
+import { makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+
+interface Report {
+  readonly kid: string;
+  readonly thumbprint: string;
+  readonly file: string | null;
+  readonly public_jwk: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** The private scalar of a key, as a JWK would show it. */
+function privatePart(pem: string): string {
+  return createPrivateKey(pem).export({ format: 'jwk' }).d ?? '';
+}
+
+describe('mandate keys', () => {
+  let folder: string;
+  let first: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-keys-'));
+    first = join(folder, 'first.pem');
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('generate makes an EC P-256 key in PKCS#8 for its owner alone, and says its thumbprint and its settings', async () => {
+    const { code, out, err } = await runCommand(['keys', 'generate', '--out', first, '--json']);
+    expect([code, err]).to.deep.equal([0, '']);
+    const report = JSON.parse(out) as Report;
+    const pem = readFileSync(first, 'utf8');
+    expect(pem).to.match(/^-----BEGIN PRIVATE KEY-----\n/);
+    expect(statSync(first).mode & 0o777).to.equal(0o600);
+    const key = createPrivateKey(pem);
+    expect(key.asymmetricKeyDetails).to.deep.equal({ namedCurve: 'prime256v1' });
+    const thumbprint = await calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }));
+    expect(report).to.include({ kid: thumbprint, thumbprint, file: first });
+    expect(report.settings).to.deep.equal({ Service__Signing__Keys__0__Path: first });
+    expect(Object.keys(report.public_jwk)).to.have.members(['kty', 'crv', 'x', 'y', 'kid', 'use', 'alg']);
+    expect(out).not.to.include(privatePart(pem));
+  });
+
+  it('generate never overwrites, not even through a link, and leaves nothing of a file that it cannot make', async () => {
+    const before = readFileSync(first);
+    const link = join(folder, 'link.pem');
+    symlinkSync(join(folder, 'nowhere.pem'), link);
+    for (const [file, problem] of [
+      [first, /is there already, and is never overwritten\.\n$/],
+      [link, /is there already, and is never overwritten\.\n$/],
+      [join(folder, 'no', 'key.pem'), /is in a directory that is not there\.\n$/],
+    ] as const) {
+      const { code, out, err } = await runCommand(['keys', 'generate', '--out', file]);
+      expect([code, out]).to.deep.equal([1, '']);
+      expect(err).to.match(problem);
+    }
+    expect(readFileSync(first)).to.deep.equal(before);
+    expect(existsSync(join(folder, 'nowhere.pem'))).to.equal(false);
+  });
+
+  it('generate puts the key on standard output only where that is asked for, and nothing else there', async () => {
+    const settings = { Service__Signing__Keys__0__Path: first };
+    const { code, out, err } = await runCommand(['keys', 'generate', '--out', '-', '--kid', 'next-2027'], settings);
+    expect(code).to.equal(0);
+    expect(out).to.match(/^-----BEGIN PRIVATE KEY-----\n[\s\S]+\n-----END PRIVATE KEY-----\n$/);
+    expect(err).not.to.include(privatePart(out));
+    // Beside a key that is there, somebody has to be named as the one that signs: the one that does.
+    expect(err).to.match(/Service__Signing__Keys__1__Kid=next-2027\nService__Signing__ActiveKid=\S{43}\n$/);
+  });
+
+  it('generate refuses a name that could not be configured', async () => {
+    const { code, out, err } = await runCommand(['keys', 'generate', '--out', join(folder, 'x.pem'), '--kid', 'a b']);
+    expect([code, out]).to.deep.equal([2, '']);
+    expect(err).to.match(/--kid holds white space/);
+    expect(existsSync(join(folder, 'x.pem'))).to.equal(false);
+  });
+
+  it('show tells which key signs, and publishes what the service would: public halves', async () => {
+    const second = await makeSealingKey();
+    const settings = {
+      Service__Signing__Keys__0__Path: first,
+      Service__Signing__Keys__5__Pem: second.pem,
+      Service__Signing__Keys__5__Kid: 'second',
+      Service__Signing__ActiveKid: 'second',
+    };
+    const inWords = await runCommand(['keys', 'show'], settings);
+    expect([inWords.code, inWords.err]).to.deep.equal([0, '']);
+    expect(inWords.out).to.match(/^published {2}\S{43} {2}from Service:Signing:Keys:0:Path\n/);
+    expect(inWords.out).to.match(/\nsigns {6}second {2}\(thumbprint \S{43}\) {2}from Service:Signing:Keys:5:Pem\n/);
+    const inJson = await runCommand(['keys', 'show', '--json'], settings);
+    const { keys } = JSON.parse(inJson.out) as { keys: readonly Record<string, string>[] };
+    expect(keys.map((key) => key.kid))
+      .to.include('second')
+      .and.to.have.length(2);
+    for (const key of keys) expect(key).not.to.have.any.keys('d', 'p', 'q');
+    for (const pem of [second.pem, readFileSync(first, 'utf8')]) {
+      expect(inWords.out + inJson.out).not.to.include(privatePart(pem));
+    }
+  });
+
+  it('show refuses to show nothing, and keys that cannot be loaded', async () => {
+    const none = await runCommand(['keys', 'show']);
+    expect([none.code, none.out]).to.deep.equal([1, '']);
+    const broken = join(folder, 'broken.pem');
+    writeFileSync(broken, 'nothing-of-this-is-shown');
+    const { code, out, err } = await runCommand(['keys', 'show'], { Service__Signing__Keys__0__Path: broken });
+    expect([code, out]).to.deep.equal([1, '']);
+    expect(err)
+      .to.match(/^mandate: Service:Signing:Keys:0:Path .* is not a private key in PEM/)
+      .and.not.include('nothing-of');
+  });
+
+  describe('rotate', () => {
+    let replicas: Loopback;
+    let published: object;
+    const next = () => join(folder, 'next.pem');
+    before(async () => {
+      replicas = await startLoopback((request, response) => answering(published)(request, response));
+    });
+    after(() => replicas.close());
+
+    const rotate = (settings: Readonly<Record<string, string>>, ...more: readonly string[]) =>
+      runCommand(['keys', 'rotate', '--next', next(), ...more], settings);
+
+    it('makes the next key once, changes nothing when it is repeated, and shows no secret', async () => {
+      const present = { Service__Signing__Keys__0__Pem: readFileSync(first, 'utf8') };
+      const made = await rotate(present, '--json');
+      expect([made.code, made.err]).to.deep.equal([0, '']);
+      const pem = readFileSync(next(), 'utf8');
+      expect(statSync(next()).mode & 0o777).to.equal(0o600);
+      const again = await rotate(present, '--json');
+      expect(readFileSync(next(), 'utf8')).to.equal(pem);
+      const [one, other] = [JSON.parse(made.out), JSON.parse(again.out)];
+      expect([one.key.made, other.key.made, one.next_step, other.next_step]).to.deep.equal([true, false, 1, 1]);
+      expect(other).to.deep.equal({ ...one, key: { ...one.key, made: false } });
+      expect(one.steps[0]).to.deep.include({ unchanged: ['Service__Signing__Keys__0__Pem'], unset: [] });
+      expect(one.steps[2].unset).to.deep.equal(['Service__Signing__Keys__0__Pem']);
+      const shown = made.out + (await rotate(present)).out;
+      for (const text of [pem, present.Service__Signing__Keys__0__Pem]) {
+        expect(shown).not.to.include(privatePart(text)).and.not.to.include(text.split('\n')[1]);
+      }
+    });
+
+    it('follows the settings from step to step, and asks replicas whether they have', async () => {
+      const present = { Service__Signing__Keys__0__Path: first };
+      const { steps } = JSON.parse((await rotate(present, '--json')).out);
+      const server = ['--server', replicas.url];
+      published = { keys: [] };
+      const behind = await rotate(steps[0].settings, ...server);
+      expect(behind.code).to.equal(3);
+      expect(behind.out)
+        .to.include('step 2 is next')
+        .and.to.match(/does not publish yet: \S{43}, \S{43}\n$/);
+      published = JSON.parse((await runCommand(['keys', 'show', '--json'], steps[0].settings)).out);
+      expect((await rotate(steps[0].settings, ...server)).code).to.equal(0);
+
+      const last = await rotate(steps[2].settings, ...server, '--server', 'http://127.0.0.1:9');
+      expect(last.code).to.equal(3);
+      expect(last.out)
+        .to.include('Every step is in the settings here.')
+        .and.to.match(/still publishes: \S{43}\n/);
+      expect(last.out).to.include('http://127.0.0.1:9 could not be asked: No answer came (ECONNREFUSED).');
+    });
+
+    it('refuses a file that holds no key, and one that is configured under another name', async () => {
+      const present = { Service__Signing__Keys__0__Path: first };
+      const broken = await runCommand(['keys', 'rotate', '--next', join(folder, 'broken.pem')], present);
+      expect([broken.code, broken.out]).to.deep.equal([1, '']);
+      expect(broken.err).to.match(/broken\.pem is not a private key in PEM/);
+      const renamed = await runCommand(['keys', 'rotate', '--next', first, '--kid', 'other'], present);
+      expect([renamed.code, renamed.out]).to.deep.equal([1, '']);
+      expect(renamed.err).to.include('is configured under another name than --kid says');
+    });
+  });
+});

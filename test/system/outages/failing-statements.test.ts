@@ -1,0 +1,145 @@
+/**
+ * Each statement of each decision fails once, in each of the ways in which Postgres says that it could not: what was
+ * rolled back as one of two that met is decided again, and everything else is refused as what it is, leaves nothing
+ * behind, and works when it is asked again.
+ */
+
+import { expect } from 'chai';
+import { databases, type FreshDatabase, type Outside } from '../../support/databases.ts';
+import { type Answer, type Mandate, startMandate } from '../../support/mandate.ts';
+import { scimSettings } from '../../support/scim-client.ts';
+import { type Fault, LATE_LOSS, type StatementFaults, statementFaults } from '../../support/statement-faults.ts';
+import { startTransmitter } from '../../support/transmitter.ts';
+import { type Ask, type Decision, decisions, type Scene } from './decisions.ts';
+
+/** Every answer comes within this, whatever the database does. */
+const IN_TIME_MS = 9000;
+
+/** Rolled back because another one was in the way: as if it had not been asked. */
+const DECIDED_AGAIN: readonly Fault[] = [{ sqlState: '40001' }, { sqlState: '40P01' }];
+
+/** Waited for long enough, has lost its session, found no place, or nobody who writes. */
+const REFUSED: readonly Fault[] = [
+  { sqlState: '55P03' },
+  { sqlState: '57014' },
+  { sqlState: '57P01', ends: 'session' },
+  { sqlState: '53300' },
+  { sqlState: '25006' },
+];
+
+/** A decision of very many statements has each fail in one of these ways, unless all are wanted. */
+const MANY_STATEMENTS = 4;
+const waysFor = (statements: number, nth: number): readonly Fault[] =>
+  statements <= MANY_STATEMENTS || process.env.ALL_FAULTS !== undefined
+    ? REFUSED
+    : REFUSED.filter((_, way) => way === nth % REFUSED.length);
+
+describe('a Postgres on which a statement fails', () => {
+  let database: FreshDatabase;
+  let faults: StatementFaults;
+  let outside: Outside;
+  let scene: Scene;
+  const undo: (() => Promise<unknown>)[] = [];
+
+  before(async function () {
+    this.timeout(60_000);
+    const [postgres] = databases.filter(({ engine }) => engine === 'postgres');
+    const fresh = await postgres?.fresh();
+    if (postgres === undefined || fresh?.outside === undefined) throw new Error('there is no Postgres to test on');
+    database = fresh;
+    outside = await fresh.outside();
+    const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
+    faults = await statementFaults(Number(uri.port));
+    uri.port = String(faults.port);
+    const transmitter = await startTransmitter();
+    const mandate: Mandate = await startMandate({
+      database: {
+        ...postgres,
+        fresh: async () => ({
+          ...database,
+          settings: { ...database.settings, 'Service:Database:ConnectionString': uri.href },
+        }),
+      },
+      settings: {
+        ...scimSettings,
+        ...transmitter.settings,
+        'Service:Scim:SponsorKeyAttribute': 'externalId',
+        'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+      },
+    });
+    undo.push(outside.close, mandate.stop, faults.close, transmitter.stop);
+    scene = { mandate, transmitter, agent: await mandate.agent() };
+  });
+  after(async () => {
+    for (const step of undo) await step();
+  });
+
+  const highest = async () =>
+    Number((await outside.sql('select coalesce(max(seq), 0)::integer as highest from ledger'))[0]?.highest);
+  const recordsSince = async (seq: number) =>
+    (await outside.sql(`select event, reason from ledger where seq > ${seq} order by seq`)).map(({ event, reason }) =>
+      reason === null ? String(event) : `${event} ${reason}`,
+    );
+
+  interface Outcome {
+    readonly answer: Answer;
+    readonly records: readonly string[];
+    readonly took: number;
+    /** How many statements it took, those of another attempt among them. */
+    readonly statements: number;
+  }
+
+  const asked = async (ask: Ask, nth: number, fault: Fault): Promise<Outcome> => {
+    const before = await highest();
+    faults.arm(nth, fault);
+    const started = performance.now();
+    const answer = await ask();
+    const took = performance.now() - started;
+    return { answer, took, statements: faults.disarm(), records: await recordsSince(before) };
+  };
+
+  const expectUnavailable = ({ answer, took }: Outcome, { surface }: Decision): void => {
+    expect(answer.status, answer.text).to.equal(503);
+    expect(answer.headers.get('retry-after')).to.equal('5');
+    expect(took).to.be.below(IN_TIME_MS);
+    if (surface === 'scim') expect(answer.body).to.include({ status: '503' }).and.to.have.property('schemas');
+    else if (surface === 'events') expect(answer.body).to.have.all.keys('err', 'description');
+    else expect(answer.body).to.have.property('error', 'temporarily_unavailable');
+  };
+
+  for (const decision of decisions) {
+    it(`decides again, refuses, or takes once: ${decision.name}`, async function () {
+      this.timeout(60_000);
+      // The first time, a connection may have to be made.
+      await (await decision.about(scene))();
+      const whole = await asked(await decision.about(scene), 0, LATE_LOSS);
+      expect(whole.answer.status, whole.answer.text).to.equal(decision.status);
+      expect(whole.records).to.deep.equal(decision.records);
+      expect(whole.statements).to.be.greaterThan(0);
+
+      for (let nth = 1; nth <= whole.statements; nth++) {
+        for (const fault of DECIDED_AGAIN) {
+          const outcome = await asked(await decision.about(scene), nth, fault);
+          expect(outcome.answer.status, `${nth} ${fault.sqlState} ${outcome.answer.text}`).to.equal(decision.status);
+          expect(outcome.records, `${nth} ${fault.sqlState}`).to.deep.equal(decision.records);
+          expect(outcome.statements).to.be.greaterThan(whole.statements);
+        }
+        for (const fault of waysFor(whole.statements, nth)) {
+          const ask = await decision.about(scene);
+          const refused = await asked(ask, nth, fault);
+          expectUnavailable(refused, decision);
+          expect(refused.records, `${nth} ${fault.sqlState}`).to.deep.equal([]);
+          const again = await asked(ask, 0, fault);
+          expect(again.answer.status, `again after ${nth} ${fault.sqlState}: ${again.answer.text}`).to.equal(
+            decision.status,
+          );
+          expect(again.records, `again after ${nth} ${fault.sqlState}`).to.deep.equal(decision.records);
+        }
+        const lost = await asked(await decision.about(scene), nth, LATE_LOSS);
+        expectUnavailable(lost, decision);
+        // It is decided or it is not, and never by halves.
+        if (lost.records.length > 0) expect(lost.records).to.deep.equal(decision.records);
+      }
+    });
+  }
+});

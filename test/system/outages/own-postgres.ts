@@ -1,0 +1,89 @@
+/** A Postgres of a suite's own, to be stopped, frozen and filled, with one migrated database on it. */
+
+import pg from 'pg';
+import { openPostgres } from '../../../adapters/persistence/postgres/open.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import type { TestDatabase } from '../../support/databases.ts';
+import { movedClock } from '../../support/moved-clock.ts';
+import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../support/postgres-server.ts';
+
+export interface OwnPostgres {
+  readonly postgres: RunningPostgres;
+  /** Every `fresh()` is the same one. */
+  readonly database: TestDatabase;
+  /** Asks as the superuser, for whom a few connections are kept. */
+  sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Somebody else's connections, until the server refuses the next one. */
+  occupy(): Promise<{ leave(): Promise<void> }>;
+  /** Ends every session of the service. */
+  terminate(): Promise<void>;
+}
+
+export const DATABASE = 'mandate';
+/** More than one service needs. */
+const MAX_CONNECTIONS = 40;
+
+export async function ownPostgres(): Promise<OwnPostgres> {
+  const postgres = await startPostgresServer({ maxConnections: MAX_CONNECTIONS });
+  const url = (role: string) => postgres.server.url(role, DATABASE);
+  const ask = async (connectionString: string, text: string) => {
+    const client = await connected(connectionString);
+    const { rows } = await client.query(text);
+    await client.end();
+    return rows;
+  };
+  for (const statement of [
+    'create role owning login',
+    'create role serving login',
+    'create database mandate owner owning',
+  ]) {
+    await ask(postgres.server.url(SUPERUSER, 'postgres'), statement);
+  }
+  const open: Awaited<ReturnType<TestDatabase['fresh']>>['open'] = (surroundings) =>
+    openPostgres(
+      { connectionString: url('serving'), migrationConnectionString: url('owning') },
+      { clock: movedClock(), log: capturedLog(), ...surroundings },
+    );
+  const storage = await open();
+  await storage.migrate();
+  await storage.close();
+  const sql = (text: string) => ask(url(SUPERUSER), text);
+  return {
+    postgres,
+    sql,
+    database: {
+      name: 'a Postgres of its own',
+      engine: 'postgres',
+      fresh: async () => ({
+        settings: {
+          'Service:Database:Provider': 'postgres',
+          'Service:Database:ConnectionString': url('serving'),
+          'Service:Database:MigrationConnectionString': url('owning'),
+        },
+        open,
+        outside: undefined,
+        drop: async () => undefined,
+      }),
+    },
+    async occupy() {
+      const clients: pg.Client[] = [];
+      for (;;) {
+        try {
+          clients.push(await connected(url('owning')));
+        } catch {
+          return { leave: async () => void (await Promise.all(clients.map((client) => client.end()))) };
+        }
+      }
+    },
+    async terminate() {
+      await sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mandate'`);
+    },
+  };
+}
+
+async function connected(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}

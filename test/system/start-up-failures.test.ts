@@ -1,0 +1,375 @@
+/**
+ * What only shows once the settings hold: the keys, the database, the address. Each down the path that `mandate serve`
+ * takes; one of each kind, those of settings too, as a process of its own, with a limit on how long it may take.
+ */
+
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { migrate } from '../../composition/commands/migrate.ts';
+import { serve } from '../../composition/commands/serve.ts';
+import { environment, signalsMode, startable, type Texts } from '../composition/settings/sources.ts';
+import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
+import { startCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { postgresServer } from '../support/postgres-server.ts';
+
+/** A process that does not start has ended by then. */
+const LIMIT_MS = 5000;
+const MARK = 'zq7-recognised';
+
+/** What the settings of a case are made of. */
+interface Place {
+  readonly folder: string;
+  /** Migrated. */
+  readonly sqlite: FreshDatabase;
+  readonly postgres: FreshDatabase;
+  /** Nobody else can listen there. */
+  readonly takenPort: string;
+  /** Keeps the text in a file. */
+  readonly file: (name: string, text: string) => string;
+}
+
+interface Failure {
+  readonly title: string;
+  readonly changes: (place: Place) => Texts | Promise<Texts>;
+  /** Beginnings of lines on standard error, all of them. */
+  readonly says: readonly string[];
+  /** Whether it is tried as a process too. */
+  readonly alone?: true;
+}
+
+const privatePem = (key: ReturnType<typeof generateKeyPairSync>) =>
+  String(key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+const p256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const KEY = 'Service:Signing:Keys:0:Path (Service__Signing__Keys__0__Path)';
+const ACTIVE = 'Service:Signing:ActiveKid (Service__Signing__ActiveKid)';
+const SQLITE = 'Service:Database:Path (Service__Database__Path)';
+const POSTGRES = 'Service:Database:ConnectionString (Service__Database__ConnectionString)';
+
+const keyIn = (text: () => string) => (place: Place) => ({
+  'Service:Signing:Keys:0:Path': place.file(`${MARK}.pem`, text()),
+});
+
+const failures: readonly Failure[] = [
+  {
+    title: 'a required setting that is missing',
+    changes: () => ({ 'Service:UpstreamIdp:Audience': undefined }),
+    says: ['Service:UpstreamIdp:Audience (Service__UpstreamIdp__Audience) is required.'],
+    alone: true,
+  },
+  {
+    title: 'a value that cannot be read',
+    changes: () => ({ 'Service:Tasks:Retention': `${MARK}-soon` }),
+    says: ['Service:Tasks:Retention (Service__Tasks__Retention) is not a duration'],
+    alone: true,
+  },
+  {
+    title: 'settings that do not hold together, and one that was removed',
+    changes: () => ({ 'Service:Tokens:DefaultTaskTtl': '00:04:17', 'Service:Audit:Chains': MARK }),
+    says: [
+      'Service:Audit:Chains (Service__Audit__Chains) has been removed.',
+      'Service:Tokens:DefaultTokenTtl (Service__Tokens__DefaultTokenTtl) is longer than Service:Tokens:DefaultTaskTtl.',
+    ],
+    alone: true,
+  },
+  {
+    title: 'a key in a file that is not there',
+    changes: ({ folder }) => ({ 'Service:Signing:Keys:0:Path': join(folder, `${MARK}.nowhere`) }),
+    says: [`${KEY} names a file that cannot be read.`],
+    alone: true,
+  },
+  {
+    title: 'a key in what is no file',
+    changes: ({ folder }) => ({ 'Service:Signing:Keys:0:Path': folder }),
+    says: [`${KEY} names a file that cannot be read.`],
+  },
+  {
+    title: 'a key on another curve',
+    changes: keyIn(() => privatePem(generateKeyPairSync('ec', { namedCurve: 'P-384' }))),
+    says: [`${KEY} is not an EC key on P-256.`],
+    alone: true,
+  },
+  {
+    title: 'a key of another kind',
+    changes: keyIn(() => privatePem(generateKeyPairSync('ed25519'))),
+    says: [`${KEY} is not an EC key on P-256.`],
+  },
+  {
+    title: 'the public half alone',
+    changes: keyIn(() => String(p256().publicKey.export({ type: 'spki', format: 'pem' }))),
+    says: [`${KEY} is not a private key in PEM`],
+    alone: true,
+  },
+  {
+    title: 'a key behind a passphrase',
+    changes: keyIn(() =>
+      String(p256().privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: MARK })),
+    ),
+    says: [`${KEY} is not a private key in PEM`],
+  },
+  {
+    title: 'a file of several keys',
+    changes: keyIn(() => privatePem(p256()) + privatePem(p256())),
+    says: [`${KEY} holds more than one private key.`],
+  },
+  {
+    title: 'a file of something else',
+    changes: keyIn(() => `${MARK}\n`),
+    says: [`${KEY} is not a private key in PEM`],
+  },
+  {
+    title: 'a key as text that is none',
+    changes: () => ({
+      'Service:Signing:Keys:0:Path': undefined,
+      'Service:Signing:Keys:0:Pem': `-----BEGIN PRIVATE KEY-----\\n${MARK}\\n-----END PRIVATE KEY-----`,
+    }),
+    says: ['Service:Signing:Keys:0:Pem (Service__Signing__Keys__0__Pem) is not a private key in PEM'],
+  },
+  {
+    title: 'every key that is unusable, at once',
+    changes: (place) => ({
+      'Service:Signing:Keys:0:Path': join(place.folder, `${MARK}.nowhere`),
+      'Service:Signing:Keys:1:Path': place.file(`${MARK}-garbage.pem`, MARK),
+      'Service:Signing:ActiveKid': `${MARK}-kid`,
+    }),
+    says: [
+      `${KEY} names a file that cannot be read.`,
+      'Service:Signing:Keys:1:Path (Service__Signing__Keys__1__Path) is not a private key in PEM',
+    ],
+  },
+  {
+    title: 'one key twice, so that two have one thumbprint',
+    changes: (place) => {
+      const path = place.file(`${MARK}-twice.pem`, privatePem(p256()));
+      return {
+        'Service:Signing:Keys:0:Path': path,
+        'Service:Signing:Keys:1:Path': path,
+        'Service:Signing:ActiveKid': MARK,
+      };
+    },
+    says: [`${ACTIVE} cannot name one of two keys that have the same Kid.`],
+    alone: true,
+  },
+  {
+    title: 'a key that is said to sign and is none of them, thumbprints included',
+    changes: () => ({ 'Service:Signing:ActiveKid': `${MARK}-kid` }),
+    says: [`${ACTIVE} names none of the configured keys.`],
+    alone: true,
+  },
+  {
+    title: 'a database file that is not there',
+    changes: ({ folder }) => ({ 'Service:Database:Path': join(folder, `${MARK}.db`) }),
+    says: [`${SQLITE} names no file: run mandate migrate.`],
+    alone: true,
+  },
+  {
+    title: 'a directory for a database',
+    changes: ({ folder }) => ({ 'Service:Database:Path': folder }),
+    says: [`${SQLITE} names a file that cannot be opened as a database.`],
+  },
+  {
+    title: 'a database file of something else',
+    changes: (place) => ({ 'Service:Database:Path': place.file(`${MARK}-novel.db`, MARK.repeat(500)) }),
+    says: [`${SQLITE} names a file that cannot be opened as a database.`],
+  },
+  {
+    title: 'a database file without the schema',
+    changes: (place) => ({ 'Service:Database:Path': place.file(`${MARK}-empty.db`, '') }),
+    says: ['The database schema is not there: run mandate migrate.'],
+  },
+  {
+    title: 'a schema of an older release',
+    changes: async () => {
+      const database = await freshDatabase('sqlite');
+      await changeSchema(database, "delete from schema_migrations where name = '0002-sponsors'");
+      return database.settings;
+    },
+    says: ['The database schema is not current: run mandate migrate.'],
+    alone: true,
+  },
+  {
+    title: 'a database that the server does not have',
+    changes: async ({ postgres }) => onPostgres((await postgresServer()).url('mandate_app', MARK), postgres),
+    says: [`${POSTGRES} names a database that the server does not have.`],
+    alone: true,
+  },
+  {
+    title: 'a role that the server does not let in',
+    changes: async ({ postgres }) => onPostgres((await postgresServer()).url(MARK, 'postgres'), postgres),
+    says: [`${POSTGRES} names a role that the server does not let in, or not with this password.`],
+  },
+  {
+    title: 'a schema that is not there, on Postgres',
+    changes: ({ postgres }) => onPostgres(undefined, postgres),
+    says: ['The database schema is not there: run mandate migrate.'],
+  },
+  {
+    title: 'a port that is taken',
+    changes: () => ({}),
+    says: ['PORT is in use on HOST already.'],
+    alone: true,
+  },
+  {
+    title: 'an address of another machine',
+    changes: () => ({ HOST: '192.0.2.1' }),
+    says: ['HOST is no address of this machine.'],
+    alone: true,
+  },
+  {
+    title: 'a host that does not exist',
+    changes: () => ({ HOST: `${MARK}.invalid` }),
+    says: ['HOST is a name that does not resolve'],
+  },
+];
+
+async function changeSchema(database: FreshDatabase, statement: string): Promise<void> {
+  const outside = await database.outside?.();
+  await outside?.sql(statement);
+  await outside?.close();
+}
+
+function onPostgres(connectionString: string | undefined, { settings }: FreshDatabase): Texts {
+  return {
+    'Service:Database:Path': undefined,
+    'Service:Database:Provider': 'postgres',
+    'Service:Database:ConnectionString': connectionString ?? settings['Service:Database:ConnectionString'],
+  };
+}
+
+describe('mandate serve, with settings that hold', () => {
+  let place: Place;
+  let taken: Server;
+  before(async function () {
+    this.timeout(60_000);
+    const folder = mkdtempSync(join(tmpdir(), `mandate-${MARK}-`));
+    mkdirSync(join(folder, 'files'));
+    taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const address = taken.address();
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, 'files', name), text);
+      return join(folder, 'files', name);
+    };
+    file('key.pem', privatePem(p256()));
+    const [sqlite, postgres] = await Promise.all([freshDatabase('sqlite'), freshDatabase('postgres', 'absent')]);
+    const takenPort = String(typeof address === 'object' ? address?.port : '');
+    place = { folder, sqlite, postgres, takenPort, file };
+  });
+  after(async () => {
+    taken.close();
+    rmSync(place.folder, { recursive: true });
+    await Promise.all([place.sqlite.drop(), place.postgres.drop()]);
+  });
+
+  /** Holds in every way but the port, on which nothing that should have been refused can go on to serve. */
+  const settingsOf = async ({ changes }: Pick<Failure, 'changes'>): Promise<Texts> => ({
+    ...startable,
+    ...signalsMode,
+    'Service:Database:ConnectionString': undefined,
+    ...place.sqlite.settings,
+    'Service:Signing:Keys:0:Path': join(place.folder, 'files', 'key.pem'),
+    'Service:Admin:ApiKey': `${MARK}-${'k'.repeat(32)}`,
+    'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9',
+    HOST: '127.0.0.1',
+    PORT: place.takenPort,
+    ...(await changes(place)),
+  });
+
+  function refusedWith(
+    says: readonly string[],
+    { code, out, err }: { readonly code: number | null; readonly out: string; readonly err: string },
+  ) {
+    expect(code).to.equal(1);
+    const lines = err.trimEnd().split('\n');
+    expect(lines).to.have.length(says.length);
+    for (const [at, line] of lines.entries())
+      expect(line.slice(0, 9 + (says[at] ?? '').length)).to.equal(`mandate: ${says[at]}`);
+    expect(`${out}${err}`)
+      .not.to.contain(MARK)
+      .and.not.match(/\n +at |MIG[HE]/);
+  }
+
+  for (const failure of failures) {
+    it(`refuses ${failure.title}`, async () => {
+      const settings = await settingsOf(failure);
+      const {
+        result: code,
+        out,
+        err,
+      } = await capturingOutput(() => withEnvironment(environment(settings), () => serve([], 1)));
+      refusedWith(failure.says, { code, out, err });
+    });
+  }
+
+  for (const failure of failures.filter(({ alone }) => alone)) {
+    it(`ends within five seconds, as a process, for ${failure.title}`, async function () {
+      // Only a machine that is busy with something else takes longer; one attempt in time shows that it can.
+      this.retries(2);
+      const { took, ...ended } = await startCommand(['serve'], await settingsOf(failure)).ended;
+      refusedWith(failure.says, ended);
+      expect(took).to.be.below(LIMIT_MS);
+    });
+  }
+
+  it('serves on a schema of a newer release, as older replicas do while one is rolled out', async () => {
+    const database = await freshDatabase('sqlite');
+    await changeSchema(database, "insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
+    const serving = startCommand(['serve'], await settingsOf({ changes: () => ({ ...database.settings, PORT: '0' }) }));
+    await serving.said('"listening"');
+    serving.child.kill('SIGTERM');
+    expect(await serving.ended).to.include({ code: 0, err: '' });
+    await database.drop();
+  });
+});
+
+describe('mandate migrate, turned away by Postgres,', () => {
+  const said = async (changes: Texts) => {
+    const database = await freshDatabase('postgres', 'absent');
+    const settings = { ...database.settings, ...changes };
+    const { result, err } = await capturingOutput(() => withEnvironment(environment(settings), () => migrate([])));
+    await database.drop();
+    return [result, err];
+  };
+  const MIGRATING =
+    'Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString), or Service:Database:ConnectionString where that is unset,';
+
+  it('says which role may not make the schema', async () => {
+    expect(await said({ 'Service:Database:MigrationConnectionString': undefined })).to.deep.equal([
+      1,
+      `mandate: ${MIGRATING} names a role without the rights that this takes.\n`,
+    ]);
+  });
+
+  it('says which role is not let in', async () => {
+    const nobody = (await postgresServer()).url(MARK, 'postgres');
+    expect(await said({ 'Service:Database:MigrationConnectionString': nobody })).to.deep.equal([
+      1,
+      `mandate: ${MIGRATING} names a role that the server does not let in, or not with this password.\n`,
+    ]);
+  });
+});
+
+for (const kind of databases) {
+  describe(`mandate migrate on ${kind.name}`, () => {
+    it('is done once when two processes do it at once, and both end well', async () => {
+      const database = await kind.fresh('absent');
+      // Nor is it held up by what is wrong for serving.
+      const settings = { ...database.settings, 'Service:Audit:DrainInterval': 'never', 'Service:Issuer': 'nowhere' };
+      const both = await Promise.all([1, 2].map(() => startCommand(['migrate'], settings).ended));
+      expect(both.map(({ code, err }) => [code, err])).to.deep.equal([
+        [0, ''],
+        [0, ''],
+      ]);
+      const said = both.map(({ out }) => /the schema (is current|was brought up to date)/.exec(out)?.[1]);
+      expect(said.toSorted()).to.deep.equal(['is current', 'was brought up to date']);
+      const storage = await database.open();
+      expect(await storage.schemaStatus()).to.equal('current');
+      await storage.close();
+      await database.drop();
+    });
+  });
+}

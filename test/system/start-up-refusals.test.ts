@@ -1,0 +1,67 @@
+/** Every configuration of the table, down the path that `mandate serve` takes: refused, named, and never repeated. */
+
+import { expect } from 'chai';
+import { serve } from '../../composition/commands/serve.ts';
+import { variableOf } from '../../composition/settings/setting-error.ts';
+import { environment, startable } from '../composition/settings/sources.ts';
+import { type WrongConfiguration, wrongConfigurations } from '../composition/settings/wrong-configurations.ts';
+import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
+
+/** The specification's own words, which refusals use. */
+const WORDS = new Set(['poll', 'signals', 'postgres', 'sqlite', 'development', 'externalId', 'userName', 'mandate']);
+
+function start({ changes, overrides = [] }: Pick<WrongConfiguration, 'changes' | 'overrides'>) {
+  return capturingOutput(() => withEnvironment(environment({ ...startable, ...changes }), () => serve(overrides, 1)));
+}
+
+/** What of the settings stands in the text. */
+function repeated(said: string, { changes, overrides = [] }: WrongConfiguration): readonly string[] {
+  const values = [...Object.values({ ...startable, ...changes }), ...overrides.map(({ value }) => value)];
+  const telling = values.flatMap((value) => value?.split('\n') ?? []).filter((value) => value.trim().length > 2);
+  return telling.filter((value) => !WORDS.has(value) && said.includes(value));
+}
+
+describe('mandate serve', () => {
+  it('takes the settings that the table steps aside from, and gets as far as the file of the key', async () => {
+    const { result, err } = await start({ changes: {} });
+    expect(result).to.equal(1);
+    expect(err).to.match(/^mandate: Service:Signing:Keys:0:Path \(\S+\) names a file that cannot be read\..*\n$/);
+  });
+
+  it('has a table of at least 150 configurations to refuse, no two alike', () => {
+    const kinds = new Set(
+      wrongConfigurations.map(({ changes, overrides }) =>
+        JSON.stringify([changes, overrides], (_, value) => value ?? null),
+      ),
+    );
+    expect(kinds.size).to.equal(wrongConfigurations.length).and.least(150);
+  });
+
+  it('names what is no setting, and what was probably meant, beside what is wrong', async () => {
+    const changes = { 'Service:UpstreamIdp:Audience': undefined, 'Service:UpstreamIdp:Audiense': 'zq7-recognised' };
+    const { result, out, err } = await start({ changes });
+    expect(result).to.equal(1);
+    expect(err).to.match(/^mandate: Service:UpstreamIdp:Audience \(\S+\) is required\./);
+    expect(JSON.parse(out)).to.deep.include({
+      level: 'warn',
+      message:
+        'Service__UpstreamIdp__Audiense is not a setting of this service and is ignored. Did you mean Service__UpstreamIdp__Audience?',
+    });
+    expect(`${out}${err}`).not.to.contain('zq7');
+  });
+
+  for (const wrong of wrongConfigurations) {
+    it(`refuses ${wrong.title}`, async () => {
+      const { result, out, err } = await start(wrong);
+      expect([result, out]).to.deep.equal([1, '']);
+      const lines = err.trimEnd().split('\n');
+      const named = lines.map((line) => {
+        const [, key = '', variable = key] = /^mandate: (\S+)(?: \((\S+)\))? .+\. Accepted: .+\.$/.exec(line) ?? [];
+        expect(variable, line).to.equal(variableOf(key));
+        return key;
+      });
+      expect([...new Set(named)].toSorted()).to.deep.equal([...wrong.names].toSorted());
+      expect(repeated(`${out}${err}`, wrong)).to.deep.equal([]);
+    });
+  }
+});
