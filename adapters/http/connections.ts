@@ -21,8 +21,12 @@ export interface Connections {
 
 /** Clients that come as fast as they are taken must not keep a stop from going on. */
 const TAKING_LIMIT_MS = 1_000;
-/** Of the event loop, which takes one connection in each: the first may be over before it has looked. */
+/**
+ * Of the event loop, which takes one connection in each: the first may be over before it has looked. Whoever comes while a
+ * turn is busy with something else is not seen in it, so only short ones count.
+ */
 const QUIET_TURNS = 2;
+const QUIET_TURN_MS = 1;
 
 /**
  * @param take gets each connection, of which nothing has been read yet
@@ -46,9 +50,9 @@ export async function acceptConnections(at: Address, take: (connection: Socket) 
       // Closing resets what the system has let in and we have not taken: its client has been told that it is connected.
       const began = performance.now();
       for (let quiet = 0; quiet < QUIET_TURNS && performance.now() - began < TAKING_LIMIT_MS; ) {
-        const before = taken;
+        const [before, turned] = [taken, performance.now()];
         await nextTurn();
-        quiet = taken === before ? quiet + 1 : 0;
+        quiet = taken === before && performance.now() - turned < QUIET_TURN_MS ? quiet + 1 : 0;
       }
       server.close();
     },

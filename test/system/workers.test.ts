@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { variableOf } from '../../composition/settings/setting-error.ts';
@@ -128,6 +129,31 @@ describe('several workers behind one port', function () {
     const { value } = await scrape(metricsPort);
     expect(value('mandate_requests_total', served)).to.equal(20);
     expect(value('mandate_worker_ends_total')).to.equal(1);
+  });
+
+  it('leave nobody waiting who was given to one that hangs, and then is killed', async () => {
+    const [victim] = readFileSync(`/proc/${fleet.child.pid}/task/${fleet.child.pid}/children`, 'utf8').split(' ');
+    process.kill(Number(victim), 'SIGSTOP');
+    // Each on a connection of its own, so that they take turns.
+    const asking = Array.from(
+      { length: 12 },
+      () =>
+        new Promise((resolve) => {
+          get(`${fleet.url}/healthz`, { agent: false }, (answer) => resolve(answer.resume().statusCode)).on(
+            'error',
+            () => resolve('closed'),
+          );
+        }),
+    );
+    // The other one has answered its half by then, and every one of the rest is in a line.
+    const answered = fleet.lines().filter(({ message }) => message === 'request').length;
+    await fleet.said('request', answered + 6);
+    process.kill(Number(victim), 'SIGKILL');
+    const answers = await Promise.all(asking);
+    // What had been sent to it is gone with it, which is one at most; nobody had read the others.
+    expect(answers.filter((answer) => answer !== 200)).to.have.length.of.at.most(1);
+    await fleet.said('a worker ended, and is replaced', 2);
+    await fleet.said('listening', 4);
   });
 
   it('finish what is under way when they are told to stop, and end with 0', async () => {

@@ -26,7 +26,7 @@ import { postgresReadiness } from './readiness.ts';
 import { orRefusal } from './refusal.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { postgresSignals } from './signals.ts';
-import { serverIsThere } from './silence.ts';
+import { serverIsThere, watched } from './silence.ts';
 import { postgresSponsors } from './sponsors.ts';
 import { postgresSweeping } from './sweeping.ts';
 import { postgresTasks } from './tasks.ts';
@@ -53,13 +53,14 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   );
   const draining = openConnections({ connectionString, poolSize: DRAINING_POOL_SIZE, limits: DRAINING_LIMITS }, log);
   const readiness = openConnections({ connectionString, poolSize: READINESS_POOL_SIZE, limits: READINESS_LIMITS }, log);
+  const isThere = serverIsThere(readiness);
   const stopping = openConnections(
-    { connectionString, poolSize: STOPPING_POOL_SIZE, limits: STOPPING_LIMITS, isThere: serverIsThere(readiness) },
+    { connectionString, poolSize: STOPPING_POOL_SIZE, limits: STOPPING_LIMITS, isThere },
     log,
   );
 
-  const byOperators = shareOf(stopping, STOPPING_SHARES.operators, STOPPING_LIMITS.acquire);
-  const byProviders = shareOf(stopping, STOPPING_SHARES.providers, STOPPING_LIMITS.acquire);
+  const byOperators = watched(shareOf(stopping, STOPPING_SHARES.operators, STOPPING_LIMITS.acquire), isThere);
+  const byProviders = watched(shareOf(stopping, STOPPING_SHARES.providers, STOPPING_LIMITS.acquire), isThere);
 
   return {
     agents: postgresAgents(connections),

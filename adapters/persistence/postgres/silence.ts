@@ -30,6 +30,17 @@ export function serverIsThere({ run }: Pick<Connections, 'run'>): IsThere {
   };
 }
 
+/** The same, given up on from the outside too: whoever waits for a turn waits no longer for a server that is gone. */
+export function watched(
+  { run, transact }: Pick<Connections, 'run' | 'transact'>,
+  isThere: IsThere,
+): Pick<Connections, 'run' | 'transact'> {
+  return {
+    run: (query, values) => unlessSilent(run(query, values), isThere),
+    transact: (work) => unlessSilent(transact(work), isThere),
+  };
+}
+
 /**
  * The call's answer, or an error after which its connection must not be used again: whether it was applied is unknown.
  *

@@ -17,6 +17,8 @@ export interface OwnPostgres {
   occupy(): Promise<{ leave(): Promise<void> }>;
   /** Ends every session of the service. */
   terminate(): Promise<void>;
+  /** How many the service has. */
+  sessions(): Promise<number>;
 }
 
 export const DATABASE = 'mandate';
@@ -74,6 +76,10 @@ export async function ownPostgres(): Promise<OwnPostgres> {
           return { leave: async () => void (await Promise.all(clients.map((client) => client.end()))) };
         }
       }
+    },
+    async sessions() {
+      const [row] = await sql("select count(*) as sessions from pg_stat_activity where application_name = 'mandate'");
+      return Number(row?.sessions);
     },
     async terminate() {
       await sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mandate'`);

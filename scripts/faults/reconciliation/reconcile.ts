@@ -1,0 +1,94 @@
+/**
+ * Holds every answer that clients got against the ledger and against what the service says afterwards. What a request
+ * without an answer, or with a 503, may have left behind is said in docs/operating.md ("Fault runs").
+ */
+
+import { isUnknown, type Kept } from '../load/kept.ts';
+import { type Requests, requestsOf } from '../load/requests.ts';
+import type { Session } from '../load/session.ts';
+import { askedAgain } from './asked-again.ts';
+import { endings } from './endings.ts';
+import type { LedgerLine, Losses } from './evidence.ts';
+import { unexpectedAnswers } from './expected-answers.ts';
+import { issuedTokens } from './issued-tokens.ts';
+import { recordedActs } from './recorded-acts.ts';
+import { renewals } from './renewals.ts';
+
+export interface Run {
+  readonly kept: readonly Kept[];
+  /** Those of the load. */
+  readonly agents: readonly string[];
+  readonly session: Session;
+  readonly adminKey: string;
+  /** Runs `audit-verify`; its exit code. */
+  readonly verify: () => Promise<number | string>;
+}
+
+export interface Reconciled {
+  readonly kept: readonly Kept[];
+  readonly records: number;
+  /** Tasks of exchanges whose answers did not arrive. */
+  readonly leftBehind: number;
+  readonly auditVerify: number | string;
+  readonly losses: Losses;
+}
+
+export async function reconcile({ kept, agents, session, adminKey, verify }: Run): Promise<Reconciled> {
+  const requests = requestsOf(NOBODY, '', adminKey);
+  const again = await askedAgain(kept, session, requests);
+  // So that every renewal is summed up, and every task has come to an end.
+  const killed = await Promise.all(agents.map((agent) => session.send(requests.killAgent(agent))));
+  const unkilled = killed
+    .filter(({ status }) => status !== 200)
+    .map(({ status }) => `a kill switch answered ${status}`);
+  const lines = await ledger(session, requests);
+  const evidence = { kept, lines };
+  const issued = issuedTokens(evidence);
+  const auditVerify = await verify();
+  const losses = [
+    ...issued.losses,
+    ...renewals(evidence),
+    ...endings(evidence),
+    ...recordedActs(evidence),
+    ...unexpectedAnswers(kept),
+    ...again,
+    ...unkilled,
+    ...(auditVerify === 0 ? [] : [`audit-verify ended with ${auditVerify}`]),
+  ];
+  return { kept, records: lines.length, leftBehind: issued.leftBehind, auditVerify, losses };
+}
+
+/** What is asked afterwards is signed by nobody. */
+const NOBODY: Parameters<typeof requestsOf>[0] = {
+  get provider(): never {
+    throw new Error('nothing of people is asked any more');
+  },
+  get transmitter(): never {
+    throw new Error('nothing of accounts is asked any more');
+  },
+};
+
+async function ledger(session: Session, requests: Requests): Promise<readonly LedgerLine[]> {
+  const lines: LedgerLine[] = [];
+  let cursor: string | undefined;
+  do {
+    const { status, body } = await session.send(requests.audit(cursor));
+    if (status !== 200) throw new Error(`GET /audit answered ${status}`);
+    const { records, next_cursor: next } = body as { records: LedgerLine[]; next_cursor: string | null };
+    lines.push(...records);
+    cursor = next ?? undefined;
+  } while (cursor !== undefined);
+  return lines;
+}
+
+/** How long those who did get an answer waited, at most, in milliseconds. */
+export function longestAnswer(kept: readonly Kept[]): number {
+  return kept.reduce(
+    (longest, { status, began, ended }) => (status === 0 ? longest : Math.max(longest, ended - began)),
+    0,
+  );
+}
+
+export function unknownAnswers(kept: readonly Kept[]): number {
+  return kept.filter(isUnknown).length;
+}

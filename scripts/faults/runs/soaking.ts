@@ -1,0 +1,116 @@
+/** Half of what the service can do, for as long as is asked for, and what that leaves behind in memory and descriptors. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CONNECTIONS_PER_PROCESS } from '../../../adapters/persistence/postgres/limits.ts';
+import type { Reconciled } from '../reconciliation/reconcile.ts';
+import { openStage, type Stage, type StageOptions } from '../stage/stage.ts';
+
+export interface SoakingOptions extends StageOptions {
+  readonly minutes: number;
+  readonly warmUpMinutes: number;
+  readonly print: (line: string) => void;
+}
+
+export interface Soaked {
+  readonly outcome: Reconciled;
+  readonly figures: readonly string[];
+}
+
+export interface Sample {
+  /** Since the load is at its pace. */
+  readonly minute: number;
+  readonly megabytes: number;
+  readonly descriptors: number;
+  /** Sessions in Postgres; 0 on SQLite. */
+  readonly sessions: number;
+}
+
+/** Issue "Operate it". */
+const MEGABYTES_A_MINUTE = 1;
+/** Descriptors of the last third beyond those of the first: connections of clients come and go. */
+const DESCRIPTORS_MORE = 10;
+const CEILING_SECONDS = 10;
+const SAMPLE_MS = 10_000;
+
+export async function soaking(options: SoakingOptions): Promise<Soaked> {
+  const { minutes, warmUpMinutes, print } = options;
+  const stage = await openStage(options);
+  try {
+    await stage.begin();
+    await pause(CEILING_SECONDS * 500);
+    const before = await stage.driver.count();
+    await pause(CEILING_SECONDS * 1000);
+    const ceiling = ((await stage.driver.count()) - before) / CEILING_SECONDS;
+    const perSecond = Math.max(1, Math.floor(ceiling / 2));
+    print(`ceiling ${Math.round(ceiling)} requests a second; from now on ${perSecond}`);
+    stage.driver.pace({ perSecond, newConnections: false });
+    const samples = await sampled(stage, minutes, print);
+    const outcome = await stage.end();
+    const { figures, losses } = judged(samples.filter(({ minute }) => minute >= warmUpMinutes));
+    const rate = `${perSecond} requests a second for ${minutes} minutes, half of a ceiling of ${Math.round(ceiling)}`;
+    return { outcome: { ...outcome, losses: [...outcome.losses, ...losses] }, figures: [rate, ...figures] };
+  } finally {
+    await stage.close();
+  }
+}
+
+async function sampled(stage: Stage, minutes: number, print: SoakingOptions['print']): Promise<readonly Sample[]> {
+  const samples: Sample[] = [];
+  const began = performance.now();
+  const pid = stage.servers[0]?.pid() ?? 0;
+  const minuteNow = () => (performance.now() - began) / 60_000;
+  print('| minute | resident MB | descriptors | sessions |\n|---:|---:|---:|---:|');
+  for (let printed = -1; minuteNow() < minutes; await pause(SAMPLE_MS)) {
+    const sample = { minute: minuteNow(), ...(await lookAt(stage, pid)) };
+    samples.push(sample);
+    if (Math.floor(sample.minute) === printed) continue;
+    printed = Math.floor(sample.minute);
+    print(`| ${printed} | ${sample.megabytes.toFixed(1)} | ${sample.descriptors} | ${sample.sessions} |`);
+  }
+  return samples;
+}
+
+async function lookAt({ database }: Stage, pid: number): Promise<Omit<Sample, 'minute'>> {
+  const [, kilobytes = '0'] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  const descriptors = readdirSync(`/proc/${pid}/fd`).length;
+  const counted =
+    database.postgres === undefined
+      ? []
+      : await database.sql("select count(*) as sessions from pg_stat_activity where application_name = 'mandate'");
+  return { megabytes: Number(kilobytes) / 1024, descriptors, sessions: Number(counted[0]?.sessions ?? 0) };
+}
+
+/** @param samples those after the warm-up */
+export function judged(samples: readonly Sample[]): { figures: readonly string[]; losses: readonly string[] } {
+  const slope = slopeOf(samples);
+  const third = Math.ceil(samples.length / 3);
+  const [first, last] = [samples.slice(0, third), samples.slice(-third)];
+  const descriptors = [first, last].map((part) => mean(part.map((sample) => sample.descriptors)));
+  const grown = (descriptors[1] ?? 0) - (descriptors[0] ?? 0);
+  const sessions = Math.max(0, ...samples.map((sample) => sample.sessions));
+  return {
+    figures: [
+      `memory grows by ${slope.toFixed(2)} MB a minute after the warm-up`,
+      `descriptors ${descriptors.map((count) => count.toFixed(0)).join(' to ')}, sessions at most ${sessions}`,
+    ],
+    losses: [
+      ...(samples.length < 3 ? ['there are too few samples to judge by'] : []),
+      ...(slope >= MEGABYTES_A_MINUTE ? [`memory grows by ${slope.toFixed(2)} MB a minute`] : []),
+      ...(grown > DESCRIPTORS_MORE ? [`there are ${grown.toFixed(0)} descriptors more at the end`] : []),
+      ...(sessions > CONNECTIONS_PER_PROCESS ? [`there were ${sessions} sessions in Postgres`] : []),
+    ],
+  };
+}
+
+/** Of the line with the least squares. */
+function slopeOf(samples: readonly Sample[]): number {
+  const [x, y] = [mean(samples.map(({ minute }) => minute)), mean(samples.map(({ megabytes }) => megabytes))];
+  const over = samples.reduce((sum, { minute, megabytes }) => sum + (minute - x) * (megabytes - y), 0);
+  const under = samples.reduce((sum, { minute }) => sum + (minute - x) ** 2, 0);
+  return under === 0 ? 0 : over / under;
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

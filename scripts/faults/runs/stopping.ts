@@ -1,0 +1,62 @@
+/** The service is told to stop (SIGTERM) while requests come at a steady rate, over connections kept and new, and is started again. */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Kept } from '../load/kept.ts';
+import { wallClock } from '../load/wall-clock.ts';
+import type { Reconciled } from '../reconciliation/reconcile.ts';
+import { openStage, type StageOptions } from '../stage/stage.ts';
+
+export interface StoppingOptions extends StageOptions {
+  readonly perSecond: number;
+  readonly times: number;
+  /** How long it serves before it is told. */
+  readonly servesMs: number;
+}
+
+export interface Stopping {
+  readonly outcome: Reconciled;
+  readonly figures: readonly string[];
+}
+
+export async function stoppingUnderLoad(options: StoppingOptions): Promise<Stopping> {
+  const { perSecond, times, servesMs } = options;
+  const stage = await openStage({ ...options, pace: { perSecond, newConnections: true } });
+  try {
+    const [server] = stage.servers;
+    if (server === undefined) throw new Error('there is nobody to stop');
+    const codes: (number | string)[] = [];
+    const took: number[] = [];
+    const stops: number[] = [];
+    await stage.begin();
+    for (let nth = 0; nth < times; nth++) {
+      await pause(servesMs);
+      const told = wallClock();
+      stops.push(told);
+      codes.push(await server.end('SIGTERM'));
+      took.push(wallClock() - told);
+      server.start();
+      await server.untilReady();
+    }
+    const outcome = await stage.end();
+    const reset = outcome.kept.filter(({ status, refused }) => status === 0 && refused !== true);
+    const losses = [
+      ...reset.map((one) => `${described(one, stops)}, and was not answered: ${one.error}`),
+      ...codes.filter((code) => code !== 0).map((code) => `a stop ended with ${code}`),
+    ];
+    return {
+      outcome: { ...outcome, losses: [...outcome.losses, ...losses] },
+      figures: [
+        `accepted and not answered ${reset.length}; exit codes ${[...new Set(codes)].join(', ')}; ` +
+          `a stop took at most ${Math.round(Math.max(...took))} ms`,
+      ],
+    };
+  } finally {
+    await stage.close();
+  }
+}
+
+function described({ act, began, anew }: Kept, stops: readonly number[]): string {
+  const last = stops.findLast((told) => told <= began);
+  const when = last === undefined ? 'before any stop' : `${Math.round(began - last)} ms after a stop was asked for`;
+  return `"${act}" was sent over a ${anew ? 'new' : 'kept'} connection ${when}`;
+}
