@@ -6,6 +6,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
+import type { Connections } from '../adapters/http/connections.ts';
 import { wholeLines } from '../adapters/logging/whole-lines.ts';
 import type { Log } from '../application/ports/log.ts';
 import { accepting } from './accepting.ts';
@@ -81,16 +82,18 @@ export function leaveSignalsToPrimary(): void {
 export async function superviseWorkers(count: number, settings: Settings, log: Log): Promise<void> {
   const told = untilToldToStop();
   const fleet = workers(log);
-  const connections = await accepting(settings, fleet.hand);
+  let connections: Connections | undefined;
   let metrics: FleetPublished | undefined;
   try {
     metrics = await publishFleet(settings, fleet.serving, count);
     await Promise.race([fleet.start(count, metrics?.watch), told]);
+    // Not before: whoever asks a service that is only starting is better sent elsewhere than kept waiting.
+    connections = await accepting(settings, fleet.hand);
     log.info('every worker serves', { workers: count, ...connections.address });
     await told;
     log.info('stopping every worker');
   } finally {
-    await connections.close();
+    await connections?.close();
     await fleet.stop();
     await metrics?.close();
   }
@@ -115,6 +118,8 @@ function workers(log: Log): Workers {
   const serving: Worker[] = [];
   /** Accepted while nobody serves. */
   const waiting: Socket[] = [];
+  /** Given to a worker, and still here: Node sends it one at a time, the next once it has taken the one before. */
+  const unsent = new WeakMap<Worker, Set<Socket>>();
   const restarts = new Set<NodeJS.Timeout>();
   let isUp = false;
   let failures = 0;
@@ -124,14 +129,31 @@ function workers(log: Log): Workers {
     const worker = serving.shift();
     if (worker !== undefined) {
       serving.push(worker);
-      worker.send(CONNECTION, connection, () => undefined);
+      const behind = unsent.get(worker);
+      behind?.add(connection);
+      // Kept open, since Node would close it only once the worker says that it has it, and one that ends says nothing.
+      worker.send(CONNECTION, connection, { keepOpen: true }, (error) => {
+        if (error !== null) return;
+        behind?.delete(connection);
+        connection.destroy();
+      });
     } else if (waiting.length < MAX_WAITING) waiting.push(connection);
     else connection.destroy();
+  };
+
+  /** Node forgets them without closing them, and their clients would wait for good. */
+  const handOn = (worker: Worker): void => {
+    for (const connection of unsent.get(worker) ?? []) {
+      if (isUp) hand(connection);
+      else connection.destroy();
+    }
+    unsent.delete(worker);
   };
 
   const begin = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const worker = cluster.fork();
+      unsent.set(worker, new Set());
       watch?.began(worker);
       if (isGathered) carryOutput(worker);
       worker.once('message', (message) => {
@@ -144,6 +166,7 @@ function workers(log: Log): Workers {
       worker.once('exit', (code, signal) => {
         const turn = serving.indexOf(worker);
         if (turn >= 0) serving.splice(turn, 1);
+        handOn(worker);
         reject(new StartupError(['A worker did not come to serve.']));
         if (!isUp) return;
         watch?.ended(worker);

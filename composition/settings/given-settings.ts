@@ -86,7 +86,8 @@ function isPlainKey(name: string): boolean {
 }
 
 function meantBy(key: string): string | undefined {
-  const number = /:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0';
+  // In the one spelling that a number has.
+  const number = Number(/:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0');
   const candidates = Object.keys(catalogue).filter((candidate) => !isPlainKey(candidate));
   return nearest(
     key,

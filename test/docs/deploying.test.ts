@@ -16,7 +16,7 @@ import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/catalogue-key.ts';
 import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
 import { fromSource } from '../../scripts/from-source.ts';
-import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
+import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';
 
 const run = promisify(execFile);
 
@@ -392,7 +392,8 @@ describe('The Compose file', () => {
 
   it('makes roles of which one can migrate, and the other then serve and not change the schema', async function () {
     this.timeout(60_000);
-    const server = await postgresServer();
+    // Roles belong to a whole server, and the suites' own have one of these names.
+    const { server, stop } = await startPostgresServer();
     const as = async <Result>(role: string, database: string, act: (client: pg.Client) => Promise<Result>) => {
       const client = new pg.Client({ connectionString: server.url(role, database) });
       await client.connect();
@@ -415,10 +416,10 @@ describe('The Compose file', () => {
       .split(';')
       .map((statement) => statement.trim())
       .filter((statement) => statement !== '');
-    await as(SUPERUSER, 'postgres', async (client) => {
-      for (const statement of statements) await client.query(statement);
-    });
     try {
+      await as(SUPERUSER, 'postgres', async (client) => {
+        for (const statement of statements) await client.query(statement);
+      });
       const environment = {
         ...process.env,
         Service__Database__ConnectionString: server.url('mandate', 'mandate'),
@@ -438,10 +439,7 @@ describe('The Compose file', () => {
         }
       });
     } finally {
-      await as(SUPERUSER, 'postgres', async (client) => {
-        await client.query('drop database mandate with (force)');
-        for (const role of ['mandate', 'mandate_owner']) await client.query(`drop role ${role}`);
-      });
+      await stop();
     }
   });
 });

@@ -31,6 +31,13 @@ export function workTurns(limits: TurnLimits, now: () => number = () => performa
 /** As many requests may wait on one connection for the answers before theirs. HTTP/1.1 allows it; hardly anyone does. */
 const MAX_PIPELINED = 16;
 
+/**
+ * Forms that are being read at once, of 64 KiB at most each. Whoever means well has sent one as soon as its head; so it
+ * is the one that has taken longest whose connection is ended for one more, and slow senders from many addresses hold no
+ * more than this in memory, and keep nobody out.
+ */
+const MAX_READING = 1024;
+
 /** Calls `serve` once there is a turn, or `refuse`; neither where the sender has left. */
 export type Overload = (
   request: IncomingMessage,
@@ -39,8 +46,10 @@ export type Overload = (
   next: { readonly serve: () => void; readonly refuse: () => void },
 ) => void;
 
-export function overload(work: WorkTurns): Overload {
+export function overload(work: WorkTurns, maxReading = MAX_READING): Overload {
   const watch = timeouts(work);
+  /** The one that has taken longest comes first. */
+  const reading = new Set<IncomingMessage>();
   const rounds = shortRounds();
 
   const takeTurn: Overload = (_request, response, kind, { serve, refuse }) => {
@@ -72,7 +81,14 @@ export function overload(work: WorkTurns): Overload {
     } else if (turnsOfKind.isFull) {
       next.refuse();
     } else {
+      reading.add(request);
+      if (reading.size > maxReading) {
+        const [slowest] = reading;
+        slowest?.destroy();
+        if (slowest !== undefined) reading.delete(slowest);
+      }
       void readBodyAhead(request).then((isThere) => {
+        reading.delete(request);
         if (isThere) takeTurn(request, response, kind, next);
       });
     }

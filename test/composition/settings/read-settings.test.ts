@@ -406,6 +406,9 @@ describe('A setting that does not exist', () => {
       'Service__Signing__Keys__N__Path',
     ];
     for (const variable of variables) expect(unknown({ [variable]: 'x' }), variable).to.have.length(1);
+    expect(unknown({ Service__Signing__Keys__01__Path: 'x' })).to.deep.equal([
+      'Service__Signing__Keys__01__Path is not a setting of this service and is ignored. Did you mean Service__Signing__Keys__1__Path?',
+    ]);
   });
 
   it('is nobody else’s variable, and nothing that is empty', () => {

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { type AdmissionControl, admission } from '../../../../adapters/http/admission/admission.ts';
-import { type WorkTurns, workTurns } from '../../../../adapters/http/admission/overload.ts';
+import { overload, type WorkTurns, workTurns } from '../../../../adapters/http/admission/overload.ts';
 import type { RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
-import { type Work, works } from '../../../../adapters/http/admission/request-kind.ts';
+import { HEALTH, requestKind, type Work, works } from '../../../../adapters/http/admission/request-kind.ts';
 import type { BucketRules } from '../../../../adapters/http/admission/token-buckets.ts';
 import { readBody } from '../../../../adapters/http/body.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
@@ -130,6 +130,39 @@ describe('The door, when there is more to do than is done at once', () => {
       connection.send(get(path));
       expect(await connection.until('\r\n\r\n'), path).to.match(/^HTTP\/1.1 503/);
     }
+  });
+
+  it('ends the connection of whoever takes longest to send a form, where too many are being read', async () => {
+    scene = await open({});
+    const takeTurn = overload(workTurns({ concurrency: 4, queue: 0, waitMs: 1000 }), 2);
+    const next = (response: ServerResponse) => ({
+      serve: () => response.end('served'),
+      refuse: () => response.end('refused'),
+    });
+    const kind = requestKind('/oauth2/introspect');
+    if (kind === HEALTH) throw new Error('this is no health route');
+    let begun = 0;
+    const server = createServer((request, response) => {
+      begun += 1;
+      takeTurn(request, response, kind, next(response));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const whole = formPost('/oauth2/introspect', 'token=something');
+    const senders: RawConnection[] = [];
+    for (let nth = 1; nth <= 3; nth += 1) {
+      const sender = await rawConnection(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      sender.send(whole.slice(0, -1));
+      senders.push(sender);
+      await eventually(() => begun === nth);
+    }
+    const [slowest, ...others] = senders;
+    expect(await slowest?.until('HTTP/1.1')).to.equal('');
+    for (const sender of others) {
+      sender.send(whole.slice(-1));
+      expect(await sender.until('served')).to.match(/^HTTP\/1.1 200/);
+      sender.leave();
+    }
+    server.close();
   });
 
   it('never limits health', async () => {
