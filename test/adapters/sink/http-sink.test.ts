@@ -40,7 +40,7 @@ function hasty(network: Network, asked: NetworkRequest[]): Network {
   return {
     send(request) {
       asked.push(request);
-      return network.send({ ...request, timeoutMs: 100 });
+      return network.send({ ...request, timeoutMs: 1000 });
     },
   };
 }
