@@ -39,7 +39,9 @@ export async function rawConnection(url: string): Promise<RawConnection> {
           if (received.includes(text)) done();
         };
         socket.once('close', done);
-        look();
+        // It may have ended before anybody asked.
+        if (socket.closed) done();
+        else look();
       }),
     leave: () => socket.destroy(),
   };
