@@ -4,7 +4,7 @@
  */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { quietTurn } from './quiet-turn.ts';
 
 export interface Address {
   readonly host: string;
@@ -19,14 +19,8 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Clients that come as fast as they are taken must not keep a stop from going on. */
-const TAKING_LIMIT_MS = 1_000;
-/**
- * Of the event loop, which takes one connection in each: the first may be over before it has looked. Whoever comes while a
- * turn is busy with something else is not seen in it, so only short ones count.
- */
-const QUIET_TURNS = 2;
-const QUIET_TURN_MS = 1;
+/** When a service that is busy is told to stop, hundreds may wait to be taken; those that come meanwhile are no fewer. */
+const TAKING_LIMIT_MS = 3_000;
 
 /**
  * @param take gets each connection, of which nothing has been read yet
@@ -47,13 +41,8 @@ export async function acceptConnections(at: Address, take: (connection: Socket) 
   return {
     address: { host: at.host, port },
     async close() {
-      // Closing resets what the system has let in and we have not taken: its client has been told that it is connected.
-      const began = performance.now();
-      for (let quiet = 0; quiet < QUIET_TURNS && performance.now() - began < TAKING_LIMIT_MS; ) {
-        const [before, turned] = [taken, performance.now()];
-        await nextTurn();
-        quiet = taken === before && performance.now() - turned < QUIET_TURN_MS ? quiet + 1 : 0;
-      }
+      // What the system has let in has been told that it is connected; the event loop takes one of them in a turn.
+      await quietTurn(TAKING_LIMIT_MS, () => taken);
       server.close();
     },
   };

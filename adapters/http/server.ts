@@ -11,6 +11,7 @@ import { type ClosingReason, closingReason } from './closing-answer.ts';
 import { connectionCounts, type SourceConnections } from './connection-counts.ts';
 import { countedLines } from './counted-lines.ts';
 import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
+import { quietTurn } from './quiet-turn.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';
 import { type ServedConnection, servedConnection } from './served-connection.ts';
 import { endSlowTakers } from './slow-takers.ts';
@@ -46,6 +47,8 @@ const MAX_CONNECTIONS = 10_000;
 const DRAIN_MS = 10_000;
 /** How often connections that have become idle are looked for meanwhile. */
 const LOOKING_MS = 25;
+/** How long, each time, for a moment at which nothing unread lies on any of them. */
+const QUIET_LIMIT_MS = 500;
 
 export interface HttpServerOptions {
   readonly log: Log;
@@ -153,6 +156,8 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
       await within(lingerMs, gone);
       // An answer that had begun before can't say any more that it is the last: its connection becomes idle later.
       for (let waited = 0; open.size > 0 && waited < DRAIN_MS; waited += LOOKING_MS) {
+        // One whose next request has come, and has not been read, is not idle.
+        await quietTurn(QUIET_LIMIT_MS);
         server.closeIdleConnections();
         await within(LOOKING_MS, gone);
       }

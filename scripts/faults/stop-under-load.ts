@@ -10,7 +10,7 @@ import { runOptions } from './runs/options.ts';
 import { report } from './runs/report.ts';
 import { stoppingUnderLoad } from './runs/stopping.ts';
 
-const { numbers, engine, program } = runOptions({ times: 10, rate: 200, workers: 1, 'serves-ms': 3000 });
+const { numbers, engine, program } = runOptions({ times: 10, rate: 200, workers: 1, 'serves-ms': 6000 });
 const { times, rate, workers, seed, 'serves-ms': servesMs } = numbers;
 const { outcome, figures } = await stoppingUnderLoad({
   ...{ engine, program, seed, workers, times, servesMs },
