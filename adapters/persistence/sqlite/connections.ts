@@ -52,17 +52,9 @@ export function openConnections(path: string, log: Log, access: Access = 'write'
     return made;
   };
 
-  /** Tries again for a while when another process writes, letting other requests pass between the attempts. */
   async function perform(batch: readonly Waiting<Run>[], attempt: typeof readTogether): Promise<void> {
     try {
-      for (const wait of [...LOCK_PAUSES_MS, undefined]) {
-        try {
-          return await withConnection(pool, (connection) => attempt(connection, runnerOf(connection), batch));
-        } catch (error) {
-          if (!isBusy(error) || wait === undefined) throw error;
-          await pause(wait);
-        }
-      }
+      await patiently(() => withConnection(pool, (connection) => attempt(connection, runnerOf(connection), batch)));
     } catch (error) {
       for (const { fail } of batch) fail(asUnavailable(error));
     }
@@ -92,13 +84,14 @@ function createPool(path: string, log: Log, access: Access): Knex {
       min: 1,
       max: 1,
       afterCreate: (connection: Database.Database, done: (error?: unknown) => void) => {
-        try {
-          configure(connection, path, access);
-          done();
-        } catch (error) {
-          connection.close();
-          done(error);
-        }
+        // Write-ahead logging is set once for the file, under a lock that another process may hold: both begin at once.
+        patiently(() => configure(connection, path, access)).then(
+          () => done(),
+          (error: unknown) => {
+            connection.close();
+            done(error);
+          },
+        );
       },
     },
     log: knexLog(log),
@@ -122,6 +115,19 @@ function configure(connection: Database.Database, path: string, access: Access):
   // With WAL the default is NORMAL, which loses the last commits when the power fails.
   connection.pragma('synchronous = full');
   connection.pragma('foreign_keys = on');
+}
+
+/** Tries again for a while when another process holds the lock, letting other requests pass between the attempts. */
+async function patiently<Answer>(attempt: () => Answer): Promise<Awaited<Answer>> {
+  for (const wait of LOCK_PAUSES_MS) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      await pause(wait);
+    }
+  }
+  return await attempt();
 }
 
 async function withConnection<Answer>(pool: Pool, work: (connection: Database.Database) => Answer): Promise<Answer> {

@@ -106,6 +106,19 @@ describe('the connection to SQLite', () => {
     expect(await writing).to.equal(1);
   });
 
+  it('waits for another process that holds a new file, before write-ahead logging is set in it', async () => {
+    const fresh = join(directory, 'begun-twice.sqlite');
+    const first = new Database(fresh, { timeout: 0 });
+    first.exec('create table begun (name text) strict; begin immediate');
+    const second = openConnections(fresh, capturedLog());
+    const reading = second.read((run) => run<{ journal_mode: string }>('pragma journal_mode').rows[0]?.journal_mode);
+    await pause(10);
+    first.exec('commit');
+    expect(await reading).to.equal('wal');
+    first.close();
+    await second.close();
+  });
+
   it('answers that it is unavailable after a second, has written nothing, and goes on when it can', async () => {
     outside.exec('begin immediate');
     let longest = 0;
