@@ -9,6 +9,7 @@ import { type Examination, type Finding, failed, ok, skipped, warning } from './
 import { judgeClock } from './judge-clock.ts';
 import { judgeGuards } from './judge-guards.ts';
 import { judgeOutbox, judgeSealing, judgeSigners } from './judge-ledger.ts';
+import { judgeLink } from './judge-link.ts';
 import { judgeRole } from './judge-role.ts';
 
 export type OpenedStorage =
@@ -29,6 +30,7 @@ export interface StorageSurroundings {
 }
 
 const MIGRATE = 'Run `mandate migrate`.';
+const NOT_OPENED = 'The database could not be opened.';
 
 /** @param opened shared by all: the database is opened once */
 export function storageExaminations(
@@ -43,7 +45,7 @@ export function storageExaminations(
     check,
     async examine() {
       const storage = await opened;
-      if (storage.kind === 'unusable') return skipped('The database could not be opened.');
+      if (storage.kind === 'unusable') return skipped(NOT_OPENED);
       const status = await schema.catch(() => undefined);
       if (status === undefined) return skipped('The database does not answer.');
       if (status === 'absent') return skipped('There is no schema yet.');
@@ -54,6 +56,7 @@ export function storageExaminations(
   const { clock, isDevelopment } = surroundings;
   return [
     { check: 'database', examine: () => examineDatabase(opened) },
+    { check: 'database connection', examine: () => examineLink(opened) },
     { check: 'schema', examine: () => examineSchema(opened, schema) },
     inSchema('database role', async (condition) => judgeRole(await condition.role(), isDevelopment)),
     inSchema('ledger guards', async (condition) => judgeGuards(await condition.guards())),
@@ -85,11 +88,16 @@ async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding>
   }
 }
 
+async function examineLink(opened: Promise<OpenedStorage>): Promise<Finding> {
+  const storage = await opened;
+  return storage.kind === 'unusable' ? skipped(NOT_OPENED) : judgeLink(await storage.condition.link());
+}
+
 async function examineSchema(
   opened: Promise<OpenedStorage>,
   schema: Promise<'current' | 'absent' | 'behind' | 'ahead'>,
 ): Promise<Finding> {
-  if ((await opened).kind === 'unusable') return skipped('The database could not be opened.');
+  if ((await opened).kind === 'unusable') return skipped(NOT_OPENED);
   const status = await schema.catch(() => undefined);
   switch (status) {
     case undefined:

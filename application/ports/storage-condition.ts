@@ -7,6 +7,16 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/month.ts';
 import type { Sponsors } from './sponsors.ts';
 
+/** How what is sent to the database is kept from others on the way. */
+export type DatabaseLink =
+  /** It does not leave this machine. */
+  | 'local'
+  /** Encrypted, and the server shows that it is the right one. */
+  | 'verified'
+  /** Encrypted, with whoever answers. */
+  | 'unverified'
+  | 'plain';
+
 /** What the role that serves is, and may do beyond or short of what its decisions need. */
 export interface RoleCondition {
   /** Its name in the database. */
@@ -76,6 +86,8 @@ export interface DatabaseLine {
 export interface StorageCondition {
   /** As in `Postgres 18.1`. */
   server(): Promise<string>;
+  /** As it is configured; nothing is asked. `undefined` where the database is a file. */
+  link(): Promise<DatabaseLink | undefined>;
   schema(): Promise<'current' | 'absent' | 'behind' | 'ahead'>;
   /** The database's own clock; `undefined` where it has none. */
   now(): Promise<Instant | undefined>;

@@ -138,7 +138,9 @@ for (const kind of databases) {
       expect(lines.filter((line) => !/^(ok|skipped) /.test(line)).slice(0, -1), out).to.deep.equal([]);
       expect(code).to.equal(0);
       const skipped = lines.filter((line) => line.startsWith('skipped')).map((line) => line.slice(9).split('  ')[0]);
-      const byEngine = isPostgres ? [] : ['database role', 'ledger partitions', 'database clock'];
+      const byEngine = isPostgres
+        ? []
+        : ['database connection', 'database role', 'ledger partitions', 'database clock'];
       expect(skipped).to.have.members([...byEngine, 'checkpoint keys']);
       expect(lines.at(-1)).to.match(/^\d+ ok, \d+ skipped\.$/);
       const checks = lines.slice(0, -1).map((line) => line.slice(9).split('  ')[0]);
@@ -452,6 +454,20 @@ for (const kind of databases) {
         ]);
         await connection?.close();
         await fresh.drop();
+      });
+
+      it('finds a connection that leaves this machine without encryption, or with anybody’s certificate', async () => {
+        for (const [given, sentence] of [
+          ['', /is not encrypted/],
+          ['?sslmode=no-verify', /for whoever answers there/],
+        ] as const) {
+          const elsewhere = `postgresql://mandate_app@0.0.0.0:9/mandate${given}`;
+          await expectOnly(
+            await complaints({ 'Service:Database:ConnectionString': elsewhere }),
+            ['database', 'failed', /did not answer/],
+            ['database connection', 'warning', sentence],
+          );
+        }
       });
 
       it('finds a role that serves and is the owner, a superuser, or may do too much or too little', async () => {

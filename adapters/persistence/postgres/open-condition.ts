@@ -8,6 +8,7 @@ import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { openConnections } from './connections.ts';
 import { guardCondition } from './guard-condition.ts';
 import { SERVING_LIMITS } from './limits.ts';
+import { linkCondition } from './link-condition.ts';
 import { isSetBack } from './readiness.ts';
 import { roleCondition } from './role-condition.ts';
 import { readSchemaStatus } from './schema-status.ts';
@@ -33,6 +34,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       const { rows } = await run<{ version: string }>(version);
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },
+    link: async () => linkCondition(connectionString),
     schema: () => readSchemaStatus(connections),
     async now() {
       const { rows } = await run<{ now: Instant }>(time);

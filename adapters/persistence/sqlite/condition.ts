@@ -21,6 +21,7 @@ export function sqliteCondition(connections: Connections): Omit<StorageCondition
   return {
     server: () => read((run) => `SQLite ${run<{ version: string }>(selectVersion).rows[0]?.version ?? ''}`),
     schema: () => readSchemaStatus(connections),
+    link: async () => undefined,
     // It is ours.
     now: async () => undefined,
     role: async () => undefined,
