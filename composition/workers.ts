@@ -10,6 +10,7 @@ import type { Connections } from '../adapters/http/connections.ts';
 import { wholeLines } from '../adapters/logging/whole-lines.ts';
 import type { Log } from '../application/ports/log.ts';
 import { accepting } from './accepting.ts';
+import { beat, heartbeats } from './heartbeats.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 import { STOP_SIGNALS, untilToldToStop } from './until-told-to-stop.ts';
@@ -61,6 +62,7 @@ export function untilPrimarySaysStop(): Promise<void> {
       if (message === STOP) resolve();
     });
     process.send?.(SERVING);
+    beat();
   });
 }
 
@@ -125,6 +127,11 @@ function workers(log: Log): Workers {
   let failures = 0;
   let watch: WorkerWatch | undefined;
 
+  const hearts = heartbeats((worker) => {
+    log.error('a worker hangs, and is killed', undefined, { worker: worker.id });
+    worker.process.kill('SIGKILL');
+  });
+
   const hand = (connection: Socket): void => {
     const worker = serving.shift();
     if (worker !== undefined) {
@@ -159,11 +166,13 @@ function workers(log: Log): Workers {
       worker.once('message', (message) => {
         if (message !== SERVING) return;
         failures = 0;
+        hearts.follow(worker);
         serving.push(worker);
         for (const connection of waiting.splice(0)) hand(connection);
         resolve();
       });
       worker.once('exit', (code, signal) => {
+        hearts.forget(worker);
         const turn = serving.indexOf(worker);
         if (turn >= 0) serving.splice(turn, 1);
         handOn(worker);
@@ -196,6 +205,7 @@ function workers(log: Log): Workers {
     },
     async stop() {
       isUp = false;
+      hearts.close();
       for (const timer of restarts) clearTimeout(timer);
       for (const connection of waiting) connection.destroy();
       const all = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);

@@ -187,7 +187,7 @@ export const catalogue = {
   'Service:Audit:Aggregation:Enabled': defaulted(
     'true',
     boolean(),
-    'Whether denials that name nobody, and the renewals of a task, are written once and then counted; without it each is a record of its own.',
+    'Whether denials that name nobody, and the renewals of a task, are written once and then counted; without it each is a record of its own, and a flood of refused requests one of records.',
   ),
   'Service:Audit:Aggregation:Window': defaulted(
     'PT1M',
@@ -262,7 +262,7 @@ export const catalogue = {
   'Service:Overload:Enabled': defaulted(
     'true',
     boolean(),
-    'Whether only so many requests are worked on at once, by each instance and for each kind of work by itself: the token endpoint, introspection, whatever revokes (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`), and everything else, of which proofs have two turns of their own.',
+    'Whether only so many requests are worked on at once, by each instance and for each kind of work by itself: the token endpoint, introspection, whatever revokes (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`), and everything else, of which proofs have two turns of their own. Without it nothing but the rate limits bounds how many are worked on and how many bodies are held: something before this service has to.',
   ),
   'Service:Overload:ConcurrencyLimit': computed(
     '16 for each core',

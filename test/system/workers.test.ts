@@ -58,9 +58,16 @@ async function startFleet(workers: number, given: Readonly<Record<string, string
     complaints: () => err,
     said: (message, times) =>
       new Promise((resolve, reject) => {
-        const look = () => lines().filter((line) => line.message === message).length >= times && resolve();
+        const isSaid = () => lines().filter((line) => line.message === message).length >= times;
+        const end = () => reject(new Error(`it ended: ${out}${err}`));
+        const look = () => {
+          if (!isSaid()) return;
+          child.stdout.off('data', look);
+          child.off('close', end);
+          resolve();
+        };
         child.stdout.on('data', look);
-        child.once('close', () => reject(new Error(`it ended: ${out}${err}`)));
+        child.once('close', end);
         look();
       }),
     ended: once(child, 'close').then(([code]) => code),
@@ -154,6 +161,16 @@ describe('several workers behind one port', function () {
     expect(answers.filter((answer) => answer !== 200)).to.have.length.of.at.most(1);
     await fleet.said('a worker ended, and is replaced', 2);
     await fleet.said('listening', 4);
+  });
+
+  it('are killed and replaced when they hang, though nobody else sees it', async () => {
+    const [victim] = readFileSync(`/proc/${fleet.child.pid}/task/${fleet.child.pid}/children`, 'utf8').split(' ');
+    process.kill(Number(victim), 'SIGSTOP');
+    await fleet.said('a worker hangs, and is killed', 1);
+    await fleet.said('a worker ended, and is replaced', 3);
+    await fleet.said('listening', 5);
+    const { pid } = fleet.child;
+    expect(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')).not.to.include(victim);
   });
 
   it('finish what is under way when they are told to stop, and end with 0', async () => {
