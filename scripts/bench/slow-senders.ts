@@ -28,7 +28,7 @@ import { median, percentile } from './statistics.ts';
 
 const SLOW_CLIENTS = 300;
 const ROUNDS = 3;
-/** Issue 5. */
+/** Times the p99 without them, at most. */
 const GOAL = 2;
 const SHARE_OF_CEILING = 0.5;
 /** Prepared for the ceiling; nothing here is faster. */

@@ -21,7 +21,7 @@ import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { seeded, startTampering, type Tampering } from '../support/ledger/tampering.ts';
 
-/** The thousand where an edit takes milliseconds; the rest of the matter is the same on both. */
+/** A thousand where an edit takes milliseconds; the rest of the matter is the same on both. */
 const EDITS = { sqlite: 1_000, postgres: 100 } as const;
 /** Records in each checkpoint; one of a single record among them. */
 const SIZES = [7, 1, 5, 8, 3, 6];

@@ -9,7 +9,7 @@ export interface Respite {
   readonly until: number;
 }
 
-/** Issue "Operate it": milliseconds. */
+/** What docs/operating.md promises, in milliseconds. */
 const RECOVERED_WITHIN_MS = 5_000;
 const ANSWERED_WITHIN_MS = 9_000;
 

@@ -26,7 +26,7 @@ export interface Sample {
   readonly sessions: number;
 }
 
-/** Issue "Operate it". */
+/** More than this is a leak, and not how a heap breathes. */
 const MEGABYTES_A_MINUTE = 1;
 /** Descriptors of the last third beyond those of the first: connections of clients come and go. */
 const DESCRIPTORS_MORE = 10;

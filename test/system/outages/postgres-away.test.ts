@@ -7,7 +7,7 @@ import { DATABASE, type OwnPostgres, ownPostgres } from './own-postgres.ts';
 
 /** Every answer comes within this, whatever the database does. */
 const IN_TIME_MS = 9000;
-/** Issue "Operate it". */
+/** What docs/operating.md promises once the database is back. */
 const RECOVERED_WITHIN_MS = 5000;
 const POLL_MS = 50;
 
