@@ -92,6 +92,8 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     // Somebody else, a time limit say, has answered meanwhile: then nothing is to happen any more.
     if (response.headersSent) return;
     if (access.kind === 'refused') {
+      // What was not read of a body that is too long stands before the next request.
+      if (fault?.status === 413) response.setHeader('Connection', 'close');
       const isKnown = access.reason === 'unknown_tool';
       if (fault !== undefined && isKnown) answerFault(response, fault);
       else answerRefusal(response, withMetadata(access, needed.policy, metadata.url));
@@ -181,8 +183,6 @@ function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: st
 }
 
 function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault): void {
-  // What was not read of a body that is too long must not be taken for the next request.
-  if (status === 413) response.setHeader('Connection', 'close');
   response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
 }

@@ -15,7 +15,8 @@ export interface ToolPolicies {
 
 /**
  * Methods that give nothing away but what a client needs to call a tool at all. Those that read something (resources,
- * prompts, completions) are as good as tools, and are refused unless they have a policy.
+ * prompts, completions), and notifications that are not the protocol's, are as good as tools, and are refused unless
+ * they have a policy.
  */
 const OPEN: ReadonlySet<string> = new Set([
   'initialize',
@@ -25,10 +26,14 @@ const OPEN: ReadonlySet<string> = new Set([
   'prompts/list',
   'logging/setLevel',
   'subscriptions/listen',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+  'notifications/tasks/status',
 ]);
-const NOTIFICATION = 'notifications/';
 
-/** What a name may be to be repeated in an event; the protocol asks the same of tools. No token is that short. */
+/** What a name that has no policy may be to be repeated in an event; the protocol asks the same. No token is that short. */
 const NAME = /^[\w./-]{1,128}$/;
 
 /** @throws TypeError on a policy that asks nothing or is none, and where there is no policy at all */
@@ -55,11 +60,10 @@ export function toolPolicies(
     find(asked) {
       switch (asked.kind) {
         case 'tool':
-          return { route: nameOf(asked.name), policy: ofTools.get(asked.name) ?? 'unknown_tool' };
+          return decided(asked.name, ofTools.get(asked.name));
         case 'method': {
-          const isOpen = OPEN.has(asked.name) || asked.name.startsWith(NOTIFICATION);
-          const policy = ofMethods.get(asked.name) ?? (isOpen ? around : 'unknown_tool');
-          return { route: nameOf(asked.name, PROTOCOL), policy };
+          const open = OPEN.has(asked.name) ? around : undefined;
+          return decided(asked.name, ofMethods.get(asked.name) ?? open, PROTOCOL);
         }
         case 'response':
           return { route: `${PROTOCOL}response`, policy: around };
@@ -70,9 +74,10 @@ export function toolPolicies(
   };
 }
 
-/** With a space, which no tool has in its name: `MCP tools/list`. */
+/** With a space, which the protocol lets no tool have in its name: `MCP tools/list`. */
 const PROTOCOL = 'MCP ';
 
-function nameOf(name: string, prefix = ''): string | null {
-  return NAME.test(name) ? `${prefix}${name}` : null;
+function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): ReturnType<ToolPolicies['find']> {
+  const isNamed = policy !== undefined || NAME.test(name);
+  return { route: isNamed ? `${prefix}${name}` : null, policy: policy ?? 'unknown_tool' };
 }

@@ -116,6 +116,8 @@ describe('the guard of an MCP server', () => {
           rpc('prompts/get', { name: 'x' }),
           rpc('completion/complete'),
           rpc('tasks/result', { taskId: 'x' }),
+          rpc('notifications/reindex'),
+          { jsonrpc: '2.0', method: 'notifications/reindex' },
           rpc('no/such\nmethod'),
           rpc('tools/call', { name: 'a tool\nwith a line of its own' }),
         ]) {
@@ -125,7 +127,8 @@ describe('the guard of an MCP server', () => {
         expect(app.called).to.deep.equal([]);
         expect(events.map((event) => event.route)).to.deep.equal([
           ...['MCP resources/read', 'MCP resources/list', 'MCP resources/subscribe', 'MCP resources/subscribe'],
-          ...['MCP prompts/get', 'MCP completion/complete', 'MCP tasks/result', null, null],
+          ...['MCP prompts/get', 'MCP completion/complete', 'MCP tasks/result'],
+          ...['MCP notifications/reindex', 'MCP notifications/reindex', null, null],
         ]);
       });
 
@@ -182,6 +185,12 @@ describe('the guard of an MCP server', () => {
       expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
     });
 
+    it('keeps no connection on which there is more of a body, whatever it is refused for', async () => {
+      const { status, closed } = await trickle(app.endpoint, plane.token({ exp: NOW - 60 }), 'x'.repeat(1001));
+      expect([status, closed]).to.deep.equal([401, 'close']);
+      expect(decided()).to.deep.equal([[null, 'deny', 'expired', 'ada']]);
+    });
+
     it('reads nothing of somebody without a token', async () => {
       const { status } = await trickle(app.endpoint, undefined, 'x');
       expect(status).to.equal(401);
@@ -198,6 +207,21 @@ describe('the guard of an MCP server', () => {
       ['MCP resources/read', null],
       ['MCP tools/list', 'insufficient_scope'],
       ['resources/read', 'unknown_tool'],
+    ]);
+  });
+
+  it('calls what has a policy by its name, whatever the name', async () => {
+    const scope = ['jira:read'];
+    await start({ tools: { 'ticket:read': { scope }, 'lire un problème': { scope } }, methods: { 'a:b': { scope } } });
+    for (const name of ['ticket:read', 'lire un problème', 'ticket:write']) {
+      await send({ body: rpc('tools/call', { name }) });
+    }
+    await send({ body: rpc('a:b') });
+    expect(decided().map(([route, decision]) => [route, decision])).to.deep.equal([
+      ['ticket:read', 'allow'],
+      ['lire un problème', 'allow'],
+      [null, 'deny'],
+      ['MCP a:b', 'allow'],
     ]);
   });
 
