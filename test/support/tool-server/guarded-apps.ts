@@ -1,6 +1,7 @@
 /** The same small tool server in each web framework, guarded by the library: as data, so that a suite runs on all. */
 
 import type { Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
@@ -32,11 +33,11 @@ export const POLICIES = {
 
 export const GUARDED = 'GET /issues/:key';
 
-const expressApp: Framework = {
-  name: 'Express',
+const expressApp = (name: string, makeApp: typeof express): Framework => ({
+  name,
   knowsForgotten: false,
   async start(toolServer) {
-    const app = express();
+    const app = makeApp();
     const protect = expressProtection(toolServer);
     app.get('/healthz', (_, response) => void response.send('Healthy'));
     for (const [route, policy] of Object.entries(POLICIES)) {
@@ -58,7 +59,7 @@ const expressApp: Framework = {
         }),
     };
   },
-};
+});
 
 const fastifyApp: Framework = {
   name: 'Fastify',
@@ -77,7 +78,14 @@ const fastifyApp: Framework = {
   },
 };
 
-export const frameworks: readonly Framework[] = [expressApp, fastifyApp];
+/** It has no types of its own here; what is used of it is the same. */
+const express4: typeof express = createRequire(import.meta.url)('express4');
+
+export const frameworks: readonly Framework[] = [
+  expressApp('Express', express),
+  expressApp('Express 4', express4),
+  fastifyApp,
+];
 
 function presented({ sub, act, scope, task }: TaskTokenClaims): object {
   return { sub, agent: act?.sub ?? null, scope, task: task?.id ?? null };
