@@ -3,6 +3,7 @@
  * without an answer, or with a 503, may have left behind is said in docs/operating.md ("Fault runs").
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { isUnknown, type Kept } from '../load/kept.ts';
 import { type Requests, requestsOf } from '../load/requests.ts';
 import type { Session } from '../load/session.ts';
@@ -36,26 +37,46 @@ export interface Reconciled {
 export async function reconcile({ kept, agents, session, adminKey, verify }: Run): Promise<Reconciled> {
   const requests = requestsOf(NOBODY, '', adminKey);
   const again = await askedAgain(kept, session, requests);
-  // So that every renewal is summed up, and every task has come to an end.
-  const killed = await Promise.all(agents.map((agent) => session.send(requests.killAgent(agent))));
-  const unkilled = killed
-    .filter(({ status }) => status !== 200)
-    .map(({ status }) => `a kill switch answered ${status}`);
+  const unkilled = await killAll(agents, session, requests);
   const lines = await ledger(session, requests);
   const evidence = { kept, lines };
   const issued = issuedTokens(evidence);
   const auditVerify = await verify();
   const losses = [
+    // Where there are any, renewals that were not summed up are no more than what follows from it.
+    ...unkilled,
     ...issued.losses,
     ...renewals(evidence),
     ...endings(evidence),
     ...recordedActs(evidence),
     ...unexpectedAnswers(kept),
     ...again,
-    ...unkilled,
     ...(auditVerify === 0 ? [] : [`audit-verify ended with ${auditVerify}`]),
   ];
   return { kept, records: lines.length, leftBehind: issued.leftBehind, auditVerify, losses };
+}
+
+const KILLING_ATTEMPTS = 10;
+const KILLING_PAUSE_MS = 1000;
+
+/**
+ * Ends every task, so that every renewal is summed up. One agent after the other: after a long run each has tens of
+ * thousands, and a process lets no more than two operators do that at once.
+ */
+async function killAll(agents: readonly string[], session: Session, requests: Requests): Promise<Losses> {
+  const losses: string[] = [];
+  for (const agent of agents) {
+    for (let attempts = 1; ; attempts++) {
+      const { status } = await session.send(requests.killAgent(agent));
+      if (status === 200) break;
+      if (status !== 503 || attempts === KILLING_ATTEMPTS) {
+        losses.push(`a kill switch answered ${status}`);
+        break;
+      }
+      await pause(KILLING_PAUSE_MS);
+    }
+  }
+  return losses;
 }
 
 /** What is asked afterwards is signed by nobody. */
