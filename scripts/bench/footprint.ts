@@ -5,17 +5,14 @@
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/footprint.ts [requests of each kind]
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import type { Contender } from './contender.ts';
 import { driveLoad } from './load.ts';
-import { startMandateUnderTest } from './mandate.ts';
 import { describePlace } from './place.ts';
-import { startPostgres } from './postgres.ts';
 import { processCpuSeconds } from './process-cpu.ts';
+import { onStage } from './stage.ts';
 
 const DEFAULT_REQUESTS = 4000;
 /** Renewals go round the tasks that were opened beforehand. */
@@ -32,22 +29,15 @@ interface Reading {
   readonly tables: ReadonlyMap<string, { readonly rows: number; readonly bytes: number }>;
 }
 
+/** Nothing but the requests is to be measured. */
+const NOTHING_ELSE = { Service__Audit__Checkpoint__Interval: 'PT1H', Service__Tasks__SweepInterval: 'P1D' };
+
 async function main(requests: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'mandate-footprint-'));
-  const provider = await startIdentityProvider({ algorithm: 'RS256' });
-  const postgres = await startPostgres();
-  const owner = new pg.Client({ connectionString: postgres.ownerUri });
-  await owner.connect();
-  const settings = {
-    Service__Database__Provider: 'postgres',
-    Service__Database__ConnectionString: postgres.servingUri,
-    Service__Database__MigrationConnectionString: postgres.ownerUri,
-    // Nothing but the requests is to be measured.
-    Service__Audit__Checkpoint__Interval: 'PT1H',
-    Service__Tasks__SweepInterval: 'P1D',
-  };
-  const mandate = await startMandateUnderTest('Postgres', settings, provider, folder);
-  try {
+  await onStage(async (stage) => {
+    const mandate = await stage.start('postgres', NOTHING_ELSE);
+    const owner = new pg.Client({ connectionString: mandate.ownerUri });
+    await owner.connect();
+    stage.afterwards(() => owner.end());
     console.log(describePlace(new Date()).join('\n'));
     const postmaster = await postmasterPid(owner);
     for (const contender of [mandate.exchange, mandate.refresh, mandate.introspection]) {
@@ -56,13 +46,7 @@ async function main(requests: number): Promise<void> {
       await drive(contender, requests);
       report(contender.name, requests, before, await read(owner, contender.pid, postmaster));
     }
-  } finally {
-    await mandate.process.stop();
-    await owner.end();
-    await postgres.stop();
-    await provider.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function drive({ target, expected, prepare }: Contender, count: number): Promise<void> {

@@ -9,16 +9,14 @@
  * load coming from one address. Exits with 1 where a goal is not reached.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
+import { readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import type { Contender } from './contender.ts';
 import { driveLoad } from './load.ts';
-import { type MandateUnderTest, startMandateUnderTest } from './mandate.ts';
+import type { MandateUnderTest } from './mandate.ts';
 import { type Answered, driveOpenLoop, type OpenLoopResult } from './open-loop.ts';
 import { describePlace } from './place.ts';
-import { startPostgres } from './postgres.ts';
+import { type Database, onStage } from './stage.ts';
 import { median, percentile } from './statistics.ts';
 
 const CONCURRENCY = 32;
@@ -30,33 +28,15 @@ const BESIDE = { introspection: 100, revocation: 30 };
 /** Prepared for the ceiling; nothing here is faster. */
 const FASTEST = 4000;
 
-async function main(database: 'sqlite' | 'postgres', seconds: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'mandate-overload-'));
-  const undo: (() => Promise<void> | void)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const provider = await startIdentityProvider({ algorithm: 'RS256' });
-    undo.push(() => provider.stop());
-    let settings: Record<string, string> = { Service__Database__Provider: 'sqlite' };
-    settings.Service__Database__Path = join(folder, 'mandate.db');
-    if (database === 'postgres') {
-      const postgres = await startPostgres();
-      undo.push(postgres.stop);
-      settings = {
-        Service__Database__ConnectionString: postgres.servingUri,
-        Service__Database__MigrationConnectionString: postgres.ownerUri,
-      };
-    }
-    const tokens = (BESIDE.revocation + 1) * seconds;
-    const limited = { ...settings, Service__Overload__Enabled: 'true' };
-    const mandate = await startMandateUnderTest(database, limited, provider, folder, tokens);
-    undo.push(mandate.process.stop);
+async function main(database: Database, seconds: number): Promise<void> {
+  await onStage(async (stage) => {
+    const tasks = (BESIDE.revocation + 1) * seconds;
+    const mandate = await stage.start(database, { Service__Overload__Enabled: 'true' }, tasks);
     for (const line of describePlace(new Date())) console.log(`- ${line}`);
     const goals = [...(await overTheCeiling(mandate, seconds)), ...(await besideIt(mandate, seconds))];
     for (const [says, isReached] of goals) console.log(`- ${says}: ${isReached ? 'reached' : 'NOT reached'}`);
     if (goals.some(([, isReached]) => !isReached)) process.exitCode = 1;
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
+  });
 }
 
 type Judged = readonly (readonly [says: string, isReached: boolean])[];

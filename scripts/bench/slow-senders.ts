@@ -12,18 +12,14 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import { fromSource } from '../from-source.ts';
 import type { Contender } from './contender.ts';
 import { driveLoad, type Target } from './load.ts';
-import { startMandateUnderTest } from './mandate.ts';
 import { driveOpenLoop } from './open-loop.ts';
 import { describePlace } from './place.ts';
-import { startPostgres } from './postgres.ts';
+import { type Database, onStage } from './stage.ts';
 import { median, percentile } from './statistics.ts';
 
 const SLOW_CLIENTS = 300;
@@ -35,30 +31,12 @@ const SHARE_OF_CEILING = 0.5;
 const FASTEST = 2500;
 const CEILING_SECONDS = 3;
 
-async function main(database: 'sqlite' | 'postgres', seconds: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'mandate-slow-'));
-  const undo: (() => Promise<void> | void)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const provider = await startIdentityProvider({ algorithm: 'RS256' });
-    undo.push(() => provider.stop());
-    let settings: Record<string, string> = { Service__Database__Provider: 'sqlite' };
-    settings.Service__Database__Path = join(folder, 'mandate.db');
-    if (database === 'postgres') {
-      const postgres = await startPostgres();
-      undo.push(postgres.stop);
-      settings = {
-        Service__Database__ConnectionString: postgres.servingUri,
-        Service__Database__MigrationConnectionString: postgres.ownerUri,
-      };
-    }
-    const limited = { ...settings, Service__Overload__Enabled: 'true' };
-    const mandate = await startMandateUnderTest(database, limited, provider, folder, 1);
-    undo.push(mandate.process.stop);
+async function main(database: Database, seconds: number): Promise<void> {
+  await onStage(async (stage) => {
+    const mandate = await stage.start(database, { Service__Overload__Enabled: 'true' }, 1);
     for (const line of describePlace(new Date())) console.log(`- ${line}`);
     await compare(mandate.exchange, seconds);
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
+  });
 }
 
 async function compare(exchange: Contender, seconds: number): Promise<void> {
