@@ -175,8 +175,8 @@ export const decisions: Migration = {
     // Ends live tasks and everything delegated from them, and answers how many. One whose time is up is not live, swept
     // or not: an expiry is never recorded as a revocation. The roots end with the given reason, also where one was
     // delegated from another; the rest with 'parent_revoked'. The first records come before those of the tasks. Rows
-    // are locked in the order of their keys. Joined by indexed lookups throughout, since no planner can guess how many
-    // there are.
+    // are locked in the order of their keys. Each is looked up by itself (offset 0 keeps a lookup from becoming a join):
+    // no planner can guess how many there are, and for one task it would read all of them.
     //
     // An exchange that delegates from one of them may be by an agent and for a person whose locks nobody has taken here;
     // what holds it up is its parent's row. One that came first has committed by the time that row is ours, and is looked
@@ -192,14 +192,18 @@ export const decisions: Migration = {
         with recursive tree as (
           select root collate "C" as task_id, true as named from unnest(p_roots) as root
           union
-          select t.task_id, false from tree join tasks t on t.parent_task_id = tree.task_id
+          select child.task_id, false from tree cross join lateral (
+            select task_id from tasks where parent_task_id = tree.task_id offset 0
+          ) child
         )
         select array_agg(task_id), array_agg(case when named then p_reason else 'parent_revoked' end)
           into v_ids, v_reasons
           from (
-            select task_id, named from (select task_id, bool_or(named) as named from tree group by task_id) tree
-              join tasks using (task_id) where tasks.state = 'live' and tasks.expires_at > p_at
-              order by task_id for update of tasks
+            select tree.task_id, named
+              from (select task_id, bool_or(named) as named from tree group by task_id order by task_id) tree
+                cross join lateral (
+                  select from tasks t where t.task_id = tree.task_id and t.state = 'live' and t.expires_at > p_at for update
+                ) task
           ) doomed;
         update task_grants g set revoked_at = p_at
           from unnest(v_ids) as ended (task_id) where g.task_id = ended.task_id and g.revoked_at is null;
@@ -207,8 +211,10 @@ export const decisions: Migration = {
           from unnest(v_ids, v_reasons) as ended (task_id, reason) where t.task_id = ended.task_id;
         v_ended := v_ended || v_ids;
         exit when not exists (
-          select from unnest(v_ids) as ended (task_id) join tasks below on below.parent_task_id = ended.task_id
-            where below.state = 'live' and below.expires_at > p_at);
+          select from unnest(v_ids) as ended (task_id) cross join lateral (
+            select from tasks below
+              where below.parent_task_id = ended.task_id and below.state = 'live' and below.expires_at > p_at offset 0
+          ) child);
       end loop;
       perform write_ends(v_ended, p_at, p_first);
       return cardinality(v_ended);
