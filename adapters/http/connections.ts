@@ -27,7 +27,7 @@ const TAKING_LIMIT_MS = 3_000;
  * @throws the system's error, when the address can't be listened on
  */
 export async function acceptConnections(at: Address, take: (connection: Socket) => void): Promise<Connections> {
-  // A client that has nothing more to send (half-closed) still waits for its answer; and an answer waits for nobody.
+  // Who closes its side in the middle of a request is still told what is wrong with it; and an answer waits for nobody.
   let taken = 0;
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true }, (connection) => {
     taken += 1;
@@ -37,6 +37,8 @@ export async function acceptConnections(at: Address, take: (connection: Socket) 
     server.once('error', reject);
     server.listen(at.port, at.host, resolve);
   });
+  // One that the system has no room for, or that its network lost meanwhile: the next may be taken all the same.
+  server.on('error', () => undefined);
   const { port } = server.address() as AddressInfo;
   return {
     address: { host: at.host, port },

@@ -11,18 +11,24 @@ import { type ClosingReason, closingAnswer } from './closing-answer.ts';
 /** So long, and in so many pieces more, may what is still coming come: closing at once would take the answer back. */
 const LINGER_MS = 2000;
 const MAX_PIECES = 16;
+/** So many more requests may come behind it while answers before it are owed: Node holds each until the connection ends. */
+const MAX_UNSERVED = 16;
+/** Answers owed at once. Nothing else stops whoever sends one request after the other while an answer takes its time. */
+const MAX_OWED = 100;
 
 export interface ServedConnection {
   readonly isRefused: boolean;
-  /** There is one more request to answer. */
-  owes(response: ServerResponse): void;
+  /** There is one more request to answer; ends it, and says `false`, where there are too many. */
+  owes(response: ServerResponse): boolean;
+  /** There is one more that will not be answered, since it came after what was no request. */
+  ignores(): void;
   /** Ends it; `false` where that has been done before. */
   refuse(reason: ClosingReason, forHead?: boolean): boolean;
 }
 
 export function servedConnection(socket: Duplex): ServedConnection {
   const owed = new Set<ServerResponse>();
-  let [isRefused, isEnded, pieces] = [false, false, 0];
+  let [isRefused, isEnded, pieces, unserved] = [false, false, 0, 0];
   let answer = '';
   /** Answered before all of it had come. */
   let answeredEarly: ServerResponse | undefined;
@@ -49,12 +55,21 @@ export function servedConnection(socket: Duplex): ServedConnection {
       return isRefused;
     },
     owes(response) {
+      if (owed.size >= MAX_OWED) {
+        socket.destroy();
+        return false;
+      }
       owed.add(response);
       response.once('close', () => {
         owed.delete(response);
         answeredEarly = response.headersSent && !response.req.complete ? response : undefined;
         if (isRefused) endOncePaid();
       });
+      return true;
+    },
+    ignores() {
+      unserved += 1;
+      if (unserved > MAX_UNSERVED) socket.destroy();
     },
     refuse(reason, forHead = false) {
       if (isRefused) {

@@ -102,14 +102,18 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
   };
   const serve = (request: IncomingMessage, response: ServerResponse, fault: ClosingReason | undefined): void => {
     const connection = open.get(request.socket);
-    if (connection === undefined || connection.isRefused) return;
+    if (connection === undefined) return;
+    if (connection.isRefused) {
+      connection.ignores();
+      return;
+    }
     if (fault !== undefined) {
       refuse(request.socket, fault, request.method === 'HEAD');
       // Thrown away, so that the end of the connection is not behind it.
       request.resume();
       return;
     }
-    connection.owes(response);
+    if (!connection.owes(response)) return;
     if (isStopping) response.setHeader('Connection', 'close');
     handler(request, response);
   };
@@ -141,6 +145,8 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         return;
       }
       open.set(connection, servedConnection(connection));
+      // Node stops listening after a CONNECT; and what breaks then would end the process. It ends the connection anyway.
+      connection.on('error', () => undefined);
       connection.once('close', () => {
         open.delete(connection);
         uncount?.();
@@ -155,7 +161,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
       );
       await within(lingerMs, gone);
       // An answer that had begun before can't say any more that it is the last: its connection becomes idle later.
-      for (let waited = 0; open.size > 0 && waited < DRAIN_MS; waited += LOOKING_MS) {
+      for (const until = performance.now() + DRAIN_MS; open.size > 0 && performance.now() < until; ) {
         // One whose next request has come, and has not been read, is not idle.
         await quietTurn(QUIET_LIMIT_MS);
         server.closeIdleConnections();
@@ -164,7 +170,8 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
       // Also ends the looking at time limits.
       server.close(() => undefined);
       stopLooking();
-      server.closeAllConnections();
+      // Node counts those that sent a CONNECT no longer.
+      for (const connection of open.keys()) connection.destroy();
       await gone;
     },
   };

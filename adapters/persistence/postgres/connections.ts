@@ -18,7 +18,14 @@ import { knexLog } from '../sql/knex-log.ts';
 import type { Built, Rows } from '../sql/query.ts';
 import { columnTypes } from './column-types.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
-import { ATTEMPTS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
+import {
+  ATTEMPTS,
+  IDLE_IN_TRANSACTION_LIMIT_MS,
+  LEAVING_LIMIT_MS,
+  type Limits,
+  RETRY_PAUSE_MS,
+  RETRYING_LIMIT_MS,
+} from './limits.ts';
 import { type IsThere, unlessSilent } from './silence.ts';
 
 /** A statement that each connection parses once. */
@@ -52,6 +59,7 @@ export interface ConnectionOptions {
 /** Knex marks a connection so when it must not be handed out again. */
 interface Connection extends pg.Client {
   __knex__disposed?: unknown;
+  readonly connection: pg.Connection;
 }
 
 interface Pool {
@@ -62,7 +70,8 @@ interface Pool {
 }
 
 export function openConnections(options: ConnectionOptions, log: Log): Connections {
-  const knex = createPool(options, log);
+  const open = new Set<Connection>();
+  const knex = createPool(options, open, log);
   const pool: Pool = knex.client;
   const { isThere } = options;
 
@@ -91,11 +100,16 @@ export function openConnections(options: ConnectionOptions, log: Log): Connectio
         most: options.poolSize,
       },
     }),
-    close: () => knex.destroy(),
+    async close() {
+      await knex.destroy();
+      // A server that is frozen takes no leave, and each would keep this process for as long.
+      for (const { connection } of open) connection.stream.destroy();
+    },
   };
 }
 
-function createPool({ connectionString, poolSize, limits }: ConnectionOptions, log: Log): Knex {
+/** @param open is kept to those that there are */
+function createPool({ connectionString, poolSize, limits }: ConnectionOptions, open: Set<Connection>, log: Log): Knex {
   return createKnex({
     client: 'pg',
     connection: {
@@ -113,11 +127,15 @@ function createPool({ connectionString, poolSize, limits }: ConnectionOptions, l
       min: 0,
       max: poolSize,
       createTimeoutMillis: limits.connect + limits.query,
-      afterCreate: (connection: Connection, done: (error: unknown) => void) =>
+      destroyTimeoutMillis: LEAVING_LIMIT_MS,
+      afterCreate(connection: Connection, done: (error: unknown) => void) {
+        open.add(connection);
+        connection.once('end', () => open.delete(connection));
         connection.query(sessionSettings(limits), (error) => {
           if (error) discard(connection, error);
           done(error);
-        }),
+        });
+      },
     },
     log: knexLog(log),
   });

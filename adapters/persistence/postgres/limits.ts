@@ -77,6 +77,9 @@ export const STOPPING_LIMITS: Limits = {
 /** Other transactions never pause; one that does lost its client, and must not keep its locks. */
 export const IDLE_IN_TRANSACTION_LIMIT_MS = 10_000;
 
+/** For taking leave of a server, which takes no time; a stop waits no longer for one that is frozen. */
+export const LEAVING_LIMIT_MS = 1_000;
+
 /** At 16 round trips at once a two-core Postgres was saturated. */
 export const POOL_SIZE = 16;
 

@@ -210,6 +210,28 @@ describe('a Postgres server that goes away', () => {
     await proxy.close();
   });
 
+  it('keeps no process that wants to end, though it is frozen', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const connectionString = server.server.url(SUPERUSER, 'postgres');
+    const limits = { connect: 500, acquire: 1_000, lock: 100, statement: 1_000, query: 1_500 };
+    const before = sockets();
+    const connections = openConnections({ connectionString, poolSize: 2, limits }, capturedLog());
+    const one = { name: 'one', text: 'select 1 as one' };
+    await Promise.all([connections.run(one), connections.run(one)]);
+    expect(sockets()).to.equal(before + 2);
+    server.freeze();
+    try {
+      const began = performance.now();
+      await connections.close();
+      expect(performance.now() - began).to.be.below(2_500);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(sockets()).to.equal(before);
+    } finally {
+      server.thaw();
+    }
+  });
+
   it('never has its late answer taken for that of another question', async () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');

@@ -1,0 +1,113 @@
+/** What clients may do to their connections, and a stop that comes to an end whatever they did. */
+
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { acceptConnections } from '../../../adapters/http/connections.ts';
+import { httpServer } from '../../../adapters/http/server.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import { readAnswers } from '../../support/hostile/raw-conversation.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** Longer than the ten seconds that requests under way are given. */
+const STOPPED_MS = 12_000;
+
+async function start(handler: RequestListener) {
+  const server = httpServer(handler, { log: capturedLog() });
+  const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, server.take);
+  return {
+    async open(): Promise<Socket> {
+      const socket = connect(connections.address).on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    },
+    async stop() {
+      await connections.close();
+      await server.stop(0);
+    },
+  };
+}
+
+describe('a connection', () => {
+  for (const [what, bytes] of [
+    ['a request', GET],
+    ['a CONNECT', CONNECT],
+    ['a CONNECT behind a request', GET + CONNECT],
+    ['what is no request', 'nonsense\r\n\r\n'],
+  ] as const) {
+    it(`that is reset after ${what}, at whatever moment, takes nobody else with it`, async () => {
+      const running = await start((_request, response) => void setTimeout(() => response.end('served'), 20));
+      for (const afterMs of [0, 5, 40]) {
+        const socket = await running.open();
+        socket.write(bytes);
+        await pause(afterMs);
+        socket.resetAndDestroy();
+        await pause(40);
+      }
+      const other = await running.open();
+      other.write(GET);
+      expect(String((await once(other, 'data'))[0])).to.match(/served$/);
+      other.destroy();
+      await running.stop();
+    });
+  }
+
+  it('ends for whoever sends on and on without waiting for an answer', async () => {
+    let begun = 0;
+    const running = await start((_request, response) => {
+      begun += 1;
+      setTimeout(() => response.end('served'), 300);
+    });
+    const asked = async (times: number) => {
+      const socket = await running.open();
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.write(GET.repeat(times - 1) + GET.replace('\r\n', '\r\nConnection: close\r\n'));
+      await once(socket, 'close');
+      return readAnswers(text).length;
+    };
+    expect(await asked(100)).to.equal(100);
+    expect(await asked(2000)).to.equal(0);
+    expect(begun).to.equal(200);
+    await running.stop();
+  });
+
+  it('gets the answers that it is owed before its end, and ends at once for whoever sends on and on behind that', async () => {
+    const running = await start((_request, response) => void setTimeout(() => response.end('served'), 300));
+    const asked = async (more: number) => {
+      const socket = await running.open();
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.write(`${GET}GET * HTTP/1.1\r\nHost: x\r\n\r\n${GET.repeat(more)}`);
+      await once(socket, 'close');
+      return readAnswers(text).map(({ status }) => status);
+    };
+    expect(await asked(10)).to.deep.equal([200, 400]);
+    // Gone before the first could be answered.
+    expect(await asked(1000)).to.deep.equal([]);
+    await running.stop();
+  });
+
+  it('on which a CONNECT waits for an answer that does not come holds up no stop', async function () {
+    this.timeout(2 * STOPPED_MS);
+    const asked = { isSo: false };
+    const running = await start(() => {
+      asked.isSo = true;
+    });
+    const socket = await running.open();
+    socket.write(GET + CONNECT);
+    while (!asked.isSo) await pause(5);
+    await pause(20);
+    const stopped = running.stop().then(() => 'stopped');
+    expect(await Promise.race([stopped, pause(STOPPED_MS, 'waits')])).to.equal('stopped');
+    socket.destroy();
+  });
+});
