@@ -39,7 +39,8 @@ LABEL org.opencontainers.image.title="mandate" \
 # Not a development host: without a signing key it does not start.
 ENV NODE_ENV=production
 WORKDIR /app
-COPY package.json LICENSE ./
+# Readable, and not writable, whatever they are where the image is built.
+COPY --chmod=0644 package.json LICENSE ./
 COPY --from=packages /build/node_modules node_modules
 COPY --from=compiled /build/dist dist
 # For `docker exec` and `kubectl exec`: `mandate doctor`, `mandate keys show`.

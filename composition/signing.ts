@@ -1,8 +1,8 @@
 /** The service's signing keys, from the settings (specification "Configuration rules"). */
 
-import { readFile } from 'node:fs/promises';
 import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
 import { signingKeys } from '../adapters/jose/signing-keys.ts';
+import { KeyFileUnusable, readKeyFile } from '../adapters/key-files/key-file.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { JwkSet } from '../domain/agents/key-set.ts';
@@ -58,18 +58,25 @@ async function loadKeys(choices: readonly SigningKeyChoice[]): Promise<readonly 
 }
 
 async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<SigningKey | SettingError> {
-  let pem: string;
+  let pem: string | undefined;
   try {
-    pem = source.kind === 'pem' ? source.pem.reveal() : await readFile(source.path, 'utf8');
-  } catch {
-    return { key: setting, problem: 'names a file that cannot be read', accepted: KEY_FILE };
+    pem = source.kind === 'pem' ? source.pem.reveal() : await readKeyFile(source.path);
+  } catch (error) {
+    if (!(error instanceof KeyFileUnusable)) throw error;
+    return { key: setting, problem: `names a file that ${error.problem}`, accepted: KEY_FILE };
   }
+  if (pem === undefined) return { key: setting, problem: 'names no file', accepted: KEY_FILE };
   const read = await readSigningKey(pem, kid);
   return read.kind === 'read' ? read.key : { key: setting, problem: read.problem, accepted: KEY_FILE };
 }
 
+const NO_KEYS: SettingError = {
+  key: 'Service:Signing:Keys:0:Path',
+  problem: 'is not set, and neither is any other signing key',
+  accepted: 'a key by Path or by Pem; mandate keys generate makes one',
+};
+
 const ACTIVE_PROBLEMS = {
-  no_keys: 'needs a key to name',
   repeated_key_id: 'cannot name one of two keys that have the same Kid',
   active_key_id_missing: 'is required when there is more than one key',
   active_key_id_unknown: 'names none of the configured keys',
@@ -78,6 +85,7 @@ const ACTIVE_PROBLEMS = {
 async function chosen(keys: readonly SigningKey[], activeKid: string | undefined): Promise<SigningKeys> {
   const result = await signingKeys(keys, activeKid);
   if (result.kind === 'chosen') return result.signingKeys;
+  if (result.kind === 'no_keys') throw new StartupError([describeSettingError(NO_KEYS)]);
   throw new StartupError([
     describeSettingError({
       key: 'Service:Signing:ActiveKid',

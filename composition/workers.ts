@@ -7,13 +7,14 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import type { Connections } from '../adapters/http/connections.ts';
+import { countedLines } from '../adapters/http/counted-lines.ts';
 import { wholeLines } from '../adapters/logging/whole-lines.ts';
-import type { Log } from '../application/ports/log.ts';
+import type { Log, LogFields } from '../application/ports/log.ts';
 import { accepting } from './accepting.ts';
 import { beat, heartbeats } from './heartbeats.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
-import { STOP_SIGNALS, untilToldToStop } from './until-told-to-stop.ts';
+import { STOP_SIGNALS } from './until-told-to-stop.ts';
 import { type FleetPublished, publishFleet, type WorkerWatch } from './worker-metrics.ts';
 
 /** What the primary says to a worker, the first with a connection, and a worker to the primary. */
@@ -27,6 +28,8 @@ const RESTART_MS = { first: 500, longest: 30_000 } as const;
 const STOP_LIMIT_MS = 15_000;
 /** Connections that wait for a worker to serve: as many as the system keeps for a process that does not accept. */
 const MAX_WAITING = 511;
+/** Given to one worker and not yet taken by it. Whoever is behind so many has a better chance with another, or later. */
+const MAX_BEHIND = 1000;
 
 /** Whether this process is one of a primary's workers. */
 export function isWorker(): boolean {
@@ -76,23 +79,30 @@ export function leaveSignalsToPrimary(): void {
   for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
 }
 
+interface Supervision {
+  readonly log: Log;
+  /** Resolves when everything is to end. */
+  readonly told: Promise<void>;
+}
+
 /**
  * Runs this program's command line again in `count` workers, and replaces those that end, until it is told to stop.
  *
  * @throws StartupError when it can't listen, or when a worker ends before all of them serve: that has said why by itself
  */
-export async function superviseWorkers(count: number, settings: Settings, log: Log): Promise<void> {
-  const told = untilToldToStop();
+export async function superviseWorkers(count: number, settings: Settings, { log, told }: Supervision): Promise<void> {
   const fleet = workers(log);
   let connections: Connections | undefined;
   let metrics: FleetPublished | undefined;
   try {
     metrics = await publishFleet(settings, fleet.serving, count);
-    await Promise.race([fleet.start(count, metrics?.watch), told]);
-    // Not before: whoever asks a service that is only starting is better sent elsewhere than kept waiting.
-    connections = await accepting(settings, fleet.hand);
-    log.info('every worker serves', { workers: count, ...connections.address });
-    await told;
+    const started = fleet.start(count, metrics?.watch).then(() => true);
+    if (await Promise.race([started, told.then(() => false)])) {
+      // Not before: whoever asks a service that is only starting is better sent elsewhere than kept waiting.
+      connections = await accepting(settings, fleet.hand);
+      log.info('every worker serves', { workers: count, ...connections.address });
+      await told;
+    }
     log.info('stopping every worker');
   } finally {
     await connections?.close();
@@ -108,7 +118,7 @@ interface Workers {
   serving(): readonly Worker[];
   /** Gives a connection to the one whose turn it is, as soon as there is one. */
   hand(connection: Socket): void;
-  /** Each finishes what it was given, then ends. */
+  /** Each finishes what it was given, then ends; those that do not serve yet end at once. */
   stop(): Promise<void>;
 }
 
@@ -123,7 +133,8 @@ function workers(log: Log): Workers {
   /** Given to a worker, and still here: Node sends it one at a time, the next once it has taken the one before. */
   const unsent = new WeakMap<Worker, Set<Socket>>();
   const restarts = new Set<NodeJS.Timeout>();
-  let isUp = false;
+  const countClosed = countedLines<{ reason: 'too_many' }>(log, 'connections were not taken');
+  let [isUp, isStopping] = [false, false];
   let failures = 0;
   let watch: WorkerWatch | undefined;
 
@@ -133,7 +144,8 @@ function workers(log: Log): Workers {
   });
 
   const hand = (connection: Socket): void => {
-    const worker = serving.shift();
+    const turn = serving.findIndex((one) => (unsent.get(one)?.size ?? 0) < MAX_BEHIND);
+    const [worker] = turn < 0 ? [] : serving.splice(turn, 1);
     if (worker !== undefined) {
       serving.push(worker);
       const behind = unsent.get(worker);
@@ -144,8 +156,12 @@ function workers(log: Log): Workers {
         behind?.delete(connection);
         connection.destroy();
       });
-    } else if (waiting.length < MAX_WAITING) waiting.push(connection);
-    else connection.destroy();
+    } else if (serving.length === 0 && waiting.length < MAX_WAITING) {
+      waiting.push(connection);
+    } else {
+      countClosed({ reason: 'too_many' });
+      connection.destroy();
+    }
   };
 
   /** Node forgets them without closing them, and their clients would wait for good. */
@@ -171,7 +187,7 @@ function workers(log: Log): Workers {
         for (const connection of waiting.splice(0)) hand(connection);
         resolve();
       });
-      worker.once('exit', (code, signal) => {
+      const end = (how: LogFields): void => {
         hearts.forget(worker);
         const turn = serving.indexOf(worker);
         if (turn >= 0) serving.splice(turn, 1);
@@ -179,8 +195,13 @@ function workers(log: Log): Workers {
         reject(new StartupError(['A worker did not come to serve.']));
         if (!isUp) return;
         watch?.ended(worker);
-        log.warn('a worker ended, and is replaced', { worker: worker.id, code, signal });
+        log.warn('a worker ended, and is replaced', { worker: worker.id, ...how });
         beginAgain();
+      };
+      worker.once('exit', (code, signal) => end({ code, signal }));
+      worker.on('error', (error) => {
+        // One that the system had no room for has no exit. Of any other: what was said to it came too late.
+        if (worker.process.pid === undefined) end({ code: 'code' in error ? String(error.code) : undefined });
       });
     });
 
@@ -189,8 +210,10 @@ function workers(log: Log): Workers {
     failures += 1;
     const timer = setTimeout(() => {
       restarts.delete(timer);
-      // One that ends early is replaced as one that ends late.
-      begin().catch(() => undefined);
+      begin().catch((error) => {
+        // One that ends early is replaced as one that ends late. What is thrown by the system is of one that never began.
+        if (isUp && !(error instanceof StartupError)) beginAgain();
+      });
     }, afterMs);
     restarts.add(timer);
   };
@@ -201,25 +224,26 @@ function workers(log: Log): Workers {
     async start(count, watchedBy) {
       watch = watchedBy;
       await Promise.all(Array.from({ length: count }, begin));
-      isUp = true;
+      isUp = !isStopping;
     },
     async stop() {
-      isUp = false;
+      [isUp, isStopping] = [false, true];
       hearts.close();
       for (const timer of restarts) clearTimeout(timer);
       for (const connection of waiting) connection.destroy();
       const all = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-      await Promise.all(all.map(stopWorker));
+      await Promise.all(all.map((worker) => stopWorker(worker, serving.includes(worker))));
     },
   };
 }
 
-async function stopWorker(worker: Worker): Promise<void> {
+async function stopWorker(worker: Worker, serves: boolean): Promise<void> {
   if (worker.isDead()) return;
   // Later than `exit`: what it said last has been read by then.
   const gone = once(worker.process, 'close');
   const patience = setTimeout(() => worker.process.kill('SIGKILL'), STOP_LIMIT_MS);
-  if (worker.isConnected()) worker.send(STOP, () => undefined);
+  // One that does not serve yet has nothing to finish, and would not listen.
+  if (serves && worker.isConnected()) worker.send(STOP, () => undefined);
   else worker.process.kill('SIGKILL');
   await gone;
   clearTimeout(patience);

@@ -30,10 +30,11 @@ export async function serve(overrides: readonly SettingArgument[], workers: numb
     const settings = valid(readSettings(sources(overrides)), log);
     if (isWorker())
       await serveUntil(untilPrimarySaysStop, settings, { log, accept: acceptFromPrimary, publish: publishToPrimary });
-    else if (workers === 1) await serveUntil(untilToldToStop, settings, { log });
     else {
-      refuseWorkers(settings);
-      await superviseWorkers(workers, settings, log);
+      if (workers > 1) refuseWorkers(settings);
+      await untilToldToStop((told) =>
+        workers === 1 ? serveUntil(() => told, settings, { log }) : superviseWorkers(workers, settings, { log, told }),
+      );
     }
     return exitCode.done;
   });

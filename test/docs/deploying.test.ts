@@ -231,7 +231,7 @@ describe('The image', () => {
     const [dist] = files;
     expect(files).to.deep.equal(['dist']);
     expect(copied).to.deep.equal([
-      'package.json LICENSE ./',
+      '--chmod=0644 package.json LICENSE ./',
       '--from=packages /build/node_modules node_modules',
       `--from=compiled /build/${dist} ${dist}`,
     ]);
@@ -243,7 +243,7 @@ describe('The image', () => {
   it('is built from what is there, all of what is compiled, and all of it past .dockerignore', () => {
     const sources = dockerfile
       .filter(({ instruction, rest }) => instruction === 'COPY' && !rest[0]?.startsWith('--from'))
-      .flatMap(({ rest }) => rest.slice(0, -1));
+      .flatMap(({ rest }) => rest.slice(0, -1).filter((word) => !word.startsWith('--')));
     const { include } = JSON.parse(text('tsconfig.build.json')) as { include: readonly string[] };
     expect(sources).to.include.members([...include, 'package.json', 'package-lock.json', 'tsconfig.build.json']);
     for (const source of sources) expect(existsSync(at(source)), source).to.equal(true);

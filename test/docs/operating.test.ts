@@ -22,6 +22,7 @@ const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {
   pool: ['serving', 'stopping', 'draining', 'readiness', 'thread'],
   state: ['used', 'free', 'most', 'waiting', 'failing', 'active', 'published', 'wanted', 'answered'],
   job: ['mandate'],
+  owner: ['identity_provider', 'transmitter'],
 };
 
 function section(title: string): string {

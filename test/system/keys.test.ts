@@ -108,6 +108,9 @@ describe('mandate keys', () => {
   it('show refuses to show nothing, and keys that cannot be loaded', async () => {
     const none = await runCommand(['keys', 'show']);
     expect([none.code, none.out]).to.deep.equal([1, '']);
+    expect(none.err).to.match(
+      /^mandate: Service:Signing:Keys:0:Path .* neither is any other .* mandate keys generate /,
+    );
     const broken = join(folder, 'broken.pem');
     writeFileSync(broken, 'nothing-of-this-is-shown');
     const { code, out, err } = await runCommand(['keys', 'show'], { Service__Signing__Keys__0__Path: broken });

@@ -79,13 +79,13 @@ const failures: readonly Failure[] = [
   {
     title: 'a key in a file that is not there',
     changes: ({ folder }) => ({ 'Service:Signing:Keys:0:Path': join(folder, `${MARK}.nowhere`) }),
-    says: [`${KEY} names a file that cannot be read.`],
+    says: [`${KEY} names no file.`],
     alone: true,
   },
   {
     title: 'a key in what is no file',
     changes: ({ folder }) => ({ 'Service:Signing:Keys:0:Path': folder }),
-    says: [`${KEY} names a file that cannot be read.`],
+    says: [`${KEY} names a file that could not be read.`],
   },
   {
     title: 'a key on another curve',
@@ -137,7 +137,7 @@ const failures: readonly Failure[] = [
       'Service:Signing:ActiveKid': `${MARK}-kid`,
     }),
     says: [
-      `${KEY} names a file that cannot be read.`,
+      `${KEY} names no file.`,
       'Service:Signing:Keys:1:Path (Service__Signing__Keys__1__Path) is not a private key in PEM',
     ],
   },
@@ -350,6 +350,35 @@ describe('mandate migrate, turned away by Postgres,', () => {
       1,
       `mandate: ${MIGRATING} names a role that the server does not let in, or not with this password.\n`,
     ]);
+  });
+
+  it('says that the database has an encoding in which not every name can be written', async () => {
+    const server = await postgresServer();
+    const name = `mandate_${process.pid}_latin1`;
+    const other = await freshDatabase('postgres', 'absent');
+    const superuser = await other.outside?.('superuser');
+    await superuser?.sql(`create database ${name} owner mandate_owner encoding 'LATIN1' locale 'C' template template0`);
+    const answer = await said({
+      'Service:Database:ConnectionString': server.url('mandate_app', name),
+      'Service:Database:MigrationConnectionString': server.url('mandate_owner', name),
+    });
+    await superuser?.sql(`drop database ${name} with (force)`);
+    await superuser?.close();
+    await other.drop();
+    expect(answer).to.deep.equal([
+      1,
+      `mandate: ${MIGRATING} names a database whose encoding is not UTF8: make it anew with that.\n`,
+    ]);
+  });
+});
+
+describe('mandate migrate, where there is no place for a file,', () => {
+  it('says so', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mandate-nowhere-'));
+    const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': join(folder, MARK, 'file.db') };
+    const { result, err } = await capturingOutput(() => withEnvironment(environment(settings), () => migrate([])));
+    rmSync(folder, { recursive: true });
+    expect([result, err]).to.deep.equal([1, `mandate: ${SQLITE} names a file in a directory that is not there.\n`]);
   });
 });
 

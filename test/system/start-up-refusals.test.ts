@@ -25,7 +25,7 @@ describe('mandate serve', () => {
   it('takes the settings that the table steps aside from, and gets as far as the file of the key', async () => {
     const { result, err } = await start({ changes: {} });
     expect(result).to.equal(1);
-    expect(err).to.match(/^mandate: Service:Signing:Keys:0:Path \(\S+\) names a file that cannot be read\..*\n$/);
+    expect(err).to.match(/^mandate: Service:Signing:Keys:0:Path \(\S+\) names no file\..*\n$/);
   });
 
   it('has a table of at least 150 configurations to refuse, no two alike', () => {

@@ -1,6 +1,7 @@
 /** The process as an operator starts it: from the command line, with settings right and wrong. */
 
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { variableOf } from '../../composition/settings/setting-error.ts';
 import { startCommand as start } from '../support/command-process.ts';
@@ -124,3 +125,33 @@ for (const kind of databases) {
     });
   });
 }
+
+describe('starting up while Postgres accepts connections and says nothing', () => {
+  let frozen: Server;
+  const sockets: Socket[] = [];
+  before(async () => {
+    frozen = createServer((socket) => {
+      sockets.push(socket.on('error', () => socket.destroy()));
+    });
+    await once(frozen.listen(0, '127.0.0.1'), 'listening');
+  });
+  after(() => {
+    for (const socket of sockets) socket.destroy();
+    frozen.close();
+  });
+
+  it('ends in order with 0 when it is told to stop before it serves', async () => {
+    const address = frozen.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const isAsked = once(frozen, 'connection');
+    const serving = start(['serve'], {
+      ...good,
+      'Service:Database:ConnectionString': `postgresql://somebody@127.0.0.1:${port}/mandate`,
+    });
+    await isAsked;
+    serving.child.kill('SIGTERM');
+    const { code, out, err } = await serving.ended;
+    expect([code, err]).to.deep.equal([0, '']);
+    expect(out).to.include('"stopped"');
+  });
+});

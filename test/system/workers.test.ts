@@ -205,6 +205,25 @@ describe('several workers behind one port', function () {
   });
 });
 
+describe('several workers that are told to stop before they serve', () => {
+  it('end at once with 0, and nothing comes after them', async function () {
+    this.timeout(IN_TIME_MS);
+    const database = await freshDatabase('postgres');
+    const fleet = await startFleet(2, { ...database.settings, ...sharedSigningKey() });
+    const { pid } = fleet.child;
+    const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    while (children().split(' ').length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    const told = performance.now();
+    fleet.child.kill('SIGTERM');
+    expect(await fleet.ended).to.equal(0);
+    expect(performance.now() - told).to.be.below(5_000);
+    expect(fleet.lines().map(({ message }) => message)).to.include('stopping every worker');
+    expect(fleet.lines().map(({ message }) => message)).not.to.include('every worker serves');
+    expect(fleet.complaints()).to.equal('');
+    await database.drop();
+  });
+});
+
 describe('several workers are refused', () => {
   it('on SQLite, and with a key that each would make up', async function () {
     this.timeout(IN_TIME_MS);

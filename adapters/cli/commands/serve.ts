@@ -20,7 +20,7 @@ export function serveCommand(run: (workers: number, settings: readonly SettingAr
     ],
     exitCodes: {
       [exitCode.done]: 'stopped by SIGTERM or SIGINT, with everything under way finished',
-      [exitCode.failed]: 'could not start, or not go on: the log says why',
+      [exitCode.failed]: 'could not start, or not go on: standard error says why',
       [exitCode.usage]: 'the command line is wrong',
     },
     options: (parser) =>

@@ -2,6 +2,7 @@
 
 import createKnex, { type Knex } from 'knex';
 import type { Instant } from '../../../domain/instant.ts';
+import { DatabaseRefusal } from '../database-refusal.ts';
 import { silentKnex } from '../sql/knex-log.ts';
 import { applyMigrations } from '../sql/migrations.ts';
 import { bindInstant } from './column-types.ts';
@@ -54,11 +55,12 @@ async function migrateIn(transaction: Knex.Transaction, options: MigrationOption
   return applied;
 }
 
+/** @throws DatabaseRefusal */
 async function refuseUnfit(transaction: Knex.Transaction): Promise<void> {
   const { rows } = await transaction.raw(
     "select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding",
   );
   const { version, encoding }: { version: number; encoding: string } = rows[0];
-  if (version < OLDEST_SERVER) throw new Error('mandate needs Postgres 15 or later.');
-  if (encoding !== 'UTF8') throw new Error('mandate needs a Postgres database with the encoding UTF8.');
+  if (version < OLDEST_SERVER) throw new DatabaseRefusal('server_too_old', 'migrating');
+  if (encoding !== 'UTF8') throw new DatabaseRefusal('encoding_not_utf8', 'migrating');
 }

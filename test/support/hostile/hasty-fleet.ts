@@ -5,6 +5,7 @@
 
 import { startService } from '../../../composition/service.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
+import { untilToldToStop } from '../../../composition/until-told-to-stop.ts';
 import {
   acceptFromPrimary,
   isWorker,
@@ -28,5 +29,6 @@ if (isWorker()) {
   leavePrimary();
 } else {
   const saysSo = { ...log, info: (message: string) => message === 'every worker serves' && console.log('serving') };
-  await superviseWorkers(1, read.settings, saysSo);
+  const { settings } = read;
+  await untilToldToStop((told) => superviseWorkers(1, settings, { log: saysSo, told }));
 }

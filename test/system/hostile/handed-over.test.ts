@@ -1,7 +1,10 @@
 /** A worker's connections are those that its primary accepted: clients may take no longer there than anywhere. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { variableOf } from '../../../composition/settings/setting-error.ts';
@@ -70,5 +73,46 @@ describe('connections that were handed over to a worker', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([201, 201]);
     expectRefused(await converse(url, `nonsense\r\n\r\n${wholeRegistration()}`));
     expectRefused(await converse(url, wholeRegistration().replace('/admin', 'http://x/admin')));
+  });
+
+  const worker = () => {
+    const { pid } = fleet;
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
+  };
+
+  it('wait for a worker that does not take them, a thousand of them; one more is closed', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const hanging = worker();
+    process.kill(hanging, 'SIGSTOP');
+    const { hostname: host, port } = new URL(url);
+    const clients = Array.from({ length: 1_200 }, () => connect({ host, port: Number(port) }));
+    let closed = 0;
+    for (const client of clients) {
+      client.on('error', () => undefined);
+      client.on('close', () => {
+        closed += 1;
+      });
+    }
+    const until = performance.now() + 5_000;
+    while (closed < 190 && performance.now() < until) await pause(20);
+    await pause(100);
+    // Beside those that wait, one or two have been sent to it already.
+    expect(closed).to.be.within(190, 200);
+    process.kill(hanging, 'SIGCONT');
+    for (const client of clients) client.destroy();
+    expect((await fetch(`${url}/healthz`, { headers: { connection: 'close' } })).status).to.equal(200);
+  });
+
+  it('are served again once the system has room for another worker', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const limit = (descriptors: number) =>
+      execFileSync('prlimit', ['--pid', String(fleet.pid), `--nofile=${descriptors}:4096`]);
+    limit(readdirSync(`/proc/${fleet.pid}/fd`).length);
+    process.kill(worker(), 'SIGKILL');
+    // The first replacement is due after half a second.
+    await pause(800);
+    expect(fleet.exitCode).to.equal(null);
+    limit(4096);
+    expect((await fetch(`${url}/healthz`, { headers: { connection: 'close' } })).status).to.equal(200);
   });
 });

@@ -147,7 +147,7 @@ describe('a SQLite file that may only be read', () => {
     const [code] = await once(child, 'close');
     expect([code, complaint]).to.deep.equal([
       1,
-      'mandate: Service:Database:Path (Service__Database__Path) names a file that cannot be opened as a database.\n',
+      'mandate: Service:Database:Path (Service__Database__Path) names a file that this user may not write to, or whose directory this user may not write to.\n',
     ]);
     chmodSync(dirname(path), 0o755);
     await database.drop();
