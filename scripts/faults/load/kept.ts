@@ -54,6 +54,11 @@ export const ENDINGS: ReadonlySet<Act> = new Set<Act>([
   'disable by event',
 ]);
 
+/** Whether somebody listened, and no whole answer came. */
+export function isLost({ status, refused }: Pick<Kept, 'status' | 'refused'>): boolean {
+  return status === 0 && refused !== true;
+}
+
 /** Whether it may have been acted on although nobody was told so. */
 export function isUnknown({ status }: Pick<Kept, 'status'>): boolean {
   return status === 0 || status === 503;

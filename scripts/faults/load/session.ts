@@ -27,6 +27,8 @@ export interface Session {
 
 /** More than the service ever takes: kill switches have most of a minute where there is much to end. */
 const PATIENCE_MS = 60_000;
+/** Why there is no answer where that was not enough: nothing that is done to the service excuses it. */
+export const HUNG = 'no answer';
 
 /** @param isKept whether connections are used again */
 export function openSession(urls: readonly string[], isKept = true): Session {
@@ -45,7 +47,7 @@ export function openSession(urls: readonly string[], isKept = true): Session {
         const length = { 'content-length': String(Buffer.byteLength(body)) };
         const url = `${urls[turn % urls.length]}${path}`;
         const sent = request(url, { agent, method, headers: { ...headers, ...length }, timeout: PATIENCE_MS });
-        sent.once('timeout', () => sent.destroy(new Error('no answer')));
+        sent.once('timeout', () => sent.destroy(new Error(HUNG)));
         sent.once('error', lose);
         sent.once('response', (response) => {
           let text = '';

@@ -1,4 +1,4 @@
-/** What the service says afterwards of what it had answered: revoked tokens, blocks, users, agents. */
+/** What the service says afterwards of what it had answered: revoked tokens, blocks placed and lifted, users, agents. */
 
 import { type Act, ENDINGS, isDone, type Kept } from '../load/kept.ts';
 import type { Requests } from '../load/requests.ts';
@@ -36,6 +36,10 @@ function questionsAbout(kept: readonly Kept[], requests: Asking): Question[] {
     kept.filter(({ act }) => act === 'activate'),
     ({ sub }) => sub,
   );
+  const blocksOf = grouped(
+    kept.filter(({ act }) => BLOCKING.has(act)),
+    ({ sub }) => sub,
+  );
   return kept.filter(isDone).flatMap((one): readonly Question[] => {
     const { act, token, sub = '', user = '', agent = '' } = one;
     const questions: Question[] = [];
@@ -51,6 +55,13 @@ function questionsAbout(kept: readonly Kept[], requests: Asking): Question[] {
         asked: requests.findBlock(sub),
         holds: (_, status) => status === 200,
         otherwise: `"${act}" was answered, and ${sub} is not on the list`,
+      });
+    }
+    if (act === 'activate' && blocksOf(sub).every((block) => block.act === 'deactivate')) {
+      questions.push({
+        asked: requests.findBlock(sub),
+        holds: (_, status) => status === 404,
+        otherwise: `"${act}" was answered, and ${sub} is still on the list`,
       });
     }
     if (act === 'provision' || act === 'activate') {

@@ -4,6 +4,8 @@ import type { Kept } from '../load/kept.ts';
 
 export interface LedgerLine {
   readonly seq: number;
+  /** Null until it is sealed. */
+  readonly checkpoint: number | null;
   readonly event: string;
   readonly reason: string | null;
   readonly task_id: string | null;
@@ -16,6 +18,8 @@ export interface LedgerLine {
 export interface Evidence {
   readonly kept: readonly Kept[];
   readonly lines: readonly LedgerLine[];
+  /** Registered before anything was kept. */
+  readonly agents: readonly string[];
 }
 
 /** A sentence for each answer that the ledger, or the service afterwards, does not bear out. */

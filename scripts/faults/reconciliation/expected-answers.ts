@@ -1,6 +1,10 @@
-/** No answer is one that a fault does not excuse: a 503 says when to come back, a refusal has its cause, nothing is a 500. */
+/**
+ * No answer is one that a fault does not excuse: a 503 says when to come back, a refusal has its cause, nothing is a 500,
+ * and nobody who was heard is left without one for good.
+ */
 
 import { type Act, ENDINGS, isUnknown, type Kept } from '../load/kept.ts';
+import { HUNG } from '../load/session.ts';
 import { grouped, type Losses } from './evidence.ts';
 
 const EXPECTED: Readonly<Record<Act, number>> = {
@@ -31,7 +35,7 @@ export function unexpectedAnswers(kept: readonly Kept[]): Losses {
     ({ task }) => task,
   );
   const isExcused = (one: Kept): boolean => {
-    if (isUnknown(one)) return one.status === 0 || one.retryAfter !== undefined;
+    if (isUnknown(one)) return one.status === 0 ? one.error !== HUNG : one.retryAfter !== undefined;
     if (one.status === EXPECTED[one.act]) return true;
     return one.act === 'refresh' && isAsOfEnded(one) && endingsOf(one.task).some(({ began }) => began < one.ended);
   };

@@ -15,6 +15,10 @@ import { issuedTokens } from './issued-tokens.ts';
 import { recordedActs } from './recorded-acts.ts';
 import { renewals } from './renewals.ts';
 
+/** Many times the interval of a run: after a long one, the end of all its tasks is a great deal to seal. */
+const SEALED_WITHIN_MS = 300_000;
+const LOOKING_MS = 500;
+
 export interface Run {
   readonly kept: readonly Kept[];
   /** Those of the load. */
@@ -23,6 +27,8 @@ export interface Run {
   readonly adminKey: string;
   /** Runs `audit-verify`; its exit code. */
   readonly verify: () => Promise<number | string>;
+  /** How long it is waited for that everything is sealed. */
+  readonly sealedWithinMs?: number;
 }
 
 export interface Reconciled {
@@ -34,17 +40,21 @@ export interface Reconciled {
   readonly losses: Losses;
 }
 
-export async function reconcile({ kept, agents, session, adminKey, verify }: Run): Promise<Reconciled> {
+export async function reconcile(run: Run): Promise<Reconciled> {
+  const { kept, agents, session, adminKey, verify, sealedWithinMs = SEALED_WITHIN_MS } = run;
   const requests = requestsOf(NOBODY, '', adminKey);
   const again = await askedAgain(kept, session, requests);
   const unkilled = await killAll(agents, session, requests);
-  const lines = await ledger(session, requests);
-  const evidence = { kept, lines };
+  const lines = await sealedLedger(session, requests, sealedWithinMs);
+  const unsealed = lines.filter(({ checkpoint }) => checkpoint === null).length;
+  const evidence = { kept, lines, agents };
   const issued = issuedTokens(evidence);
   const auditVerify = await verify();
   const losses = [
     // Where there are any, renewals that were not summed up are no more than what follows from it.
     ...unkilled,
+    ...(unsealed === 0 ? [] : [`${unsealed} records were never sealed`]),
+    ...(kept.some(({ act, status }) => act === 'exchange' && status === 200) ? [] : ['nobody was given a token']),
     ...issued.losses,
     ...renewals(evidence),
     ...endings(evidence),
@@ -88,6 +98,18 @@ const NOBODY: Parameters<typeof requestsOf>[0] = {
     throw new Error('nothing of accounts is asked any more');
   },
 };
+
+/** Once a checkpoint covers every record: what `audit-verify` says holds for all of them then. */
+async function sealedLedger(session: Session, requests: Requests, withinMs: number): Promise<readonly LedgerLine[]> {
+  const until = performance.now() + withinMs;
+  for (;;) {
+    const began = performance.now();
+    const lines = await ledger(session, requests);
+    if (lines.every(({ checkpoint }) => checkpoint !== null) || performance.now() > until) return lines;
+    // Reading it is work for those who seal as well.
+    await pause(Math.max(LOOKING_MS, performance.now() - began));
+  }
+}
 
 async function ledger(session: Session, requests: Requests): Promise<readonly LedgerLine[]> {
   const lines: LedgerLine[] = [];

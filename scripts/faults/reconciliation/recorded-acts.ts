@@ -63,8 +63,22 @@ const RULES: readonly Rule[] = [
 
 const NAMED_BY = { sub: 'sponsor', agent: 'agent_id', task: 'task_id' } as const;
 
-export function recordedActs({ kept, lines }: Evidence): Losses {
-  return RULES.flatMap((rule) => {
+/** Those of tasks and tokens are held against what was asked elsewhere; and one that was not decided may be recorded so. */
+const OF_TASKS = new Set(['token.issued', 'token.refreshed', 'token.revoked', 'task.revoked', 'task.expired']);
+const isUndecided = ({ event, task_id, sponsor }: LedgerLine) =>
+  event === 'token.denied' && task_id === null && sponsor === null;
+
+export function recordedActs({ kept, lines, agents }: Evidence): Losses {
+  const asked = new Map(
+    RULES.map((rule) => [rule, new Set(kept.filter(({ act }) => act === rule.act).map((one) => one[rule.of]))]),
+  );
+  const isAskedFor = (line: LedgerLine): boolean =>
+    (line.event === 'agent.registered' && agents.includes(line.agent_id ?? '')) ||
+    RULES.some((rule) => rule.isRecord(line) && asked.get(rule)?.has(line[NAMED_BY[rule.of]] ?? undefined));
+  const strangers = lines
+    .filter((line) => !OF_TASKS.has(line.event) && !isUndecided(line) && !isAskedFor(line))
+    .map(({ seq, event, reason }) => `nobody asked for the record ${seq}, ${event} ${reason}`);
+  const acts = RULES.flatMap((rule) => {
     const { act, isAnswered, isRecord, of, unless = [] } = rule;
     const keyOf = (one: Kept) => one[of];
     const requests = kept.filter((one) => one.act === act);
@@ -82,4 +96,5 @@ export function recordedActs({ kept, lines }: Evidence): Losses {
       return [`"${act}" for ${key}: ${answered} answered, ${unknown} unanswered, ${found} records`];
     });
   });
+  return [...acts, ...strangers];
 }

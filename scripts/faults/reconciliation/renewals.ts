@@ -30,5 +30,11 @@ export function renewals({ kept, lines }: Evidence): Losses {
       losses.push(`the first renewal of the task ${task} is recorded ${firsts.length} times, or as nobody's`);
     }
   }
+  const asked = new Set(requests.map(({ task }) => task));
+  for (const { event, task_id: task } of lines) {
+    if (event === 'token.refreshed' && !asked.has(task ?? undefined)) {
+      losses.push(`the task ${task} is recorded as renewed, and nobody asked for that`);
+    }
+  }
   return losses;
 }

@@ -2,8 +2,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { seeded } from '../load/random.ts';
+import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
 import { openStage, type StageOptions } from '../stage/stage.ts';
+import { unanswered, unserved } from './served.ts';
 
 export interface KillingOptions extends StageOptions {
   readonly kills: number;
@@ -19,6 +21,8 @@ export async function killing(options: KillingOptions): Promise<Reconciled> {
   const stage = await openStage(options);
   try {
     const random = seeded(options.seed);
+    const kills: number[] = [];
+    const ends: (number | string)[] = [];
     await stage.begin();
     for (let kill = 1; kill <= options.kills; kill++) {
       const server = stage.servers[kill % stage.servers.length];
@@ -28,12 +32,20 @@ export async function killing(options: KillingOptions): Promise<Reconciled> {
         await server.untilReady();
         await pause(random.below(options.servesMs));
       }
-      await server.end('SIGKILL');
+      kills.push(wallClock());
+      ends.push(await server.end('SIGKILL'));
       server.start();
     }
     await Promise.all(stage.servers.map((server) => server.untilReady()));
-    return await stage.end();
+    const outcome = await stage.end();
+    const losses = [...unanswered(outcome.kept, kills), ...unserved(outcome.kept).losses, ...byThemselves(ends)];
+    return { ...outcome, losses: [...outcome.losses, ...losses] };
   } finally {
     await stage.close();
   }
+}
+
+/** @param ends of processes that were killed, or found to be gone already */
+export function byThemselves(ends: readonly (number | string)[]): readonly string[] {
+  return ends.filter((end) => end !== 'SIGKILL').map((end) => `a process went down by itself, with ${end}`);
 }

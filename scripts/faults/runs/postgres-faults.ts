@@ -6,6 +6,7 @@ import type { Reconciled } from '../reconciliation/reconcile.ts';
 import type { StageDatabase } from '../stage/database.ts';
 import { openStage, type StageOptions } from '../stage/stage.ts';
 import { type Respite, recovery } from './recovery.ts';
+import { unanswered } from './served.ts';
 
 export interface PostgresFault {
   /** Brings it about, and resolves once its cause is gone; told how often it happened before. */
@@ -27,20 +28,18 @@ export async function postgresFaults(
   const stage = await openStage({ ...options, engine: 'postgres' });
   try {
     await stage.begin();
-    const pids = stage.servers.map((server) => server.pid());
     await pause(respiteMs);
     const respites: Respite[] = [];
     for (let nth = 0; nth < times; nth++) {
       await strike(stage.database, nth);
       const from = wallClock();
       await pause(respiteMs);
-      respites.push({ from, until: wallClock() });
+      respites.push({ from, until: nth === times - 1 ? Number.POSITIVE_INFINITY : wallClock() });
     }
     await Promise.all(stage.servers.map((server) => server.untilReady()));
     const outcome = await stage.end();
     const { figure, faults } = recovery(outcome.kept, respites);
-    const restarted = stage.servers.filter((server, nth) => server.pid() !== pids[nth]).length;
-    const losses = [...outcome.losses, ...faults, ...(restarted > 0 ? ['the service itself went down'] : [])];
+    const losses = [...outcome.losses, ...faults, ...unanswered(outcome.kept)];
     return { outcome: { ...outcome, losses }, figures: [figure] };
   } finally {
     await stage.close();
@@ -76,5 +75,6 @@ export async function terminateBackends({ sql }: StageDatabase, everyMs: number,
   for (const until = wallClock() + forMs; wallClock() < until; await pause(everyMs)) {
     ended += Number((await sql(TERMINATE))[0]?.ended);
   }
+  if (ended === 0) throw new Error('the service had no sessions that could be ended');
   return ended;
 }

@@ -3,8 +3,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONNECTIONS_PER_PROCESS } from '../../../adapters/persistence/postgres/limits.ts';
+import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
 import { openStage, type Stage, type StageOptions } from '../stage/stage.ts';
+import { atRate, unanswered, unserved } from './served.ts';
 
 export interface SoakingOptions extends StageOptions {
   readonly minutes: number;
@@ -45,11 +47,15 @@ export async function soaking(options: SoakingOptions): Promise<Soaked> {
     const perSecond = Math.max(1, Math.floor(ceiling / 2));
     print(`ceiling ${Math.round(ceiling)} requests a second; from now on ${perSecond}`);
     stage.driver.pace({ perSecond, newConnections: false });
+    const from = wallClock();
     const samples = await sampled(stage, minutes, print);
     const outcome = await stage.end();
     const { figures, losses } = judged(samples.filter(({ minute }) => minute >= warmUpMinutes));
-    const rate = `${perSecond} requests a second for ${minutes} minutes, half of a ceiling of ${Math.round(ceiling)}`;
-    return { outcome: { ...outcome, losses: [...outcome.losses, ...losses] }, figures: [rate, ...figures] };
+    const soaked = outcome.kept.filter(({ began }) => began >= from);
+    const [rate, share] = [atRate(soaked, perSecond), unserved(soaked)];
+    const all = [...outcome.losses, ...losses, ...rate.losses, ...share.losses, ...unanswered(outcome.kept)];
+    const asked = `${perSecond} requests a second for ${minutes} minutes, half of a ceiling of ${Math.round(ceiling)}`;
+    return { outcome: { ...outcome, losses: all }, figures: [asked, rate.figure, share.figure, ...figures] };
   } finally {
     await stage.close();
   }

@@ -1,10 +1,11 @@
 /** The service is told to stop (SIGTERM) while requests come at a steady rate, over connections kept and new, and is started again. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Kept } from '../load/kept.ts';
+import { isLost, type Kept } from '../load/kept.ts';
 import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
 import { openStage, type StageOptions } from '../stage/stage.ts';
+import { atRate, unserved } from './served.ts';
 
 export interface StoppingOptions extends StageOptions {
   readonly perSecond: number;
@@ -38,14 +39,18 @@ export async function stoppingUnderLoad(options: StoppingOptions): Promise<Stopp
       await server.untilReady();
     }
     const outcome = await stage.end();
-    const reset = outcome.kept.filter(({ status, refused }) => status === 0 && refused !== true);
+    const reset = outcome.kept.filter(isLost);
+    const rate = atRate(outcome.kept, perSecond);
     const losses = [
       ...reset.map((one) => `${described(one, stops)}, and was not answered: ${one.error}`),
       ...codes.filter((code) => code !== 0).map((code) => `a stop ended with ${code}`),
+      ...unserved(outcome.kept).losses,
+      ...rate.losses,
     ];
     return {
       outcome: { ...outcome, losses: [...outcome.losses, ...losses] },
       figures: [
+        rate.figure,
         `accepted and not answered ${reset.length}; exit codes ${[...new Set(codes)].join(', ')}; ` +
           `a stop took at most ${Math.round(Math.max(...took))} ms`,
       ],

@@ -1,0 +1,112 @@
+/** A run in small: every act of the load once or twice, as it is answered, and the ledger that bears it out. */
+
+import type { Act, Kept } from '../../../scripts/faults/load/kept.ts';
+import type { LedgerLine } from '../../../scripts/faults/reconciliation/evidence.ts';
+
+export interface ARun {
+  readonly kept: Kept[];
+  readonly lines: LedgerLine[];
+  readonly agents: string[];
+}
+
+export const AGENT = 'load-agent';
+const OTHER_AGENT = 'agent-that-registered';
+
+export function aRun(): ARun {
+  const kept: Kept[] = [];
+  const lines: LedgerLine[] = [];
+  let now = 1_000;
+  const ask = (act: Act, status: number, more: Partial<Kept> = {}): void => {
+    now += 10;
+    kept.push({ act, status, began: now, ended: now + 5, ...more });
+  };
+  const record = (event: string, reason: string | null, more: Partial<LedgerLine> = {}): void => {
+    const nobody = { task_id: null, agent_id: null, sponsor: null, jti: null };
+    lines.push({ seq: lines.length + 1, checkpoint: 1, event, reason, ...nobody, ...more });
+  };
+
+  const started = (name: string) => {
+    const one = { sub: `person-${name}`, task: `task-${name}`, jti: `jti-${name}`, token: `token-${name}` };
+    ask('exchange', 200, { ...one, agent: AGENT });
+    const named = { sponsor: one.sub, task_id: one.task };
+    record('token.issued', null, { ...named, jti: one.jti, agent_id: AGENT });
+    const end = (reason: string) => record('task.revoked', reason, { ...named, agent_id: AGENT });
+    const introspect = (active: boolean) => ask('introspect', 200, { task: one.task, jti: one.jti, active });
+    return { one, named, end, introspect };
+  };
+
+  record('agent.registered', null, { agent_id: AGENT });
+
+  // A task that is renewed three times, then killed.
+  const killed = started('killed');
+  const { task } = killed.one;
+  ask('refresh', 200, { task, jti: 'jti-first' });
+  record('token.refreshed', null, { ...killed.named, jti: 'jti-first' });
+  ask('refresh', 200, { task, jti: 'jti-second' });
+  ask('refresh', 200, { task, jti: 'jti-third' });
+  killed.introspect(true);
+  ask('kill a task', 200, killed.one);
+  record('token.refreshed', null, { ...killed.named, count: 2 });
+  killed.end('operator_kill_switch');
+  killed.introspect(false);
+  ask('refresh', 400, { task, error: 'access_denied task_revoked' });
+  record('token.denied', 'task_revoked', killed.named);
+
+  // A token that is revoked, of a task that lasts until everything is ended.
+  const revoked = started('revoked');
+  ask('revoke a token', 200, revoked.one);
+  record('token.revoked', 'client_revoked', { ...revoked.named, jti: revoked.one.jti });
+  revoked.introspect(false);
+  revoked.end('operator_kill_switch');
+
+  const blocked = started('blocked');
+  ask('block', 200, blocked.one);
+  record('sponsor.blocked', 'sponsor_blocked', { sponsor: blocked.one.sub });
+  blocked.end('sponsor_blocked');
+  ask('exchange for a blocked person', 400, { sub: blocked.one.sub, agent: AGENT });
+  record('token.denied', 'sponsor_disabled', { sponsor: blocked.one.sub, agent_id: AGENT });
+
+  ask('exchange for another audience', 400, { sub: 'person-elsewhere', agent: AGENT });
+  record('token.denied', 'audience_not_allowed', { sponsor: 'person-elsewhere', agent_id: AGENT });
+
+  const provisioned = started('provisioned');
+  ask('provision', 201, { sub: provisioned.one.sub, user: 'user-1' });
+  ask('deactivate', 200, { ...provisioned.one, user: 'user-1' });
+  record('sponsor.signal', 'scim_deactivated', { sponsor: provisioned.one.sub });
+  provisioned.end('scim_deactivated');
+  ask('activate', 200, { sub: provisioned.one.sub, user: 'user-1' });
+  record('sponsor.signal', 'scim_reactivated', { sponsor: provisioned.one.sub });
+
+  const loggedOut = started('logged-out');
+  ask('log out', 200, loggedOut.one);
+  record('sponsor.signal', 'sponsor_logged_out', { sponsor: loggedOut.one.sub });
+  loggedOut.end('sponsor_logged_out');
+
+  const disabled = started('disabled');
+  ask('disable by event', 202, disabled.one);
+  record('sponsor.signal', 'ssf_account_disabled', { sponsor: disabled.one.sub });
+  disabled.end('ssf_account_disabled');
+  // The person is on the list already.
+  ask('block', 200, disabled.one);
+
+  const givenUp = started('given-up');
+  ask('revoke a grant', 200, givenUp.one);
+  givenUp.end('client_revoked');
+
+  ask('register', 201, { agent: OTHER_AGENT });
+  record('agent.registered', null, { agent_id: OTHER_AGENT });
+  ask('disable an agent', 200, { agent: OTHER_AGENT });
+  record('agent.updated', 'changed:enabled', { agent_id: OTHER_AGENT });
+
+  // Requests that a fault has hit: decided, or not.
+  ask('exchange', 0, { sub: 'person-lost', agent: AGENT, error: 'ECONNRESET' });
+  const lost = { sponsor: 'person-lost', task_id: 'task-lost', agent_id: AGENT };
+  record('token.issued', null, { ...lost, jti: 'jti-lost' });
+  record('task.revoked', 'operator_kill_switch', lost);
+  ask('exchange', 503, { sub: 'person-refused', agent: AGENT, retryAfter: '5' });
+  record('token.denied', 'overloaded');
+  ask('block', 503, { sub: 'person-refused', retryAfter: '5' });
+  record('sponsor.blocked', 'sponsor_blocked', { sponsor: 'person-refused' });
+
+  return { kept, lines, agents: [AGENT] };
+}
