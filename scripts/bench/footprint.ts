@@ -1,6 +1,7 @@
 /**
- * What one exchange, one renewal and one introspection cost a Postgres and the process that serves it: CPU, bytes of
- * write-ahead log, rows and bytes that stay. The arithmetic of docs/scaling.md begins with these figures.
+ * What one exchange, the first renewal of a task, one more, one introspection and the end of a task cost a Postgres and
+ * the process that serves it: CPU, bytes of write-ahead log, rows and bytes that stay. The arithmetic of
+ * docs/scaling.md begins with these figures.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/footprint.ts [requests of each kind]
  */
@@ -15,7 +16,6 @@ import { processCpuSeconds } from './process-cpu.ts';
 import { onStage } from './stage.ts';
 
 const DEFAULT_REQUESTS = 4000;
-/** Renewals go round the tasks that were opened beforehand. */
 const WARM_UP_REQUESTS = 500;
 /** Enough to be always busy, and few enough that nobody waits for a connection of the pool. */
 const CONCURRENCY = 16;
@@ -34,17 +34,25 @@ const NOTHING_ELSE = { Service__Audit__Checkpoint__Interval: 'PT1H', Service__Ta
 
 async function main(requests: number): Promise<void> {
   await onStage(async (stage) => {
-    const mandate = await stage.start('postgres', NOTHING_ELSE);
+    // Renewals go round them: the first time each is a task's first.
+    const tasks = WARM_UP_REQUESTS + requests;
+    const mandate = await stage.start('postgres', NOTHING_ELSE, tasks);
     const owner = new pg.Client({ connectionString: mandate.ownerUri });
     await owner.connect();
     stage.afterwards(() => owner.end());
     console.log(describePlace(new Date()).join('\n'));
     const postmaster = await postmasterPid(owner);
-    for (const contender of [mandate.exchange, mandate.refresh, mandate.introspection]) {
+    for (const [name, contender] of [
+      ['exchange', mandate.exchange],
+      ['first renewal', mandate.refresh],
+      ['renewal', mandate.refresh],
+      ['introspection', mandate.introspection],
+      ['end', mandate.ending],
+    ] as const) {
       await drive(contender, WARM_UP_REQUESTS);
       const before = await read(owner, contender.pid, postmaster);
       await drive(contender, requests);
-      report(contender.name, requests, before, await read(owner, contender.pid, postmaster));
+      report(name, requests, before, await read(owner, contender.pid, postmaster));
     }
   });
 }

@@ -22,6 +22,8 @@ export interface MandateUnderTest {
   readonly introspection: Contender;
   /** Requests that revoke a token each; beyond the number that was asked for, tokens that are revoked already. */
   readonly revocation: Contender;
+  /** Requests that end a task each, by its grant. */
+  readonly ending: Contender;
   readonly process: MandateProcess;
   /** Opens everything under `/admin` and `/audit`. */
   readonly adminKey: string;
@@ -99,7 +101,10 @@ export async function startMandateUnderTest(
         post(target, '/oauth2/introspect', `token=${takeTurns(tasks, index).token}`),
       ),
       revocation: contender('revocation', '', (index) =>
-        post(target, '/oauth2/revoke', requests.revocationBody(takeTurns(tasks, index))),
+        post(target, '/oauth2/revoke', requests.revocationBody(takeTurns(tasks, index), 'token')),
+      ),
+      ending: contender('end', '', (index) =>
+        post(target, '/oauth2/revoke', requests.revocationBody(takeTurns(tasks, index), 'grant')),
       ),
     };
   } catch (error) {
@@ -149,7 +154,7 @@ interface Requests {
   readonly target: Target;
   exchangeBody(agent: Agent): string;
   refreshBody(task: OpenTask): string;
-  revocationBody(task: OpenTask): string;
+  revocationBody(task: OpenTask, revoked: 'token' | 'grant'): string;
 }
 
 function requestsTo(issuer: string, provider: IdentityProvider): Requests {
@@ -177,7 +182,8 @@ function requestsTo(issuer: string, provider: IdentityProvider): Requests {
       const subjectToken = provider.mintAccessToken({ sub: person, sid: `session-${person}`, scope: SCOPE });
       return `${exchange}&subject_token=${subjectToken}&actor_token=${assertion(agent)}`;
     },
-    revocationBody: (task) => `${authenticated}&token=${task.token}&client_assertion=${assertion(task.agent)}`,
+    revocationBody: (task, revoked) =>
+      `${authenticated}&token=${task[revoked]}&client_assertion=${assertion(task.agent)}`,
     refreshBody: (task) => `${refresh}&refresh_token=${task.grant}&client_assertion=${assertion(task.agent)}`,
   };
 }

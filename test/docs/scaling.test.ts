@@ -35,8 +35,8 @@ describe('docs/scaling.md', () => {
     const [exchange, renewal, introspection] = ['exchange', 'renewal', 'introspection'].map(measured);
     for (const side of ['service', 'postgres'] as const) {
       const each = (exchange?.[side] ?? 0) + 2 * (renewal?.[side] ?? 0) + 2 * (introspection?.[side] ?? 0);
-      // The end of a task, on the side of the database.
-      const whole = side === 'postgres' ? each + 0.5 : each;
+      // A task's first renewal and its end, on the side of the database.
+      const whole = side === 'postgres' ? each + 0.7 : each;
       const cores = row(side === 'service' ? 'cores for the service, 60% busy' : 'cores for Postgres, 60% busy');
       for (const [index, rate] of fleets.entries()) {
         expect(cores[index], `${side} at ${rate}`).to.be.closeTo(
@@ -44,6 +44,17 @@ describe('docs/scaling.md', () => {
           (rate * whole) / 1000 / 10,
         );
       }
+    }
+  });
+
+  it('computes the ledger from the records of a task: issued, renewed first, renewed in sum, and ended', () => {
+    const [, bytes] = /^\| exchange \|.*\| ledger (\d+) B;/m.exec(page) ?? [];
+    expect(page).to.include(`E × 4 records × ${bytes} B `);
+    const [small = Number.NaN, ...large] = row('ledger a day');
+    const gigabytes = [small, ...large.map((terabytes) => terabytes * 1000)];
+    for (const [index, rate] of fleets.entries()) {
+      const day = (rate * 4 * Number(bytes) * 86_400) / 1e9;
+      expect(gigabytes[index], `at ${rate}`).to.be.closeTo(day, day / 30);
     }
   });
 });
