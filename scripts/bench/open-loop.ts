@@ -96,7 +96,9 @@ export async function driveOpenLoop(
   const ends = began + seconds * 1000;
   const total = Math.min(requests.length, Math.floor(rate * seconds));
   while (sent < total) {
-    const due = Math.min(total, Math.floor(((Math.min(performance.now(), ends) - began) / 1000) * rate));
+    const now = performance.now();
+    // In the end all of them: rounding may leave the last one out for good.
+    const due = now >= ends ? total : Math.min(total, Math.floor(((now - began) / 1000) * rate));
     while (sent < due) send(began + (sent / rate) * 1000);
     await pause(TICK_MS);
   }

@@ -12,6 +12,7 @@
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { Contender } from './contender.ts';
+import { apart } from './cores.ts';
 import { driveLoad } from './load.ts';
 import type { MandateUnderTest } from './mandate.ts';
 import { type Answered, driveOpenLoop, type OpenLoopResult } from './open-loop.ts';
@@ -33,6 +34,7 @@ async function main(database: Database, seconds: number): Promise<void> {
     const tasks = (BESIDE.revocation + 1) * seconds;
     const mandate = await stage.start(database, { Service__Overload__Enabled: 'true' }, tasks);
     for (const line of describePlace(new Date())) console.log(`- ${line}`);
+    if (!apart([mandate.process.pid], [process.pid])) console.log('- the load and the service share every core');
     const goals = [...(await overTheCeiling(mandate, seconds)), ...(await besideIt(mandate, seconds))];
     for (const [says, isReached] of goals) console.log(`- ${says}: ${isReached ? 'reached' : 'NOT reached'}`);
     if (goals.some(([, isReached]) => !isReached)) process.exitCode = 1;

@@ -24,7 +24,8 @@ const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
-  readonly body: Buffer;
+  /** Not a buffer: what is a text goes out with its head in one write, and that is most of what a refusal costs. */
+  readonly body: string;
 }
 
 const answered = new WeakMap<ServerResponse, AdmissionRefusal>();
@@ -95,7 +96,7 @@ function told(reason: AdmissionRefusal) {
 function both(shape: (reason: AdmissionRefusal) => Shape): Readonly<Record<AdmissionRefusal, Answer>> {
   const answer = (reason: AdmissionRefusal): Answer => {
     const { type, document, headers } = shape(reason);
-    const body = Buffer.from(JSON.stringify(document));
+    const body = JSON.stringify(document);
     return {
       status: told(reason).status,
       headers: {
@@ -103,7 +104,7 @@ function both(shape: (reason: AdmissionRefusal) => Shape): Readonly<Record<Admis
         ...headers,
         'Retry-After': RETRY_AFTER[reason],
         'Content-Type': type,
-        'Content-Length': body.length,
+        'Content-Length': Buffer.byteLength(body),
       },
       body,
     };
