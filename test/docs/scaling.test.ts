@@ -32,11 +32,9 @@ describe('docs/scaling.md', () => {
   });
 
   it('computes its fleets from what was measured', () => {
-    const [exchange, renewal, introspection] = ['exchange', 'renewal', 'introspection'].map(measured);
+    const parts = ['exchange', 'first renewal', 'renewal', 'introspection', 'introspection', 'end'].map(measured);
     for (const side of ['service', 'postgres'] as const) {
-      const each = (exchange?.[side] ?? 0) + 2 * (renewal?.[side] ?? 0) + 2 * (introspection?.[side] ?? 0);
-      // A task's first renewal and its end, on the side of the database.
-      const whole = side === 'postgres' ? each + 0.7 : each;
+      const whole = parts.reduce((sum, part) => sum + part[side], 0);
       const cores = row(side === 'service' ? 'cores for the service, 60% busy' : 'cores for Postgres, 60% busy');
       for (const [index, rate] of fleets.entries()) {
         expect(cores[index], `${side} at ${rate}`).to.be.closeTo(
@@ -48,12 +46,16 @@ describe('docs/scaling.md', () => {
   });
 
   it('computes the ledger from the records of a task: issued, renewed first, renewed in sum, and ended', () => {
-    const [, bytes] = /^\| exchange \|.*\| ledger (\d+) B;/m.exec(page) ?? [];
-    expect(page).to.include(`E × 4 records × ${bytes} B `);
+    const bytes = ['exchange', 'first renewal', 'end'].map((what) => {
+      const [, each = ''] = new RegExp(`^\\| ${what} \\|.*ledger ([0-9,]+) B`, 'm').exec(page) ?? [];
+      return each;
+    });
+    expect(page).to.include(`E × (${bytes.join(' + ')}) B `);
+    const whole = bytes.reduce((sum, each) => sum + Number(each.replaceAll(',', '')), 0);
     const [small = Number.NaN, ...large] = row('ledger a day');
     const gigabytes = [small, ...large.map((terabytes) => terabytes * 1000)];
     for (const [index, rate] of fleets.entries()) {
-      const day = (rate * 4 * Number(bytes) * 86_400) / 1e9;
+      const day = (rate * whole * 86_400) / 1e9;
       expect(gigabytes[index], `at ${rate}`).to.be.closeTo(day, day / 30);
     }
   });
