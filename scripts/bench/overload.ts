@@ -11,23 +11,19 @@
 
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import type { Contender } from './contender.ts';
+import { ceilingOf } from './ceiling.ts';
 import { apart } from './cores.ts';
-import { driveLoad } from './load.ts';
 import type { MandateUnderTest } from './mandate.ts';
 import { type Answered, driveOpenLoop, type OpenLoopResult } from './open-loop.ts';
 import { describePlace } from './place.ts';
 import { type Database, onStage } from './stage.ts';
 import { median, percentile } from './statistics.ts';
 
-const CONCURRENCY = 32;
 const FACTORS = [1, 2, 3];
 /** At twice and three times the ceiling: of it served at least, and at most for a refusal, in memory, and for what is asked beside. */
 const GOALS = { share: 0.9, refusedMs: 1200, megabytes: 400, besideMs: 250 };
 /** A second, beside a saturated token endpoint. */
 const BESIDE = { introspection: 100, revocation: 30 };
-/** Prepared for the ceiling; nothing here is faster. */
-const FASTEST = 4000;
 
 async function main(database: Database, seconds: number): Promise<void> {
   await onStage(async (stage) => {
@@ -42,13 +38,6 @@ async function main(database: Database, seconds: number): Promise<void> {
 }
 
 type Judged = readonly (readonly [says: string, isReached: boolean])[];
-
-async function ceilingOf({ target, expected, prepare }: Contender, seconds: number): Promise<number> {
-  const { answered, seconds: took } = await driveLoad(target, prepare(FASTEST * seconds), {
-    ...{ concurrency: CONCURRENCY, seconds, expected },
-  });
-  return answered / took;
-}
 
 async function overTheCeiling({ exchange, process: { pid } }: MandateUnderTest, seconds: number): Promise<Judged> {
   await ceilingOf(exchange, 2);

@@ -15,8 +15,9 @@ import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { fromSource } from '../from-source.ts';
+import { ceilingOf } from './ceiling.ts';
 import type { Contender } from './contender.ts';
-import { driveLoad, type Target } from './load.ts';
+import type { Target } from './load.ts';
 import { driveOpenLoop } from './open-loop.ts';
 import { describePlace } from './place.ts';
 import { type Database, onStage } from './stage.ts';
@@ -27,8 +28,6 @@ const ROUNDS = 3;
 /** Times the p99 without them, at most. */
 const GOAL = 2;
 const SHARE_OF_CEILING = 0.5;
-/** Prepared for the ceiling; nothing here is faster. */
-const FASTEST = 2500;
 const CEILING_SECONDS = 3;
 
 async function main(database: Database, seconds: number): Promise<void> {
@@ -41,8 +40,8 @@ async function main(database: Database, seconds: number): Promise<void> {
 
 async function compare(exchange: Contender, seconds: number): Promise<void> {
   const { target, prepare } = exchange;
-  await ceilingOf(exchange);
-  const rate = SHARE_OF_CEILING * (await ceilingOf(exchange));
+  await ceilingOf(exchange, CEILING_SECONDS);
+  const rate = SHARE_OF_CEILING * (await ceilingOf(exchange, CEILING_SECONDS));
   console.log(`- exchanges at ${Math.round(rate)} a second, half of what is served at most`);
   const ratios: number[] = [];
   let isServed = true;
@@ -71,16 +70,6 @@ async function compare(exchange: Contender, seconds: number): Promise<void> {
     `- p99 beside them at most ${GOAL} times as long: ${ratio.toFixed(2)}, ${isReached ? 'reached' : 'NOT reached'}`,
   );
   if (!isReached) process.exitCode = 1;
-}
-
-async function ceilingOf({ target, expected, prepare }: Contender): Promise<number> {
-  const requests = prepare(FASTEST * CEILING_SECONDS);
-  const { answered, seconds } = await driveLoad(target, requests, {
-    concurrency: 32,
-    seconds: CEILING_SECONDS,
-    expected,
-  });
-  return answered / seconds;
 }
 
 async function startSlowClients({ host, port }: Target): Promise<ChildProcess> {
