@@ -24,7 +24,7 @@ export function eventsSurface(c: DependencyContainer): EventsSurface | undefined
   const service = { ...shared(c), transmitterKeys, audience, upstreamIssuer: upstreamIssuer(c), log };
   return {
     credentials,
-    refuse: (reason) => service.anonymous.record({ event: 'ssf.denied', reason }),
+    refuse: async (reason) => service.anonymous.record({ event: 'ssf.denied', reason }),
     accept: (eventToken) => acceptSecurityEvent(service, eventToken),
     log,
   };

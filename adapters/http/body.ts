@@ -73,6 +73,26 @@ export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTE
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete) return;
+  // What is short has mostly come with its head and is only still to be read, which node does by itself once it is
+  // answered: to be watched over, each, would be much of what a refusal costs.
+  if (!(declaredLength(request) <= MAX_BODY_BYTES)) watchRest(request);
+  else if (short.push(request) === 1) setImmediate(watchUnfinished);
+}
+
+/** The body's length as its head says it, in bytes; not a number where it says none. */
+function declaredLength(request: IncomingMessage): number {
+  return Number.parseInt(request.headers['content-length'] ?? '', 10);
+}
+
+let short: IncomingMessage[] = [];
+
+function watchUnfinished(): void {
+  const discarded = short;
+  short = [];
+  for (const request of discarded) if (!request.complete && !request.destroyed) watchRest(request);
+}
+
+function watchRest(request: IncomingMessage): void {
   const deadline = setTimeout(() => request.destroy(), MAX_DISCARD_MS);
   deadline.unref();
   let discarded = 0;

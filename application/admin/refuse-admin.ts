@@ -10,6 +10,6 @@ export interface AdminRefusal {
 export type AdminDenialReason = CredentialDenialReason;
 
 /** Names nobody, so it is answered even where the ledger can't take it (decisions "Token endpoint"). */
-export function refuseAdmin({ anonymous }: AdminRefusal, reason: AdminDenialReason): Promise<void> {
-  return anonymous.record({ event: 'admin.denied', reason });
+export async function refuseAdmin({ anonymous }: AdminRefusal, reason: AdminDenialReason): Promise<void> {
+  await anonymous.record({ event: 'admin.denied', reason });
 }

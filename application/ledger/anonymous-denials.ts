@@ -12,8 +12,12 @@ import type { Log } from '../ports/log.ts';
 import { StorageUnavailable } from '../ports/storage-unavailable.ts';
 
 export interface AnonymousDenials {
-  /** Writes or counts one denial. Where the database does not answer it returns all the same. */
-  record(denial: AnonymousDenial): Promise<void>;
+  /**
+   * Writes or counts one denial. Where the database does not answer it returns all the same.
+   *
+   * @returns `undefined` where it was counted: there is nothing to wait for
+   */
+  record(denial: AnonymousDenial): Promise<void> | undefined;
 
   /**
    * Writes the summaries of windows that have ended. What could not be written is kept, and counted on.
@@ -72,11 +76,11 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
   };
 
   return {
-    async record(denial) {
+    record(denial) {
       // Nothing is awaited between asking and opening the window: of many at once exactly one is the first.
       const occurrence = windows.occurred(denial, clock.now());
-      if (occurrence.kind === 'counted') return;
-      await answeredAnyway(service, denial, async () => {
+      if (occurrence.kind === 'counted') return undefined;
+      return answeredAnyway(service, denial, async () => {
         try {
           if (occurrence.ended !== undefined) await write([occurrence.ended]);
           await append(service, denial);

@@ -8,6 +8,9 @@ export interface ProvisioningRefusal {
 }
 
 /** Names nobody, so it is answered even where the ledger can't take it (decisions "Token endpoint"). */
-export function refuseProvisioning({ anonymous }: ProvisioningRefusal, reason: CredentialDenialReason): Promise<void> {
-  return anonymous.record({ event: 'scim.denied', reason });
+export async function refuseProvisioning(
+  { anonymous }: ProvisioningRefusal,
+  reason: CredentialDenialReason,
+): Promise<void> {
+  await anonymous.record({ event: 'scim.denied', reason });
 }

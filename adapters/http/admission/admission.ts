@@ -52,8 +52,13 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
     countLine(surface, reason);
     notAdmitted?.(reason === 'overloaded' ? { reason, kind: work } : { reason, kind: bucket });
     const answer = () => answerRefusal(request, response, surface, reason);
+    const recording = record({ event, reason });
+    if (recording === undefined) {
+      answer();
+      return;
+    }
     const patience = setTimeout(answer, RECORD_PATIENCE_MS);
-    record({ event, reason })
+    recording
       .catch((error) => log.error('a refusal could not be recorded', error, { event, reason }))
       .finally(() => {
         clearTimeout(patience);

@@ -1,16 +1,20 @@
 /**
  * Short rounds of the event loop while connections come. Node accepts one connection in a round (libuv since 1.45), and
- * requests that begin together stay together, through every step, so that under load each round takes as long as that
- * step of all of them. A busy service would then accept some fifty connections a second and leave the others waiting
- * where no limit of ours is kept and nobody is told to come back. Begun a few in each round, requests spread out, and
- * rounds are short; which has its price, so it is done only as long as there are connections to accept.
+ * under load a round is as long as what all requests under way do in it: a busy service would accept no more connections
+ * than it can serve, and leave the others waiting where no limit of ours is kept and nobody is told to come back. So as
+ * long as there are connections to accept little is begun in a round, and the longer that lasts the less; afterwards all
+ * of it at once, since what is done together is done with less.
  */
 
-/** One is too few: rounds that have other things to do as well would begin less than the service can serve. */
-const BEGUN_IN_A_ROUND = 4;
+/**
+ * Counted from the first request of a new connection. Where there is another in line, that one is accepted in the same
+ * round or the next, and what it has sent is read in the one after.
+ */
+const LASTS_ROUNDS = 3;
 
-/** From the first request of a new connection on: where there is another in line, its own will have come by then. */
-const LASTS_MS = 100;
+/** One piece of work is begun in each round at first, then in every second, at last in every so many. */
+const MOST_ROUNDS_EACH = 4;
+const SLOWER_AFTER_ROUNDS = 32;
 
 export interface ShortRounds {
   /** A request came on this connection. */
@@ -19,28 +23,40 @@ export interface ShortRounds {
   begin(work: () => void): void;
 }
 
-export function shortRounds(now: () => number = () => performance.now()): ShortRounds {
+export function shortRounds(): ShortRounds {
   const known = new WeakSet<object>();
-  const waiting: (() => void)[] = [];
-  let until = Number.NEGATIVE_INFINITY;
-  const beginSome = (): void => {
-    const some = waiting.splice(0, BEGUN_IN_A_ROUND);
-    if (waiting.length > 0) setImmediate(beginSome);
-    for (const work of some) work();
+  let waiting: (() => void)[] = [];
+  let areShort = false;
+  let [left, passed] = [0, 0];
+
+  const round = (): void => {
+    left -= 1;
+    passed += 1;
+    if (left > 0) {
+      setImmediate(round);
+      const roundsEach = Math.min(MOST_ROUNDS_EACH, 1 + Math.floor(passed / SLOWER_AFTER_ROUNDS));
+      if (passed % roundsEach === 0) waiting.shift()?.();
+    } else {
+      areShort = false;
+      const rest = waiting;
+      waiting = [];
+      for (const work of rest) work();
+    }
   };
+
   return {
     sees(connection) {
       if (known.has(connection)) return;
       known.add(connection);
-      until = now() + LASTS_MS;
+      left = LASTS_ROUNDS;
+      if (areShort) return;
+      areShort = true;
+      passed = 0;
+      setImmediate(round);
     },
     begin(work) {
-      if (waiting.length === 0 && now() >= until) {
-        work();
-        return;
-      }
-      waiting.push(work);
-      if (waiting.length === 1) setImmediate(beginSome);
+      if (areShort) waiting.push(work);
+      else work();
     },
   };
 }

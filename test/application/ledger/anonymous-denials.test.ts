@@ -47,8 +47,8 @@ describe('denials that name nobody', () => {
     const { records } = await storage.ledger.page({ limit: 1000, now: clock.now() });
     return records.map(({ reason, count }) => [reason, count]);
   };
-  const failureOf = (promise: Promise<unknown>) =>
-    promise.then(
+  const failureOf = (promise: Promise<unknown> | undefined) =>
+    promise?.then(
       () => undefined,
       (error: unknown) => error,
     );

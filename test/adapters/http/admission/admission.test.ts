@@ -387,6 +387,37 @@ describe('The door, when somebody comes too fast', () => {
     expect(connection.socket.bytesWritten).to.be.below(20 * 1024 * 1024);
   });
 
+  it('leaves whoever sends the rest of a short body never, soon after the answer', async () => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
+    const connection = await scene.connection();
+    connection.send(get('/a'));
+    await scene.come(1);
+    scene.held[0]?.response.end('served');
+    await connection.until('served');
+    connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
+    await connection.until('slow_down');
+    const answered = performance.now();
+    await eventually(() => connection.socket.destroyed);
+    // Node's own limit for a request is minutes long.
+    expect(performance.now() - answered).to.be.within(1_500, 4_000);
+    expect(scene.held).to.have.lengthOf(1);
+  });
+
+  it('reads on behind a short body that comes after the answer', async () => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
+    const connection = await scene.connection();
+    connection.send(get('/a'));
+    await scene.come(1);
+    scene.held[0]?.response.end('served');
+    await connection.until('served');
+    connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
+    await connection.until('slow_down');
+    scene.clock.advance(1);
+    connection.send(`${'x'.repeat(90)}${get('/b')}`);
+    await scene.come(2);
+    expect(scene.held[1]?.path).to.equal('/b');
+  });
+
   it('has a bucket for introspection, one for each receiver, and one for everything else', async () => {
     const scarce = { permitsPerMinute: 60, burst: 1 };
     scene = await open({ rates: { main: scarce, introspection: scarce, signals: scarce } });

@@ -1,55 +1,72 @@
 import { expect } from 'chai';
-import { shortRounds } from '../../../../adapters/http/admission/short-rounds.ts';
+import { type ShortRounds, shortRounds } from '../../../../adapters/http/admission/short-rounds.ts';
 
 const aRound = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('Short rounds of the event loop', () => {
+  let rounds: ShortRounds;
+  let begun: number[];
+  beforeEach(() => {
+    rounds = shortRounds();
+    begun = [];
+  });
+  const begin = (count: number) => {
+    for (let nth = 0; nth < count; nth += 1) rounds.begin(() => begun.push(nth));
+  };
+
   it('are not made where nobody new has come: work begins at once', () => {
-    const rounds = shortRounds(() => 1000);
-    let begun = 0;
-    for (let count = 0; count < 10; count += 1) rounds.begin(() => (begun += 1));
-    expect(begun).to.equal(10);
+    begin(10);
+    expect(begun).to.have.lengthOf(10);
   });
 
-  it('are made once a new connection has come: work begins a little in each, in the order it came', async () => {
-    const rounds = shortRounds(() => 1000);
+  it('are made for some rounds once a new connection has come: a little begins in each, then the rest, in its order', async () => {
     rounds.sees({});
-    const begun: number[] = [];
-    for (let count = 0; count < 10; count += 1) rounds.begin(() => begun.push(count));
-    expect(begun).to.deep.equal([]);
-    const after: number[] = [];
-    while (begun.length < 10) {
+    begin(10);
+    const after: number[] = [begun.length];
+    for (let nth = 0; nth < 4; nth += 1) {
       await aRound();
       after.push(begun.length);
     }
+    expect(after).to.deep.equal([0, 1, 2, 10, 10]);
     expect(begun).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    expect([...new Set(after)].filter((count) => count > 0)).to.deep.equal([4, 8, 10]);
   });
 
-  it('end some time after the last connection that is new; those that are known change nothing', () => {
-    let now = 1000;
-    const rounds = shortRounds(() => now);
+  it('are made as long as there is always another one, and less is begun the longer that lasts', async () => {
+    begin(0);
+    rounds.sees({});
+    begin(200);
+    const perHundred: number[] = [];
+    for (let hundred = 0; hundred < 3; hundred += 1) {
+      const before = begun.length;
+      for (let nth = 0; nth < 100; nth += 1) {
+        rounds.sees({});
+        await aRound();
+      }
+      perHundred.push(begun.length - before);
+    }
+    const [first = 0, second = 0, third = 0] = perHundred;
+    expect(first).to.be.within(50, 65);
+    expect([second, third]).to.deep.equal([25, 25]);
+    // And once none comes any more, all of it begins.
+    for (let nth = 0; nth < 3; nth += 1) await aRound();
+    expect(begun).to.have.lengthOf(200);
+  });
+
+  it('are not made again for a connection that is known', async () => {
     const connection = {};
     rounds.sees(connection);
-    now += 99;
+    for (let nth = 0; nth < 3; nth += 1) await aRound();
     rounds.sees(connection);
-    now += 1;
-    let begun = 0;
-    rounds.begin(() => (begun += 1));
-    expect(begun).to.equal(1);
+    begin(1);
+    expect(begun).to.have.lengthOf(1);
   });
 
   it('let nothing overtake what waits already', async () => {
-    let now = 1000;
-    const rounds = shortRounds(() => now);
     rounds.sees({});
-    const begun: string[] = [];
-    rounds.begin(() => begun.push('first'));
-    now += 5000;
-    rounds.begin(() => begun.push('second'));
-    expect(begun).to.deep.equal([]);
+    begin(2);
     await aRound();
-    await aRound();
-    expect(begun).to.deep.equal(['first', 'second']);
+    rounds.begin(() => begun.push(2));
+    for (let nth = 0; nth < 3; nth += 1) await aRound();
+    expect(begun).to.deep.equal([0, 1, 2]);
   });
 });
