@@ -39,7 +39,7 @@ export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTE
     discardRest(request);
     return Promise.resolve({ kind: 'unsupported_encoding' });
   }
-  if (Number(request.headers['content-length'] ?? 0) > limit) {
+  if ((declaredLength(request) ?? 0) > limit) {
     discardRest(request);
     return Promise.resolve({ kind: 'too_large' });
   }
@@ -74,14 +74,16 @@ export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTE
 export function discardRest(request: IncomingMessage): void {
   if (request.complete) return;
   // What is short has mostly come with its head and is only still to be read, which node does by itself once it is
-  // answered: to be watched over, each, would be much of what a refusal costs.
-  if (!(declaredLength(request) <= MAX_BODY_BYTES)) watchRest(request);
+  // answered: to be watched over, each, would be much of what a refusal costs. What is long is watched from the
+  // beginning: what node throws away by itself it does not count.
+  if ((declaredLength(request) ?? Number.POSITIVE_INFINITY) > MAX_BODY_BYTES) watchRest(request);
   else if (short.push(request) === 1) setImmediate(watchUnfinished);
 }
 
-/** The body's length as its head says it, in bytes; not a number where it says none. */
-function declaredLength(request: IncomingMessage): number {
-  return Number.parseInt(request.headers['content-length'] ?? '', 10);
+/** Bytes of its body, by its head (RFC 9112 §6.3), to which the parser keeps; `undefined` where it comes in chunks. */
+function declaredLength({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }
 
 let short: IncomingMessage[] = [];

@@ -1,8 +1,7 @@
 /**
  * Load that comes as it comes in life: at its own rate, whether or not what came before has been answered. A connection
- * that has been answered is used again; where there is none, another one is opened. As with clients that keep their
- * connections, some are open when it begins. Times count from the moment when a
- * request was due, so that a server that holds up the sender cannot make itself look faster.
+ * that has been answered is used again, unless it is asked for another; where there is none, another one is opened. Times
+ * count from the moment when a request was due, so that a server that holds up the sender cannot make itself look faster.
  */
 
 import { once } from 'node:events';
@@ -13,11 +12,15 @@ export interface OpenLoopOptions {
   /** Requests a second. */
   readonly rate: number;
   readonly seconds: number;
+  /** Otherwise a connection that has been answered is used again, and some are open when it begins. */
+  readonly isConnectionEach?: boolean;
 }
 
 /** The answers of one status. */
 export interface Answered {
   readonly count: number;
+  /** Those that came while requests were still sent: what was under way in the end is no part of a rate. */
+  readonly meanwhile: number;
   /** Milliseconds, ascending. */
   readonly latencies: Float64Array;
 }
@@ -45,11 +48,13 @@ const STATUS_AT = 'HTTP/1.1 '.length;
 export async function driveOpenLoop(
   target: Target,
   requests: readonly Buffer[],
-  { rate, seconds }: OpenLoopOptions,
+  { rate, seconds, isConnectionEach = false }: OpenLoopOptions,
 ): Promise<OpenLoopResult> {
   const idle: Socket[] = [];
   const open = new Set<Socket>();
   const latencies = new Map<number, number[]>();
+  const meanwhile = new Map<number, number>();
+  let isSending = true;
   let [sent, underWay, lost] = [0, 0, 0];
 
   const send = (due: number): void => {
@@ -77,14 +82,20 @@ export async function driveOpenLoop(
       const times = latencies.get(status) ?? [];
       times.push(performance.now() - due);
       latencies.set(status, times);
+      if (isSending) meanwhile.set(status, (meanwhile.get(status) ?? 0) + 1);
       done();
-      idle.push(socket);
+      if (isConnectionEach) {
+        open.delete(socket);
+        socket.on('error', () => undefined).end();
+      } else {
+        idle.push(socket);
+      }
     };
     socket.on('data', onData).on('close', onClose).on('error', onClose);
     socket.write(request);
   };
 
-  for (let count = 0; count < OPEN_AT_FIRST; count += 1) {
+  for (let count = 0; count < (isConnectionEach ? 0 : OPEN_AT_FIRST); count += 1) {
     const socket = connect({ ...target, noDelay: true });
     await once(socket, 'connect');
     open.add(socket);
@@ -102,6 +113,7 @@ export async function driveOpenLoop(
     while (sent < due) send(began + (sent / rate) * 1000);
     await pause(TICK_MS);
   }
+  isSending = false;
   const took = (performance.now() - began) / 1000;
   const lastCall = performance.now() + PATIENCE_MS;
   while (underWay > 0 && performance.now() < lastCall) await pause(TICK_MS);
@@ -110,13 +122,13 @@ export async function driveOpenLoop(
   return {
     offered: sent / took,
     seconds: took,
-    byStatus: new Map([...latencies].map(([status, times]) => [status, answered(times)])),
+    byStatus: new Map([...latencies].map(([status, times]) => [status, answered(times, meanwhile.get(status) ?? 0)])),
     lost,
   };
 }
 
-function answered(times: readonly number[]): Answered {
-  return { count: times.length, latencies: Float64Array.from(times).sort() };
+function answered(times: readonly number[], meanwhile: number): Answered {
+  return { count: times.length, meanwhile, latencies: Float64Array.from(times).sort() };
 }
 
 function pause(ms: number): Promise<void> {

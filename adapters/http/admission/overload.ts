@@ -50,7 +50,7 @@ export function overload(work: WorkTurns, maxReading = MAX_READING): Overload {
   const watch = timeouts(work);
   /** The one that has taken longest comes first. */
   const reading = new Set<IncomingMessage>();
-  const rounds = shortRounds();
+  const rounds = shortRounds<Work>();
 
   const takeTurn: Overload = (_request, response, kind, { serve, refuse }) => {
     // What is not listened to any more is not done.
@@ -61,9 +61,13 @@ export function overload(work: WorkTurns, maxReading = MAX_READING): Overload {
         refuse();
         return;
       }
+      let forget = (): void => undefined;
       // Its answer is out, or its sender has left: one of the two comes, and once.
-      response.once('close', turn.release);
-      rounds.begin(() => {
+      response.once('close', () => {
+        forget();
+        turn.release();
+      });
+      forget = rounds.begin(kind.work, () => {
         if (!response.destroyed) serve();
       });
     };

@@ -1,5 +1,6 @@
 /** The door over real HTTP, with an application behind it that answers when it is told to. */
 
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -40,11 +41,13 @@ interface Scene {
 }
 
 type Given = Partial<Pick<AdmissionControl, 'record'>> & {
+  /** No refusal is written. */
+  readonly isCounted?: boolean;
   readonly turns?: { readonly concurrency: number; readonly queue: number; readonly waitMs?: number };
   readonly rates?: Partial<RateLimitRules>;
 };
 
-async function open({ turns: limits, rates, record }: Given): Promise<Scene> {
+async function open({ turns: limits, rates, record, isCounted = false }: Given): Promise<Scene> {
   const [clock, log, records] = [movedClock(), capturedLog(), [] as AnonymousDenial[]];
   const turns = workTurns({ waitMs: 30_000, ...(limits ?? { concurrency: 1, queue: 0 }) });
   const held: Scene['held'][number][] = [];
@@ -52,9 +55,9 @@ async function open({ turns: limits, rates, record }: Given): Promise<Scene> {
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
     turns: limits && turns,
-    record: async (denial) => {
+    record(denial) {
       records.push(denial);
-      await record?.(denial);
+      return isCounted ? undefined : (record?.(denial) ?? Promise.resolve());
     },
     clock,
     log,
@@ -162,6 +165,34 @@ describe('The door, when there is more to do than is done at once', () => {
       expect(await sender.until('served')).to.match(/^HTTP\/1.1 200/);
       sender.leave();
     }
+    server.close();
+  });
+
+  it('begins what comes on a new connection a round later, so that others are accepted, and then at once', async () => {
+    scene = await open({});
+    const takeTurn = overload(workTurns({ concurrency: 4, queue: 0, waitMs: 1000 }));
+    const kind = requestKind('/unknown');
+    if (kind === HEALTH) throw new Error('this is no health route');
+    const wereAtOnce: boolean[] = [];
+    const server = createServer((request, response) => {
+      let isAtOnce = true;
+      const serve = () => {
+        wereAtOnce.push(isAtOnce);
+        response.end('served');
+      };
+      takeTurn(request, response, kind, { serve, refuse: () => response.end('refused') });
+      isAtOnce = false;
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const connection = await rawConnection(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    for (let nth = 1; nth <= 2; nth += 1) {
+      connection.send(get('/unknown'));
+      await eventually(() => connection.received().split('served').length > nth);
+      // The rounds of the new connection are over.
+      for (let round = 0; round < 3; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(wereAtOnce).to.deep.equal([false, true]);
+    connection.leave();
     server.close();
   });
 
@@ -367,24 +398,40 @@ describe('The door, when somebody comes too fast', () => {
     expect(await connection.until('served too')).to.include('served too');
   });
 
-  it('lets a client that is still sending see the answer, and reads no more than a little of what it sends', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
+  for (const [sending, head, chunk] of [
+    ['in chunks', 'Transfer-Encoding: chunked', `10000\r\n${'x'.repeat(65_536)}\r\n`],
+    ['what it has announced', 'Content-Length: 65536000', 'x'.repeat(65_536)],
+  ]) {
+    it(`lets a client that is still sending ${sending} see the answer, and reads no more than a little of it`, async () => {
+      scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
+      const connection = await scene.connection();
+      connection.send(get('/a'));
+      await scene.come(1);
+      scene.held[0]?.response.end('served');
+      await connection.until('served');
+      connection.send(`POST /admin/agents HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
+      let sent = 0;
+      while (!connection.socket.destroyed && sent < 1000) {
+        sent += 1;
+        connection.socket.write(chunk ?? '');
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await eventually(() => connection.socket.destroyed);
+      expect(connection.received()).to.include('HTTP/1.1 429');
+      expect(connection.socket.bytesWritten).to.be.below(20 * 1024 * 1024);
+    });
+  }
+
+  it('waits for nothing where the refusal is counted', async () => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
     const connection = await scene.connection();
     connection.send(get('/a'));
     await scene.come(1);
     scene.held[0]?.response.end('served');
     await connection.until('served');
-    connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-    let sent = 0;
-    while (!connection.socket.destroyed && sent < 1000) {
-      sent += 1;
-      connection.socket.write(chunk);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await eventually(() => connection.socket.destroyed);
-    expect(connection.received()).to.include('HTTP/1.1 429');
-    expect(connection.socket.bytesWritten).to.be.below(20 * 1024 * 1024);
+    connection.send(get('/b'));
+    await connection.until('slow_down');
+    expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
   });
 
   it('leaves whoever sends the rest of a short body never, soon after the answer', async () => {
@@ -397,7 +444,7 @@ describe('The door, when somebody comes too fast', () => {
     connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
     await connection.until('slow_down');
     const answered = performance.now();
-    await eventually(() => connection.socket.destroyed);
+    await once(connection.socket, 'close');
     // Node's own limit for a request is minutes long.
     expect(performance.now() - answered).to.be.within(1_500, 4_000);
     expect(scene.held).to.have.lengthOf(1);
