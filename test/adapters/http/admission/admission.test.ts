@@ -363,13 +363,19 @@ describe('The door, when somebody comes too fast', () => {
   let scene: Scene;
   afterEach(() => scene.stop());
 
-  it('refuses before anything of the request is read, and has a second permit a second later', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
+  /** A connection on which one request was served, and nobody has a permit until the next second. */
+  const withoutPermits = async (more: Given = {}): Promise<RawConnection> => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, ...more });
     const connection = await scene.connection();
     connection.send(get('/a'));
     await scene.come(1);
     scene.held[0]?.response.end('served');
     await connection.until('served');
+    return connection;
+  };
+
+  it('refuses before anything of the request is read, and has a second permit a second later', async () => {
+    const connection = await withoutPermits();
     // Of its body not a byte has come, and its media type is none.
     connection.send('POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: nonsense\r\nContent-Length: 50\r\n\r\n');
     expect(await connection.until('}'))
@@ -382,12 +388,7 @@ describe('The door, when somebody comes too fast', () => {
   });
 
   it('leaves the connection as it was: the next request on it is answered', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
-    const connection = await scene.connection();
-    connection.send(get('/a'));
-    await scene.come(1);
-    scene.held[0]?.response.end('served');
-    await connection.until('served');
+    const connection = await withoutPermits();
     const body = 'x'.repeat(60_000);
     connection.send(formPost('/oauth2/token', body));
     await connection.until('slow_down');
@@ -403,12 +404,7 @@ describe('The door, when somebody comes too fast', () => {
     ['what it has announced', 'Content-Length: 65536000', 'x'.repeat(65_536)],
   ]) {
     it(`lets a client that is still sending ${sending} see the answer, and reads no more than a little of it`, async () => {
-      scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
-      const connection = await scene.connection();
-      connection.send(get('/a'));
-      await scene.come(1);
-      scene.held[0]?.response.end('served');
-      await connection.until('served');
+      const connection = await withoutPermits();
       connection.send(`POST /admin/agents HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
       let sent = 0;
       while (!connection.socket.destroyed && sent < 1000) {
@@ -423,24 +419,14 @@ describe('The door, when somebody comes too fast', () => {
   }
 
   it('waits for nothing where the refusal is counted', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
-    const connection = await scene.connection();
-    connection.send(get('/a'));
-    await scene.come(1);
-    scene.held[0]?.response.end('served');
-    await connection.until('served');
+    const connection = await withoutPermits({ isCounted: true });
     connection.send(get('/b'));
     await connection.until('slow_down');
     expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
   });
 
   it('leaves whoever sends the rest of a short body never, soon after the answer', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
-    const connection = await scene.connection();
-    connection.send(get('/a'));
-    await scene.come(1);
-    scene.held[0]?.response.end('served');
-    await connection.until('served');
+    const connection = await withoutPermits();
     connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
     await connection.until('slow_down');
     const answered = performance.now();
@@ -451,12 +437,7 @@ describe('The door, when somebody comes too fast', () => {
   });
 
   it('reads on behind a short body that comes after the answer', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
-    const connection = await scene.connection();
-    connection.send(get('/a'));
-    await scene.come(1);
-    scene.held[0]?.response.end('served');
-    await connection.until('served');
+    const connection = await withoutPermits();
     connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
     await connection.until('slow_down');
     scene.clock.advance(1);
