@@ -222,7 +222,19 @@ describe('a Postgres server that goes away', () => {
     const before = sockets();
     const connections = openConnections({ connectionString, poolSize: 2, limits }, capturedLog());
     const one = { name: 'one', text: 'select 1 as one' };
-    await Promise.all([connections.run(one), connections.run(one)]);
+    // Each is kept until the other is there: one that is still being made would be waited for as well.
+    let [there, bothAreThere] = [0, () => {}];
+    const both = new Promise<void>((resolve) => {
+      bothAreThere = resolve;
+    });
+    const isUsed = () =>
+      connections.transact(async (run) => {
+        await run(one);
+        there += 1;
+        if (there === 2) bothAreThere();
+        await both;
+      });
+    await Promise.all([isUsed(), isUsed()]);
     expect(sockets()).to.equal(before + 2);
     server.freeze();
     try {
