@@ -11,7 +11,6 @@ import { tokens } from './tokens.ts';
 
 export function admissionControl(c: DependencyContainer): AdmissionControl {
   const settings = c.resolve(tokens.settings);
-  const anonymous = c.resolve(tokens.anonymousDenials);
   return {
     rates: settings['Service:RateLimit:Enabled'] ? rateLimitRules(settings) : undefined,
     turns: settings['Service:Overload:Enabled']
@@ -21,7 +20,7 @@ export function admissionControl(c: DependencyContainer): AdmissionControl {
           waitMs: settings['Service:Overload:QueueTimeout'] * 1000,
         })
       : undefined,
-    record: (denial) => anonymous.record(denial),
+    denials: c.resolve(tokens.anonymousDenials),
     clock: c.resolve(tokens.clock),
     log: c.resolve(tokens.log),
     notAdmitted: c.resolve(tokens.measurementsOption).measurements?.notAdmitted,

@@ -76,8 +76,10 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const passes = container.resolve(tokens.passes);
     // Before the first request, so that a sink gets every record of this instance. A recurring pass says it again.
     const queueingIsSet = answers && (await setQueueing(passes, log));
-    const server = httpServer(httpApp(container.resolve(tokens.httpSurfaces)), {
+    const { listener, refuseUnread } = httpApp(container.resolve(tokens.httpSurfaces));
+    const server = httpServer(listener, {
       ...{ log, limits: timeLimits, sources: sourceConnections(settings) },
+      refuseEarly: refuseUnread && (({ url, headers }, socket) => refuseUnread({ url, headers, socket })?.answer),
     });
     metrics?.observe(observed(container));
     published = metrics && (await publish(settings, metrics));

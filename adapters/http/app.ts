@@ -1,6 +1,5 @@
 /** The whole HTTP surface, path by path (specification "Endpoints"). */
 
-import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/log.ts';
@@ -10,7 +9,7 @@ import type { ReadinessCheck } from '../../application/ports/readiness.ts';
 import type { Tracing } from '../../application/ports/tracing.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
-import { type AdmissionControl, admission } from './admission/admission.ts';
+import { type AdmissionControl, admission, type Door } from './admission/admission.ts';
 import { type AgentKeysSurface, agentKeysRouter } from './agent-keys-router.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { discoveryRouter } from './discovery.ts';
@@ -43,7 +42,7 @@ export interface HttpSurfaces {
   readonly measurements: Measurements | undefined;
 }
 
-export function httpApp(surfaces: HttpSurfaces): RequestListener {
+export function httpApp(surfaces: HttpSurfaces): Door {
   const app = express();
   app.disable('x-powered-by');
   // Nothing here is worth a conditional request, and a hash of an answer is nobody's business.

@@ -13,7 +13,9 @@ export const MAX_TARGET_LENGTH = 8192;
 /** Ten are usual, and proxies add a few. What exceeded node's own limit would be dropped, and nobody told. */
 export const MAX_HEADERS = 100;
 
-export function shapeFault(request: IncomingMessage): ShapeFault | undefined {
+export function shapeFault(
+  request: Pick<IncomingMessage, 'rawHeaders' | 'url' | 'httpVersion'>,
+): ShapeFault | undefined {
   const { rawHeaders, url = '', httpVersion } = request;
   // The parser also takes 0.9, which has no head to look at, and 2.0, which is not spoken in lines.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'version';

@@ -18,6 +18,8 @@ const MAX_OWED = 100;
 
 export interface ServedConnection {
   readonly isRefused: boolean;
+  /** No answer is owed on it, and one may come. */
+  readonly isIdle: boolean;
   /** There is one more request to answer; ends it, and says `false`, where there are too many. */
   owes(response: ServerResponse): boolean;
   /** There is one more that will not be answered, since it came after what was no request. */
@@ -53,6 +55,9 @@ export function servedConnection(socket: Duplex): ServedConnection {
   return {
     get isRefused() {
       return isRefused;
+    },
+    get isIdle() {
+      return owed.size === 0 && !isRefused;
     },
     owes(response) {
       if (owed.size >= MAX_OWED) {

@@ -10,6 +10,7 @@ import type { Log } from '../../application/ports/log.ts';
 import { type ClosingReason, closingReason } from './closing-answer.ts';
 import { connectionCounts, type SourceConnections } from './connection-counts.ts';
 import { countedLines } from './counted-lines.ts';
+import { type RefuseEarly, refuseUnread } from './early-refusals.ts';
 import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
 import { quietTurn } from './quiet-turn.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';
@@ -55,6 +56,8 @@ export interface HttpServerOptions {
   readonly limits?: TimeLimits;
   /** Where it is not said, nobody's are counted. */
   readonly sources?: SourceConnections | undefined;
+  /** Is asked of requests before they are read. */
+  readonly refuseEarly?: RefuseEarly | undefined;
 }
 
 export interface HttpServer {
@@ -70,7 +73,7 @@ export interface HttpServer {
 }
 
 export function httpServer(handler: RequestListener, options: HttpServerOptions): HttpServer {
-  const { log, limits = TIME_LIMITS, sources } = options;
+  const { log, limits = TIME_LIMITS, sources, refuseEarly } = options;
   const server = createServer({
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
@@ -144,7 +147,8 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         connection.destroy();
         return;
       }
-      open.set(connection, servedConnection(connection));
+      const served = servedConnection(connection);
+      open.set(connection, served);
       // Node stops listening after a CONNECT; and what breaks then would end the process. It ends the connection anyway.
       connection.on('error', () => undefined);
       connection.once('close', () => {
@@ -152,6 +156,10 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         uncount?.();
       });
       server.emit('connection', connection);
+      if (refuseEarly !== undefined) {
+        const isIdle = () => served.isIdle && !isStopping;
+        refuseUnread(connection, isIdle, refuseEarly, KEEP_ALIVE_TIMEOUT_MS / 1000);
+      }
       connection.resume();
     },
     async stop(lingerMs) {

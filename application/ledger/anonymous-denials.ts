@@ -19,6 +19,9 @@ export interface AnonymousDenials {
    */
   record(denial: AnonymousDenial): Promise<void> | undefined;
 
+  /** Counts one denial, where that is all there is to do; otherwise does nothing, and says `false`. */
+  count(denial: AnonymousDenial): boolean;
+
   /**
    * Writes the summaries of windows that have ended. What could not be written is kept, and counted on.
    *
@@ -44,6 +47,7 @@ export function anonymousDenials(service: DenialLedger, windowSeconds: number | 
 function eachByItself(service: DenialLedger): AnonymousDenials {
   return {
     record: (denial) => answeredAnyway(service, denial, () => append(service, denial)),
+    count: () => false,
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
@@ -90,6 +94,8 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
         }
       });
     },
+
+    count: (denial) => windows.occurredAgain(denial, clock.now()),
 
     closeEnded: () => writeNext(() => windows.takeEnded(clock.now())),
 

@@ -11,23 +11,39 @@ import type { AnonymousDenials } from '../../../application/ledger/anonymous-den
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import type { Measurements } from '../../../application/ports/measurements.ts';
+import type { EarlyAnswer } from '../early-refusals.ts';
 import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { type AdmissionRefusal, answerRefusal } from './refusals.ts';
+import { type AdmissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';
 import { refusedLines } from './refused-lines.ts';
 import { HEALTH, type RequestKind, requestKind } from './request-kind.ts';
+import type { FromSomewhere } from './request-source.ts';
 
 export interface AdmissionControl {
   /** `undefined` where nobody's rate is limited. */
   readonly rates: RateLimitRules | undefined;
   /** `undefined` where as much is begun as comes. */
   readonly turns: WorkTurns | undefined;
-  /** Records a refusal. */
-  readonly record: AnonymousDenials['record'];
+  /** Refusals are recorded there. */
+  readonly denials: Pick<AnonymousDenials, 'record' | 'count'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Is told of each refusal. */
   readonly notAdmitted?: Measurements['notAdmitted'] | undefined;
+}
+
+export interface Door {
+  readonly listener: RequestListener;
+  /** `undefined` where everybody is let in. */
+  readonly refuseUnread: RefuseUnread | undefined;
+}
+
+/** Refuses, by its head, a request that the listener would refuse at once; otherwise does nothing. */
+export type RefuseUnread = (request: FromSomewhere & { readonly url: string }) => EarlyRefusal | undefined;
+
+export interface EarlyRefusal {
+  readonly reason: AdmissionRefusal;
+  readonly answer: EarlyAnswer;
 }
 
 /**
@@ -36,23 +52,27 @@ export interface AdmissionControl {
  */
 const RECORD_PATIENCE_MS = 200;
 
-export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
-  const { rates, turns, record, clock, log, notAdmitted } = control;
-  if (rates === undefined && turns === undefined) return app;
-  const isInTime = rates === undefined ? undefined : rateLimit(rates, clock);
-  const takeTurn = turns === undefined ? undefined : overload(turns);
+export function admission(control: AdmissionControl, app: RequestListener): Door {
+  const { rates, turns, denials, clock, log, notAdmitted } = control;
+  const permits = rates && rateLimit(rates, clock);
+  const takeTurn = turns && overload(turns);
   const countLine = refusedLines(log);
+
+  const tell = ({ surface, bucket, work }: RequestKind, reason: AdmissionRefusal): void => {
+    countLine(surface, reason);
+    notAdmitted?.(reason === 'overloaded' ? { reason, kind: work } : { reason, kind: bucket });
+  };
 
   const refuse = (
     request: IncomingMessage,
     response: ServerResponse,
-    { surface, event, bucket, work }: RequestKind,
+    kind: RequestKind,
     reason: AdmissionRefusal,
   ): void => {
-    countLine(surface, reason);
-    notAdmitted?.(reason === 'overloaded' ? { reason, kind: work } : { reason, kind: bucket });
+    const { surface, event } = kind;
+    tell(kind, reason);
     const answer = () => answerRefusal(request, response, surface, reason);
-    const recording = record({ event, reason });
+    const recording = denials.record({ event, reason });
     if (recording === undefined) {
       answer();
       return;
@@ -66,11 +86,11 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
       });
   };
 
-  return (request, response) => {
+  const listener: RequestListener = (request, response) => {
     const kind = requestKind(request.url ?? '');
     if (kind === HEALTH) {
       app(request, response);
-    } else if (isInTime !== undefined && !isInTime(request, kind.bucket)) {
+    } else if (permits !== undefined && !permits.take(request, kind.bucket)) {
       refuse(request, response, kind, 'rate_limited');
     } else if (takeTurn === undefined) {
       app(request, response);
@@ -81,4 +101,22 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
       });
     }
   };
+
+  const reasonNow = (request: FromSomewhere, { bucket, work }: RequestKind): AdmissionRefusal | undefined => {
+    if (permits?.isEmpty(request, bucket)) return 'rate_limited';
+    return turns?.[work].isFull ? 'overloaded' : undefined;
+  };
+  const refuseUnread: RefuseUnread = (request) => {
+    const kind = requestKind(request.url);
+    if (kind === HEALTH) return undefined;
+    const reason = reasonNow(request, kind);
+    // One that is to be written first is waited for, by the listener.
+    if (reason === undefined || !denials.count({ event: kind.event, reason })) return undefined;
+    // Whoever is refused for want of a turn has had a permit.
+    permits?.take(request, kind.bucket);
+    tell(kind, reason);
+    return { reason, answer: refusalBytes(kind.surface, reason) };
+  };
+
+  return { listener, refuseUnread: permits === undefined && turns === undefined ? undefined : refuseUnread };
 }

@@ -1,10 +1,9 @@
 /** Which requests come too fast from where they come from (specification "Rate limiting"). */
 
-import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Network } from './network.ts';
 import { type Bucket, buckets } from './request-kind.ts';
-import { requestSource } from './request-source.ts';
+import { type FromSomewhere, requestSource } from './request-source.ts';
 import { type BucketRules, type TokenBuckets, tokenBuckets } from './token-buckets.ts';
 
 export interface RateLimitRules {
@@ -15,8 +14,12 @@ export interface RateLimitRules {
   readonly trustedProxies: readonly Network[];
 }
 
-/** Takes a permit for the request; whether there was one. */
-export type RateLimit = (request: IncomingMessage, bucket: Bucket) => boolean;
+export interface RateLimit {
+  /** Takes a permit for the request; whether there was one. */
+  take(request: FromSomewhere, bucket: Bucket): boolean;
+  /** Whether there is none for it; takes none. */
+  isEmpty(request: FromSomewhere, bucket: Bucket): boolean;
+}
 
 export function rateLimit(rules: RateLimitRules, clock: Clock): RateLimit {
   const rulesOf: Readonly<Record<Bucket, BucketRules>> = {
@@ -28,5 +31,8 @@ export function rateLimit(rules: RateLimitRules, clock: Clock): RateLimit {
   };
   const known = new Map<Bucket, TokenBuckets>(buckets.map((bucket) => [bucket, tokenBuckets(rulesOf[bucket])]));
   const sourceOf = requestSource(rules.trustedProxies);
-  return (request, bucket) => known.get(bucket)?.take(sourceOf(request), clock.now()) ?? true;
+  return {
+    take: (request, bucket) => known.get(bucket)?.take(sourceOf(request), clock.now()) ?? true,
+    isEmpty: (request, bucket) => known.get(bucket)?.isEmpty(sourceOf(request), clock.now()) ?? false,
+  };
 }

@@ -4,9 +4,10 @@
  * there is nothing else to do.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
 import { discardRest } from '../body.ts';
+import type { EarlyAnswer } from '../early-refusals.ts';
 import { statusOf } from '../oauth/answers.ts';
 import { problemDocument } from '../problem-details.ts';
 import { CAPACITY_RETRY_AFTER } from '../retry-after.ts';
@@ -50,6 +51,11 @@ export function answerRefusal(
   response.end(body);
 }
 
+/** What that says, as bytes, for a request that node has not read. */
+export function refusalBytes(surface: Surface, reason: AdmissionRefusal): EarlyAnswer {
+  return BYTES[surface][reason];
+}
+
 const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -68,6 +74,18 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
   admin: both(problem),
   public: both(problem),
 };
+
+const BYTES = Object.fromEntries(
+  Object.entries(ANSWERS).map(([surface, { rate_limited, overloaded }]) => [
+    surface,
+    { rate_limited: bytesOf(rate_limited), overloaded: bytesOf(overloaded) },
+  ]),
+) as Record<Surface, Readonly<Record<AdmissionRefusal, EarlyAnswer>>>;
+
+function bytesOf({ status, headers, body }: Answer): EarlyAnswer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return { head: `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}`, body };
+}
 
 interface Shape {
   readonly type: string;

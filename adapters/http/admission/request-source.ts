@@ -6,7 +6,6 @@
  * end: from there we go back as long as we are still among our proxies. What stands before is the client's invention.
  */
 
-import type { IncomingMessage } from 'node:http';
 import { type Address, contains, type Network, parseAddress } from './network.ts';
 
 /** Longer chains of proxies of one's own are not built; what is looked at for one request has to end somewhere. */
@@ -17,8 +16,14 @@ const GONE = 'gone';
 
 const PLAIN_IPV4 = /^[\d.]+$/;
 
+/** What is asked of a request: as node has it, or as it came. */
+export interface FromSomewhere {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
 /** @param trusted the networks of our own proxies */
-export function requestSource(trusted: readonly Network[]): (request: IncomingMessage) => string {
+export function requestSource(trusted: readonly Network[]): (request: FromSomewhere) => string {
   const isTrusted = (address: Address) => trusted.some((network) => contains(network, address));
   return (request) => {
     const peer = request.socket.remoteAddress;

@@ -1,18 +1,29 @@
 /** Counts and times every request there is, in front of everything else: those that are not let in count as well. */
 
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Measurements, RequestOutcome } from '../../../application/ports/measurements.ts';
+import type { Door } from '../admission/admission.ts';
 import { admissionRefusal } from '../admission/refusals.ts';
 import { measuredSurface } from './measured-surface.ts';
 
-export function measuredRequests(measurements: Pick<Measurements, 'answered'>, app: RequestListener): RequestListener {
-  return (request, response) => {
-    const began = performance.now();
-    const surface = measuredSurface(request.url ?? '');
-    response.once('close', () => {
-      measurements.answered(surface, outcomeOf(response), (performance.now() - began) / 1000);
-    });
-    app(request, response);
+export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, door: Door): Door {
+  const { listener, refuseUnread } = door;
+  const secondsSince = (began: number) => (performance.now() - began) / 1000;
+  return {
+    listener(request, response) {
+      const began = performance.now();
+      const surface = measuredSurface(request.url ?? '');
+      response.once('close', () => answered(surface, outcomeOf(response), secondsSince(began)));
+      listener(request, response);
+    },
+    refuseUnread:
+      refuseUnread &&
+      ((request) => {
+        const began = performance.now();
+        const refusal = refuseUnread(request);
+        if (refusal !== undefined) answered(measuredSurface(request.url), refusal.reason, secondsSince(began));
+        return refusal;
+      }),
   };
 }
 

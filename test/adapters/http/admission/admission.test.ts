@@ -4,14 +4,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { type AdmissionControl, admission } from '../../../../adapters/http/admission/admission.ts';
+import { type AdmissionControl, admission, type RefuseUnread } from '../../../../adapters/http/admission/admission.ts';
+import { parseNetwork } from '../../../../adapters/http/admission/network.ts';
 import { overload, type WorkTurns, workTurns } from '../../../../adapters/http/admission/overload.ts';
 import type { RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
 import { HEALTH, requestKind, type Work, works } from '../../../../adapters/http/admission/request-kind.ts';
 import type { BucketRules } from '../../../../adapters/http/admission/token-buckets.ts';
 import { readBody } from '../../../../adapters/http/body.ts';
+import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
+import { readAnswers } from '../../../support/hostile/raw-conversation.ts';
 import { type MovedClock, movedClock } from '../../../support/moved-clock.ts';
 import { formPost, type RawConnection, rawConnection } from '../../../support/raw-http.ts';
 
@@ -34,13 +37,14 @@ interface Scene {
   readonly turns: WorkTurns;
   /** Requests that have come to the application and have not been answered, by path. */
   readonly held: { readonly path: string; readonly request: IncomingMessage; readonly response: ServerResponse }[];
+  readonly refuseUnread: RefuseUnread | undefined;
   /** Resolves once as many have come to the application. */
   come(count: number): Promise<void>;
   connection(): Promise<RawConnection>;
   stop(): Promise<void>;
 }
 
-type Given = Partial<Pick<AdmissionControl, 'record'>> & {
+type Given = Partial<Pick<AnonymousDenials, 'record'>> & {
   /** No refusal is written. */
   readonly isCounted?: boolean;
   readonly turns?: { readonly concurrency: number; readonly queue: number; readonly waitMs?: number };
@@ -55,20 +59,28 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
     turns: limits && turns,
-    record(denial) {
-      records.push(denial);
-      return isCounted ? undefined : (record?.(denial) ?? Promise.resolve());
+    denials: {
+      record(denial) {
+        records.push(denial);
+        return isCounted ? undefined : (record?.(denial) ?? Promise.resolve());
+      },
+      count(denial) {
+        if (isCounted) records.push(denial);
+        return isCounted;
+      },
     },
     clock,
     log,
   };
-  const server: Server = createServer(
-    admission(control, (request, response) => void held.push({ path: request.url ?? '', request, response })),
-  );
+  const door = admission(control, (request, response) => {
+    held.push({ path: request.url ?? '', request, response });
+  });
+  const server: Server = createServer(door.listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     ...{ url, clock, log, records, turns, held },
+    refuseUnread: door.refuseUnread,
     come: (count) => eventually(() => held.length >= count),
     async connection() {
       const connection = await rawConnection(url);
@@ -485,6 +497,104 @@ describe('The door, when somebody comes too fast', () => {
     await eventually(() => scene.log.lines.length > 0);
     expect(scene.log.lines.map((line) => JSON.parse(line))).to.deep.equal([
       { level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited', count: 7 },
+    ]);
+  });
+});
+
+describe('The door, when nobody has read a request yet', () => {
+  let scene: Scene;
+  afterEach(() => scene.stop());
+
+  const from = (remoteAddress: string, url: string, headers: Readonly<Record<string, string>> = {}) =>
+    scene.refuseUnread?.({ url, headers, socket: { remoteAddress } })?.reason;
+  /** Nobody else is served until it has been. */
+  const takeTheTurn = async (path: string) => {
+    const connection = await scene.connection();
+    connection.send(get(path));
+    await scene.come(scene.held.length + 1);
+  };
+
+  it('refuses what has no turn, of its own kind of work alone, in the words that the listener has for it', async () => {
+    scene = await open({ turns: { concurrency: 1, queue: 0 }, isCounted: true });
+    for (const path of ['/oauth2/token', '/scim/v2/Users', '/events', '/audit', '/backchannel-logout']) {
+      expect(from('127.0.0.1', path), path).to.equal(undefined);
+    }
+    await takeTheTurn('/oauth2/token');
+    await takeTheTurn('/scim/v2/Users');
+    expect(from('127.0.0.1', '/audit')).to.equal(undefined);
+    for (const path of ['/oauth2/token', '/scim/v2/Users', '/events', '/admin/agents', '/backchannel-logout']) {
+      const early = scene.refuseUnread?.({ url: path, headers: {}, socket: { remoteAddress: '127.0.0.1' } });
+      const connection = await scene.connection();
+      connection.send(get(path));
+      await connection.until('}');
+      const [answer] = readAnswers(connection.received());
+      const [same] = readAnswers(`${early?.answer.head}\r\n${early?.answer.body}`);
+      expect(answer?.status).to.equal(503);
+      expect([same?.status, same?.body]).to.deep.equal([answer?.status, answer?.body]);
+      const ofConnection = ['date', 'connection', 'keep-alive'];
+      expect([...(same?.headers ?? [])]).to.deep.equal(
+        [...(answer?.headers ?? [])].filter(([name]) => !ofConnection.includes(name)),
+      );
+    }
+  });
+
+  it('refuses what has no permit, by where it comes from, and takes none for asking', async () => {
+    const proxy = parseNetwork('127.0.0.1/32');
+    if (typeof proxy === 'string') throw new Error(proxy);
+    scene = await open({
+      rates: { main: { permitsPerMinute: 60, burst: 2 }, trustedProxies: [proxy] },
+      isCounted: true,
+    });
+    for (let asked = 0; asked < 5; asked += 1) expect(from('127.0.0.1', '/a')).to.equal(undefined);
+    await takeTheTurn('/a');
+    await takeTheTurn('/a');
+    expect(from('127.0.0.1', '/a')).to.equal('rate_limited');
+    expect(from('127.0.0.1', '/oauth2/introspect')).to.equal(undefined);
+    expect(from('127.0.0.1', '/a', { 'x-forwarded-for': '192.0.2.1' })).to.equal(undefined);
+    expect(from('192.0.2.9', '/a')).to.equal(undefined);
+    scene.clock.advance(1);
+    expect(from('127.0.0.1', '/a')).to.equal(undefined);
+    expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
+  });
+
+  it('takes a permit of whoever has no turn, as it would from whoever waits for one', async () => {
+    const rates = { main: { permitsPerMinute: 60, burst: 3 } };
+    scene = await open({ turns: { concurrency: 1, queue: 0 }, rates, isCounted: true });
+    await takeTheTurn('/oauth2/token');
+    const reasons = Array.from({ length: 4 }, () => from('127.0.0.1', '/oauth2/token'));
+    expect(reasons).to.deep.equal(['overloaded', 'overloaded', 'rate_limited', 'rate_limited']);
+    expect(scene.records.map(({ reason }) => reason)).to.deep.equal(reasons);
+  });
+
+  it('leaves to the listener what is to be written first, and has not counted, told or taken anything by then', async () => {
+    const rates = { main: { permitsPerMinute: 60, burst: 2 } };
+    scene = await open({ turns: { concurrency: 1, queue: 0 }, rates });
+    await takeTheTurn('/oauth2/token');
+    for (let asked = 0; asked < 5; asked += 1) expect(from('127.0.0.1', '/oauth2/token')).to.equal(undefined);
+    const connection = await scene.connection();
+    connection.send(get('/oauth2/token'));
+    expect(await connection.until('}')).to.include('at capacity');
+    expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'overloaded' }]);
+  });
+
+  it('never refuses a health check, and nothing where everybody is let in', async () => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
+    await takeTheTurn('/a');
+    expect(['/a', '/healthz', '/readyz'].map((path) => from('127.0.0.1', path))).to.deep.equal([
+      ...['rate_limited', undefined, undefined],
+    ]);
+    await scene.stop();
+    scene = await open({});
+    expect(scene.refuseUnread).to.equal(undefined);
+  });
+
+  it('says in the log how many there were', async () => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
+    await takeTheTurn('/a');
+    for (let sent = 0; sent < 5; sent += 1) from('127.0.0.1', '/oauth2/token');
+    await eventually(() => scene.log.lines.length > 0);
+    expect(scene.log.lines.map((line) => JSON.parse(line))).to.deep.equal([
+      { level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited', count: 5 },
     ]);
   });
 });

@@ -35,6 +35,16 @@ describe('A token bucket', () => {
     expect(admitted(buckets, 'b', 5, at(0))).to.equal(2);
   });
 
+  it('says whether it is empty without taking anything, or knowing whoever is asked about', () => {
+    const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
+    for (let asked = 0; asked < 5; asked += 1) expect(buckets.isEmpty('a', at(0))).to.equal(false);
+    expect(buckets.size).to.equal(0);
+    expect(admitted(buckets, 'a', 2, at(0))).to.equal(2);
+    expect(buckets.isEmpty('a', at(0.999))).to.equal(true);
+    expect(buckets.isEmpty('b', at(0.999))).to.equal(false);
+    expect(buckets.isEmpty('a', at(1))).to.equal(false);
+  });
+
   it('takes nothing for a request that it refuses', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
     expect(admitted(buckets, 'a', 1000, at(0))).to.equal(2);
