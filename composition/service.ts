@@ -1,6 +1,7 @@
 /** The running service: everything opened in order, and closed in the opposite one (decisions "How it runs"). */
 
 import { existsSync } from 'node:fs';
+import { admissionRefusal } from '../adapters/http/admission/refusals.ts';
 import { httpApp } from '../adapters/http/app.ts';
 import { httpServer, TIME_LIMITS, type TimeLimits } from '../adapters/http/server.ts';
 import { tracedLog } from '../adapters/logging/traced-log.ts';
@@ -79,7 +80,10 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const { listener, refuseUnread } = httpApp(container.resolve(tokens.httpSurfaces));
     const server = httpServer(listener, {
       ...{ log, limits: timeLimits, sources: sourceConnections(settings) },
-      refuseEarly: refuseUnread && (({ url, headers }, socket) => refuseUnread({ url, headers, socket })?.answer),
+      early: refuseUnread && {
+        hasRefused: (response) => admissionRefusal(response) !== undefined,
+        refuse: ({ url, headers }, socket) => refuseUnread({ url, headers, socket })?.answer,
+      },
     });
     metrics?.observe(observed(container));
     published = metrics && (await publish(settings, metrics));

@@ -28,7 +28,8 @@ export interface ServedConnection {
   refuse(reason: ClosingReason, forHead?: boolean): boolean;
 }
 
-export function servedConnection(socket: Duplex): ServedConnection {
+/** @param answered is told of each answer that is out, or will not be */
+export function servedConnection(socket: Duplex, answered: (response: ServerResponse) => void): ServedConnection {
   const owed = new Set<ServerResponse>();
   let [isRefused, isEnded, pieces, unserved] = [false, false, 0, 0];
   let answer = '';
@@ -69,6 +70,7 @@ export function servedConnection(socket: Duplex): ServedConnection {
         owed.delete(response);
         answeredEarly = response.headersSent && !response.req.complete ? response : undefined;
         if (isRefused) endOncePaid();
+        else answered(response);
       });
       return true;
     },

@@ -10,12 +10,13 @@ import type { Log } from '../../application/ports/log.ts';
 import { type ClosingReason, closingReason } from './closing-answer.ts';
 import { connectionCounts, type SourceConnections } from './connection-counts.ts';
 import { countedLines } from './counted-lines.ts';
-import { type RefuseEarly, refuseUnread } from './early-refusals.ts';
+import { type EarlyAnswer, type FollowedConnection, followConnection } from './early-refusals.ts';
 import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
 import { quietTurn } from './quiet-turn.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';
 import { type ServedConnection, servedConnection } from './served-connection.ts';
 import { endSlowTakers } from './slow-takers.ts';
+import type { UnreadRequest } from './unread-request.ts';
 
 export interface TimeLimits {
   /** For a whole head, from the beginning of the connection or of the request. Milliseconds, as all of them. */
@@ -56,8 +57,15 @@ export interface HttpServerOptions {
   readonly limits?: TimeLimits;
   /** Where it is not said, nobody's are counted. */
   readonly sources?: SourceConnections | undefined;
-  /** Is asked of requests before they are read. */
-  readonly refuseEarly?: RefuseEarly | undefined;
+  readonly early?: EarlyRefusals | undefined;
+}
+
+/** Refusals of requests that nobody has read yet. */
+export interface EarlyRefusals {
+  /** Whether the request was refused, so that the next one on its connection may be before it is read. */
+  hasRefused(response: ServerResponse): boolean;
+  /** `undefined` where it is not refused. */
+  refuse(request: UnreadRequest, connection: Socket): EarlyAnswer | undefined;
 }
 
 export interface HttpServer {
@@ -73,7 +81,7 @@ export interface HttpServer {
 }
 
 export function httpServer(handler: RequestListener, options: HttpServerOptions): HttpServer {
-  const { log, limits = TIME_LIMITS, sources, refuseEarly } = options;
+  const { log, limits = TIME_LIMITS, sources, early } = options;
   const server = createServer({
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
@@ -96,6 +104,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     'connections were not taken',
   );
   const counts = sources && connectionCounts(sources);
+  const followed = new WeakMap<Duplex, FollowedConnection>();
   let isStopping = false;
 
   const refuse = (socket: Duplex, reason: ClosingReason, forHead?: boolean): void => {
@@ -124,7 +133,10 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     inviteLater(request, response);
     serve(request, response, shapeFault(request) ?? (expectsOnlyAnInvitation(request) ? undefined : 'expectation'));
   };
-  server.on('request', (request, response) => serve(request, response, shapeFault(request)));
+  server.on('request', (request, response) => {
+    followed.get(request.socket)?.hasRead(request);
+    serve(request, response, shapeFault(request));
+  });
   server.on('checkContinue', serveExpected);
   server.on('checkExpectation', serveExpected);
   server.on('connect', (_request, socket) => {
@@ -136,6 +148,11 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     if (reason === undefined) socket.destroy();
     else refuse(socket, reason);
   });
+  const followRefused = (connection: Socket) => (response: ServerResponse) => {
+    if (!early?.hasRefused(response) || followed.has(connection)) return;
+    const isIdle = () => !isStopping && open.get(connection)?.isIdle === true;
+    followed.set(connection, followConnection(connection, isIdle, early.refuse, KEEP_ALIVE_TIMEOUT_MS / 1000));
+  };
   const stopLooking = endSlowTakers(() => open.keys(), limits);
 
   return {
@@ -147,8 +164,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         connection.destroy();
         return;
       }
-      const served = servedConnection(connection);
-      open.set(connection, served);
+      open.set(connection, servedConnection(connection, followRefused(connection)));
       // Node stops listening after a CONNECT; and what breaks then would end the process. It ends the connection anyway.
       connection.on('error', () => undefined);
       connection.once('close', () => {
@@ -156,10 +172,6 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         uncount?.();
       });
       server.emit('connection', connection);
-      if (refuseEarly !== undefined) {
-        const isIdle = () => served.isIdle && !isStopping;
-        refuseUnread(connection, isIdle, refuseEarly, KEEP_ALIVE_TIMEOUT_MS / 1000);
-      }
       connection.resume();
     },
     async stop(lingerMs) {

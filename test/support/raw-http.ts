@@ -12,9 +12,10 @@ export interface RawConnection {
   leave(): void;
 }
 
-export async function rawConnection(url: string): Promise<RawConnection> {
+/** @param allowHalfOpen whether it may go on sending when the other side has ended */
+export async function rawConnection(url: string, { allowHalfOpen = false } = {}): Promise<RawConnection> {
   const { hostname: host, port } = new URL(url);
-  const socket = connect({ host, port: Number(port), noDelay: true });
+  const socket = connect({ host, port: Number(port), noDelay: true, allowHalfOpen });
   let received = '';
   let look = (): void => undefined;
   socket.on('data', (chunk) => {

@@ -1,6 +1,8 @@
 /** What a running service tells Prometheus (docs/operating.md, "Metrics"): what happened, and nothing that was sent. */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
 import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
@@ -11,6 +13,7 @@ import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { rawConnection } from '../support/raw-http.ts';
 import { type Scrape, scrape } from '../support/samples.ts';
 
 const METRICS_PORT = 'Service:Metrics:Port';
@@ -18,6 +21,20 @@ const METRICS_PORT = 'Service:Metrics:Port';
 /** What happens elsewhere in this process, and soon. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Node tells of each request that it has read; whoever is refused before that is none of them. */
+function countRequestsThatNodeReads(path: string): () => number {
+  let count = 0;
+  const told = (message: unknown): void => {
+    const { request } = message as { readonly request: IncomingMessage };
+    if (request.url === path) count += 1;
+  };
+  subscribe('http.server.request.start', told);
+  return () => {
+    unsubscribe('http.server.request.start', told);
+    return count;
+  };
 }
 
 /** The counters that have grown, and by how much. */
@@ -228,7 +245,15 @@ describe('metrics', () => {
       'Service:Overload:QueueLimit': '0',
     });
     instance.clock.standStill();
-    for (let sent = 0; sent < 3; sent += 1) await instance.get('/no-such-path');
+    // The first is served, the others are refused: two by their answers, and then by their heads, before they are read.
+    const readByNode = countRequestsThatNodeReads('/no-such-path');
+    const flood = await rawConnection(instance.url);
+    for (let sent = 1; sent <= 7; sent += 1) {
+      flood.send('GET /no-such-path HTTP/1.1\r\nHost: mandate.test\r\n\r\n');
+      await until(async () => (flood.received().match(/HTTP\/1\.1 /g) ?? []).length === sent);
+    }
+    flood.leave();
+    expect(readByNode()).to.equal(3);
     // It has its turn for as long as its body does not come.
     const { host, port: servedAt } = new URL(instance.url);
     const held = connect(Number(servedAt), '127.0.0.1');
@@ -243,9 +268,9 @@ describe('metrics', () => {
     await until(async () => (await scrape(port)).value('mandate_requests_total', aborted) === 1);
     const { value } = await scrape(port);
     expect(value('mandate_requests_total', { surface: 'other', outcome: 'refused' })).to.equal(1);
-    expect(value('mandate_requests_total', { surface: 'other', outcome: 'rate_limited' })).to.equal(2);
-    expect(value('mandate_admission_refusals_total', { reason: 'rate_limited', kind: 'main' })).to.equal(2);
-    expect(value('mandate_denials_total', { event: 'token.denied', reason: 'rate_limited' })).to.equal(2);
+    expect(value('mandate_requests_total', { surface: 'other', outcome: 'rate_limited' })).to.equal(6);
+    expect(value('mandate_admission_refusals_total', { reason: 'rate_limited', kind: 'main' })).to.equal(6);
+    expect(value('mandate_denials_total', { event: 'token.denied', reason: 'rate_limited' })).to.equal(6);
     expect(value('mandate_requests_total', { surface: 'admin', outcome: 'overloaded' })).to.equal(1);
     expect(value('mandate_admission_refusals_total', { reason: 'overloaded', kind: 'revoking' })).to.equal(1);
     expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'overloaded' })).to.equal(1);

@@ -113,7 +113,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
     // One that is to be written first is waited for, by the listener.
     if (reason === undefined || !denials.count({ event: kind.event, reason })) return undefined;
     // Whoever is refused for want of a turn has had a permit.
-    permits?.take(request, kind.bucket);
+    if (reason === 'overloaded') permits?.take(request, kind.bucket);
     tell(kind, reason);
     return { reason, answer: refusalBytes(kind.surface, reason) };
   };

@@ -14,7 +14,7 @@ export interface BucketRules {
 export interface TokenBuckets {
   /** Takes a permit of the source's bucket; whether there was one. */
   take(source: string, now: Instant): boolean;
-  /** Whether there is none; takes none. */
+  /** Whether it is known that there is none; takes none. */
   isEmpty(source: string, now: Instant): boolean;
   /** How many sources are known; at most MAX_SOURCES. */
   readonly size: number;
@@ -63,25 +63,22 @@ export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): Toke
     }
   };
 
-  /** What the source would have taken with one more. */
-  const withOneMore = (source: string, brought: number) => {
-    const known = taken.get(source);
-    const isStranger = known === undefined && taken.size >= maxSources;
-    const total = Math.max(known ?? (isStranger ? takenByStrangers : brought), brought) + 1;
-    return { total, isStranger, isTooMany: total - brought > burst };
-  };
-
   return {
     take(source, now) {
       const brought = secondsSoFar(now) * perSecond;
-      if (!taken.has(source)) sweep(brought);
-      const { total, isStranger, isTooMany } = withOneMore(source, brought);
-      if (isTooMany) return false;
+      const known = taken.get(source);
+      if (known === undefined) sweep(brought);
+      const isStranger = known === undefined && taken.size >= maxSources;
+      const total = Math.max(known ?? (isStranger ? takenByStrangers : brought), brought) + 1;
+      if (total - brought > burst) return false;
       if (isStranger) takenByStrangers = total;
       else taken.set(source, total);
       return true;
     },
-    isEmpty: (source, now) => withOneMore(source, secondsSoFar(now) * perSecond).isTooMany,
+    isEmpty(source, now) {
+      const known = taken.get(source);
+      return known !== undefined && known + 1 - secondsSoFar(now) * perSecond > burst;
+    },
     get size() {
       return taken.size;
     },

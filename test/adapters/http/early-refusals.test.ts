@@ -27,7 +27,7 @@ interface Scene {
   readonly asked: string[];
   /** What node has read. */
   readonly read: string[];
-  connection(): Promise<RawConnection>;
+  connection(options?: { readonly allowHalfOpen?: boolean }): Promise<RawConnection>;
   /** Once; as long is waited for what may still come. */
   stop(lingerMs?: number): Promise<void>;
 }
@@ -40,10 +40,13 @@ async function open(listener: RequestListener, limits?: TimeLimits): Promise<Sce
   };
   const server = httpServer(serve, {
     ...{ log: capturedLog(), ...(limits === undefined ? {} : { limits }) },
-    refuseEarly({ url }) {
-      asked.push(url);
-      if (url === '/refused-at-length') return LONG_REFUSAL;
-      return url === '/refused' ? REFUSAL : undefined;
+    early: {
+      hasRefused: ({ req }) => req.url?.startsWith('/refused') === true,
+      refuse({ url }) {
+        asked.push(url);
+        if (url === '/refused-at-length') return LONG_REFUSAL;
+        return url === '/refused' ? REFUSAL : undefined;
+      },
     },
   });
   const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, server.take);
@@ -51,8 +54,8 @@ async function open(listener: RequestListener, limits?: TimeLimits): Promise<Sce
   let isStopped = false;
   return {
     ...{ asked, read },
-    async connection() {
-      const connection = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
+    async connection({ allowHalfOpen = false } = {}) {
+      const connection = await rawConnection(`http://127.0.0.1:${connections.address.port}`, { allowHalfOpen });
       opened.push(connection);
       return connection;
     },
@@ -75,12 +78,16 @@ describe('A request that is refused before it is read', () => {
   let scene: Scene;
   afterEach(() => scene.stop());
 
-  /** A connection on which one request has been served. */
-  async function used(listener = served): Promise<RawConnection> {
-    scene = await open(listener);
-    const connection = await scene.connection();
-    connection.send(get('/first'));
-    await connection.until('served /first.');
+  /** A connection on which node has refused a request, and then read one more. */
+  async function used(listener = served, limits?: TimeLimits, allowHalfOpen = false): Promise<RawConnection> {
+    scene = await open(listener, limits);
+    const connection = await scene.connection({ allowHalfOpen });
+    for (const path of ['/refused', '/then']) {
+      connection.send(get(path));
+      await connection.until(`served ${path}.`);
+    }
+    scene.asked.splice(0);
+    scene.read.splice(0);
     return connection;
   }
 
@@ -88,46 +95,48 @@ describe('A request that is refused before it is read', () => {
     const connection = await used();
     for (let time = 0; time < 3; time += 1) {
       connection.send(post('/refused', 'a body that nobody reads'));
-      await untilAnswers(connection, 2 + 2 * time);
-      connection.send(post('/served', 'another'));
       await untilAnswers(connection, 3 + 2 * time);
+      connection.send(post('/served', 'another'));
+      await untilAnswers(connection, 4 + 2 * time);
     }
     const answers = readAnswers(connection.received());
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 503, 200, 503, 200, 503, 200]);
-    expect(scene.read).to.deep.equal(['/first', '/served', '/served', '/served']);
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 503, 200, 503, 200, 503, 200]);
+    expect(scene.read).to.deep.equal(['/served', '/served', '/served']);
     expect(scene.asked).to.deep.equal(['/refused', '/served', '/refused', '/served', '/refused', '/served']);
   });
 
   it('is answered as node answers: with the date, and with how long the connection is kept', async () => {
     const connection = await used();
     connection.send(get('/refused'));
-    await untilAnswers(connection, 2);
-    const [first, second] = readAnswers(connection.received());
+    await untilAnswers(connection, 3);
+    const [first, , second] = readAnswers(connection.received());
     for (const name of ['connection', 'keep-alive']) {
       expect(second?.headers.get(name), name).to.be.a('string').and.equal(first?.headers.get(name));
     }
     expect(second?.headers.get('date')).to.match(/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/);
   });
 
-  it('is not the first of its connection: until node has read one, it waits for the head in time', async () => {
+  it('is none where nobody was refused before, and not the next one after that either', async () => {
     scene = await open(served);
     const connection = await scene.connection();
-    connection.send(get('/refused'));
-    await connection.until('served /refused.');
-    expect(scene.asked).to.deep.equal([]);
+    for (const path of ['/a', '/b', '/refused', '/refused', '/c']) {
+      const before = scene.read.length;
+      connection.send(get(path));
+      await untilAnswers(connection, before + 1);
+    }
+    expect(scene.read).to.deep.equal(['/a', '/b', '/refused', '/refused', '/c']);
+    // By then it is known where the parser is.
+    expect(scene.asked).to.deep.equal(['/c']);
   });
 
   it('keeps its connection, however long a head may take', async () => {
-    scene = await open(served, { headMs: 60, requestMs: 120, takingMs: 1_000, lookingMs: 20 });
-    const connection = await scene.connection();
-    connection.send(get('/first'));
-    for (let answers = 1; answers < 12; answers += 1) {
-      await untilAnswers(connection, answers);
+    const connection = await used(served, { headMs: 60, requestMs: 120, takingMs: 1_000, lookingMs: 20 });
+    for (let answers = 3; answers < 14; answers += 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       connection.send(get('/refused'));
+      await untilAnswers(connection, answers);
     }
-    await untilAnswers(connection, 12);
-    expect(scene.read).to.deep.equal(['/first']);
+    expect(scene.read).to.deep.equal([]);
   });
 
   it('does not overtake one whose answer is owed', async () => {
@@ -141,7 +150,7 @@ describe('A request that is refused before it is read', () => {
     connection.send(get('/refused'));
     await eventually(() => scene.read.includes('/refused'));
     answer();
-    await untilAnswers(connection, 3);
+    await untilAnswers(connection, 4);
     expect(connection.received()).to.match(/slow\.[\s\S]*served \/refused\.$/);
     expect(scene.asked).to.deep.equal(['/slow']);
   });
@@ -180,8 +189,8 @@ describe('A request that is refused before it is read', () => {
     }
     await connection.until('served /pieces.');
     connection.send(get('/refused'));
-    await untilAnswers(connection, 3);
-    expect(scene.read).to.deep.equal(['/first', '/pieces']);
+    await untilAnswers(connection, 4);
+    expect(scene.read).to.deep.equal(['/pieces']);
   });
 
   it('is none as long as some of its body is to come', async () => {
@@ -192,7 +201,7 @@ describe('A request that is refused before it is read', () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
     await connection.until('served /last.');
-    expect(scene.read).to.deep.equal(['/first', '/refused', '/last']);
+    expect(scene.read).to.deep.equal(['/refused', '/last']);
   });
 
   it('is none in the middle of a body, though it looks like one', async () => {
@@ -202,22 +211,71 @@ describe('A request that is refused before it is read', () => {
     connection.send(whole.slice(0, -body.length));
     await new Promise((resolve) => setTimeout(resolve, 30));
     connection.send(body);
-    await untilAnswers(connection, 2);
+    await connection.until('served /pieces.');
     expect(scene.asked).to.not.include('/refused');
     connection.send(get('/last'));
     await connection.until('served /last.');
-    expect(scene.read).to.deep.equal(['/first', '/pieces', '/last']);
+    expect(scene.read).to.deep.equal(['/pieces', '/last']);
+  });
+
+  /** Sends one whose body ends with the first byte of the body of another, which node then sees nothing else of. */
+  async function pieceInBody(connection: RawConnection, looksLikeOne: string, behind: string): Promise<void> {
+    const head = `POST /pieces HTTP/1.1\r\nHost: x\r\nContent-Length: ${looksLikeOne.length - behind.length}\r\n\r\n`;
+    for (const piece of [head.slice(0, 20), head.slice(20), looksLikeOne]) {
+      connection.send(piece);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+
+  it('is none behind what only looks like one: the body of another, with the beginning of a third behind it', async () => {
+    const connection = await used();
+    const behind = get('/b') + HALF;
+    await pieceInBody(connection, post('/refused', `x${behind}`), behind);
+    await connection.until('served /b.');
+    connection.send(get('/refused'));
+    await connection.until('served /half.');
+    expect(scene.asked).to.deep.equal([]);
+    expect(scene.read).to.deep.equal(['/pieces', '/b', '/half']);
+  });
+
+  it('is none in the body of one that looks exactly like what came, and began further behind', async () => {
+    const connection = await used();
+    const [hidden] = post('/served', 'x'.repeat(200)).split(/(?<=\r\n\r\n)/);
+    const behind = `${hidden}${'x'.repeat(20)}`;
+    await pieceInBody(connection, post('/served', `${'x'.repeat(200 - behind.length)}${behind}`), behind);
+    await connection.until('served /served.');
+    // 180 bytes of its body are to come.
+    connection.send(get('/refused').replace('\r\n', `\r\nX-Any: ${'a'.repeat(180 - get('/refused').length - 9)}\r\n`));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    connection.send(get('/last'));
+    await connection.until('served /last.');
+    expect(scene.asked).to.not.include('/refused');
+    expect(scene.read).to.deep.equal(['/pieces', '/served', '/last']);
+  });
+
+  it('is none behind the end of its connection, though whoever was too slow for the rest of a body goes on', async () => {
+    const connection = await used(served, { headMs: 60, requestMs: 100, takingMs: 1_000, lookingMs: 20 }, true);
+    const ended = once(connection.socket, 'end');
+    const whole = post('/pieces', 'abc');
+    connection.send(whole.slice(0, -1));
+    await ended;
+    for (const piece of [whole.slice(-1), get('/refused')]) {
+      connection.send(piece);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    expect(scene.asked).to.not.include('/refused');
+    expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
   });
 
   it('is not piled up as answers for a client that takes none', async () => {
     const connection = await used();
     connection.socket.pause();
     // What can't be sent now goes node's way, which stops reading until it can. Far more than the system holds for one.
-    for (let sent = 1; sent <= 500 && scene.read.length === 1; sent += 1) {
+    for (let sent = 1; sent <= 500 && scene.read.length === 0; sent += 1) {
       connection.send(get('/refused-at-length'));
-      await eventually(() => scene.asked.length + scene.read.length === sent + 1);
+      await eventually(() => scene.asked.length + scene.read.length === sent);
     }
-    expect(scene.read).to.deep.equal(['/first', '/refused-at-length']);
+    expect(scene.read).to.deep.equal(['/refused-at-length']);
   });
 
   it('is none once the service stops: the answer says that it is the last', async () => {
@@ -226,8 +284,8 @@ describe('A request that is refused before it is read', () => {
     const stopped = scene.stop(1_000);
     await new Promise((resolve) => setTimeout(resolve, 50));
     connection.send(get('/refused'));
-    await connection.until('served /refused.');
-    expect(readAnswers(connection.received())[1]?.headers.get('connection')).to.equal('close');
+    await untilAnswers(connection, 3);
+    expect(readAnswers(connection.received())[2]?.headers.get('connection')).to.equal('close');
     await Promise.all([closed, stopped]);
   });
 });

@@ -1,6 +1,6 @@
 /** What is taken for a request without node's parser: only what that would read in exactly the same way. */
 
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -16,10 +16,13 @@ const withHeader = (line: string) => WHOLE.replace('\r\n', `\r\n${line}\r\n`);
 
 describe('A request that nobody has read', () => {
   it('is known by its target and by whom it was forwarded for, with what is missing of its body', () => {
-    expect(read(WHOLE)).to.deep.equal({ url: '/oauth2/token', headers: {}, missing: 0 });
-    expect(read(WHOLE.slice(0, -5))).to.deep.equal({ url: '/oauth2/token', headers: {}, missing: 5 });
-    expect(read('GET /audit?limit=1 HTTP/1.1\r\nhost:x\r\nConnection: Keep-Alive\r\n\r\n')).to.deep.equal({
-      ...{ url: '/audit?limit=1', headers: {}, missing: 0 },
+    const whole = read(WHOLE);
+    expect(whole).to.deep.include({ method: 'POST', url: '/oauth2/token', headers: {}, missing: 0 });
+    expect(whole?.rawHeaders.slice(0, 2)).to.deep.equal(['Host', 'mandate.test']);
+    expect(read(WHOLE.slice(0, -5))).to.deep.equal({ ...whole, missing: 5 });
+    expect(read('GET /audit?limit=1 HTTP/1.1\r\nhost:x\r\nConnection:  Keep-Alive \r\n\r\n')).to.deep.equal({
+      ...{ method: 'GET', url: '/audit?limit=1', headers: {}, missing: 0 },
+      rawHeaders: ['host', 'x', 'Connection', 'Keep-Alive'],
     });
     const forwarded = withHeader('X-Forwarded-For: 192.0.2.1, 192.0.2.2\r\nx-forwarded-for:192.0.2.3 ');
     expect(read(forwarded)?.headers).to.deep.equal({ 'x-forwarded-for': '192.0.2.1, 192.0.2.2, 192.0.2.3' });
@@ -44,7 +47,7 @@ describe('A request that nobody has read', () => {
   for (const line of [
     ...['Transfer-Encoding: chunked', 'transfer-encoding: identity', 'Expect: 100-continue', 'Upgrade: h2c'],
     ...['Connection: close', 'Connection: keep-alive, close', 'Connection: upgrade', 'Proxy-Connection: close'],
-    ...['Host: other.test', 'Host: ', 'X-Any: \xe4', 'X Any: a', 'X-Any : a', 'X-Any', ' folded'],
+    ...['Host: other.test', 'Host: ', 'X-Any: \xe4', 'X Any: a', 'X-Any : a', 'X-Any', ' folded', 'X-Any: a\tb'],
   ]) {
     it(`is left to the parser with "${line}"`, () => {
       expect(read(withHeader(line))).to.equal(undefined);
@@ -99,6 +102,7 @@ describe('A request that nobody has read', () => {
         '#',
       ],
       ...['Content-Length: 3\r\n', 'Transfer-Encoding: chunked\r\n', 'Connection: close\r\n', 'X-Any: a\r\n', WHOLE],
+      ...['X-Forwarded-For: 192.0.2.1\r\n', 'x-forwarded-for:192.0.2.2\r\n'],
     );
     const change = fc.record({
       at: fc.nat(WHOLE.length),
@@ -114,7 +118,12 @@ describe('A request that nobody has read', () => {
         taken += 1;
         const canary = 'GET /canary HTTP/1.1\r\nHost: x\r\n\r\n';
         const requests = await requestsByNode(`${text}${'x'.repeat(unread.missing)}${canary}`);
-        expect(requests).to.deep.equal([unread.url, '/canary']);
+        const [first, second] = requests.map(({ method, url, rawHeaders }) => ({ method, url, rawHeaders }));
+        const { method, url, rawHeaders, headers } = unread;
+        expect(requests).to.have.lengthOf(2);
+        expect(first).to.deep.equal({ method, url, rawHeaders });
+        expect(requests[0]?.headers['x-forwarded-for']).to.equal(headers['x-forwarded-for']);
+        expect(second?.url).to.equal('/canary');
       }),
       { numRuns: 3000 },
     );
@@ -123,11 +132,11 @@ describe('A request that nobody has read', () => {
   });
 });
 
-/** The targets of all requests that node's parser takes to be whole. */
-async function requestsByNode(text: string): Promise<readonly string[]> {
-  const urls: string[] = [];
+/** All requests that node's parser takes to be whole. */
+async function requestsByNode(text: string): Promise<readonly IncomingMessage[]> {
+  const requests: IncomingMessage[] = [];
   const server = createServer({ requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
-    request.on('end', () => urls.push(request.url ?? '')).resume();
+    request.on('end', () => requests.push(request)).resume();
     response.end();
   });
   const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
@@ -137,5 +146,5 @@ async function requestsByNode(text: string): Promise<readonly string[]> {
   for (let turn = 0; turn < 4; turn += 1) await nextTurn();
   connection.destroy();
   server.close();
-  return urls;
+  return requests;
 }

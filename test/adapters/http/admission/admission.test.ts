@@ -557,6 +557,25 @@ describe('The door, when nobody has read a request yet', () => {
     expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
   });
 
+  it('takes no permit that comes in the very moment of refusing', async () => {
+    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
+    scene.clock.standStill();
+    await takeTheTurn('/a');
+    const remoteAddress = '127.0.0.1';
+    const asked = {
+      ...{ url: '/a', headers: {} },
+      socket: {
+        get remoteAddress() {
+          scene.clock.advance(0.5);
+          return remoteAddress;
+        },
+      },
+    };
+    expect(scene.refuseUnread?.(asked)?.reason).to.equal('rate_limited');
+    scene.clock.advance(0.5);
+    expect(from(remoteAddress, '/a')).to.equal(undefined);
+  });
+
   it('takes a permit of whoever has no turn, as it would from whoever waits for one', async () => {
     const rates = { main: { permitsPerMinute: 60, burst: 3 } };
     scene = await open({ turns: { concurrency: 1, queue: 0 }, rates, isCounted: true });

@@ -45,6 +45,14 @@ describe('A token bucket', () => {
     expect(buckets.isEmpty('a', at(1))).to.equal(false);
   });
 
+  it('is not known to be empty for a stranger: whoever has to share one may have a place by the next request', () => {
+    const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 1 }, 2);
+    for (const source of ['a', 'b', 'c']) expect(admitted(buckets, source, 2, at(0)), source).to.equal(1);
+    expect(buckets.isEmpty('a', at(0))).to.equal(true);
+    expect(buckets.isEmpty('c', at(0))).to.equal(false);
+    expect(admitted(buckets, 'd', 1, at(0))).to.equal(0);
+  });
+
   it('takes nothing for a request that it refuses', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
     expect(admitted(buckets, 'a', 1000, at(0))).to.equal(2);
