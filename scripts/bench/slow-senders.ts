@@ -48,11 +48,14 @@ async function compare(exchange: Contender, seconds: number): Promise<void> {
   const measure = async (what: string): Promise<number> => {
     const { byStatus, lost } = await driveOpenLoop(target, prepare(Math.ceil(rate * seconds)), { rate, seconds });
     const served = byStatus.get(200);
-    const others = [...byStatus].reduce((sum, [status, { count }]) => sum + (status === 200 ? 0 : count), lost);
-    if (others > 0 || served === undefined) isServed = false;
+    const others = [...byStatus].flatMap(([status, { count }]) =>
+      status === 200 ? [] : [`${count} answered ${status}`],
+    );
+    if (lost > 0) others.push(`${lost} lost`);
+    if (others.length > 0 || served === undefined) isServed = false;
     const [half, p99] = [0.5, 0.99].map((share) => percentile(served?.latencies ?? new Float64Array([0]), share));
     console.log(
-      `- ${what}: ${served?.count ?? 0} served, p50 ${milliseconds(half)}, p99 ${milliseconds(p99)}, ${others} not served; ` +
+      `- ${what}: ${served?.count ?? 0} served, p50 ${milliseconds(half)}, p99 ${milliseconds(p99)}, ${others.join(', ') || 'nobody else'}; ` +
         `load ${(loadavg()[0] ?? 0).toFixed(1)}`,
     );
     return p99 ?? 0;
