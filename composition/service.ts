@@ -1,7 +1,6 @@
 /** The running service: everything opened in order, and closed in the opposite one (decisions "How it runs"). */
 
 import { existsSync } from 'node:fs';
-import { admissionRefusal } from '../adapters/http/admission/refusals.ts';
 import { httpApp } from '../adapters/http/app.ts';
 import { httpServer, TIME_LIMITS, type TimeLimits } from '../adapters/http/server.ts';
 import { tracedLog } from '../adapters/logging/traced-log.ts';
@@ -77,12 +76,12 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const passes = container.resolve(tokens.passes);
     // Before the first request, so that a sink gets every record of this instance. A recurring pass says it again.
     const queueingIsSet = answers && (await setQueueing(passes, log));
-    const { listener, refuseUnread } = httpApp(container.resolve(tokens.httpSurfaces));
+    const { listener, unread } = httpApp(container.resolve(tokens.httpSurfaces));
     const server = httpServer(listener, {
       ...{ log, limits: timeLimits, sources: sourceConnections(settings) },
-      early: refuseUnread && {
-        hasRefused: (response) => admissionRefusal(response) !== undefined,
-        refuse: ({ url, headers }, socket) => refuseUnread({ url, headers, socket })?.answer,
+      early: unread && {
+        ...unread,
+        turnAway: ({ url, headers }, socket) => unread.turnAway({ url, headers, socket })?.answer,
       },
     });
     metrics?.observe(observed(container));

@@ -1,14 +1,16 @@
 /**
- * Refusals of requests that node has not read: under a flood most requests are refused, and to make one of them, and an
- * answer to it, costs several times what is said. So a connection on which a request was refused is followed: where the
- * next one has come whole and alone, and nothing else is under way, it is refused by its head, and node's parser never
- * hears of it.
+ * Refusals of requests that node has not read: under a flood most requests are turned away, and to make one of them, and
+ * an answer to it, costs several times what is said. So a connection on which a request was turned away is followed: where
+ * a later one has come whole and alone, and nothing else is under way, it is turned away by its head, and node's parser
+ * never hears of it.
  *
  * The parser must be at the beginning of a request then. It is there when what it made of the last bytes is all that we
- * read in them: the same line, the same headers, and an end. Then that request began with those bytes and ended with them.
+ * read in them: the same line, the same headers, and an end. Then that request began with those bytes and ended with them:
+ * had it begun before them it would have more headers, and further on in the head fewer; and in the body, its own body,
+ * which is as long, would end behind them.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { readUnread, type UnreadRequest } from './unread-request.ts';
 
@@ -18,19 +20,31 @@ export interface EarlyAnswer {
   readonly body: string;
 }
 
+export interface EarlyRefusals {
+  /** Whether the request was turned away, so that the next one on its connection may be before it is read. */
+  wasTurnedAway(response: ServerResponse): boolean;
+  /** The answer, where it is; `undefined` where node is to read it. */
+  turnAway(request: UnreadRequest, connection: Socket): EarlyAnswer | undefined;
+}
+
 export interface FollowedConnection {
-  /** Is told of each request that node has read, as soon as its head was. */
+  /** Is told of each request that node has read and that expects nothing, as soon as its head was. */
   hasRead(request: IncomingMessage): void;
+  /** Is told of each request that node has read and that was turned away. */
+  hasTurnedAway(): void;
+  /** Since the last one was turned away, in either way. Milliseconds. */
+  calmMs(): number;
 }
 
 /**
- * @param connection node's server has it, and has answered on it
- * @param isIdle whether no answer is owed on it, and it may go on
+ * @param connection node's server has it, and is reading from it: where it has paused it, only its own parser would have it
+ * read again
+ * @param isIdle whether no answer is owed on it, and it goes on
  */
 export function followConnection(
   connection: Socket,
   isIdle: () => boolean,
-  refuse: (request: UnreadRequest, connection: Socket) => EarlyAnswer | undefined,
+  turnAway: EarlyRefusals['turnAway'],
   keepAliveSeconds: number,
 ): FollowedConnection {
   const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`;
@@ -39,26 +53,29 @@ export function followConnection(
   /** Of the request that it is in the body of, the bytes that have not come. */
   let missing = 0;
   let lastRead: IncomingMessage | undefined;
+  let lastTurnedAway = performance.now();
 
-  const refuses = (request: UnreadRequest): boolean => {
+  const isTurnedAway = (request: UnreadRequest): boolean => {
     // Answers are not piled up for a sender who takes none.
     if (!isAtBeginning || request.missing > 0 || connection.writableLength > 0 || !isIdle()) return false;
-    const answer = refuse(request, connection);
+    const answer = turnAway(request, connection);
     if (answer === undefined) return false;
+    lastTurnedAway = performance.now();
     connection.write(`${answer.head}Date: ${new Date().toUTCString()}\r\n${kept}${answer.body}`);
     return true;
   };
   const follow = (request: UnreadRequest | undefined, handOn: () => void): void => {
-    lastRead = undefined;
     handOn();
     const isSame = request !== undefined && isReadAs(request, lastRead);
     missing = isSame ? request.missing : 0;
     isAtBeginning = isSame && isComplete(lastRead);
+    if (missing === 0) lastRead = undefined;
   };
   const followBody = (bytes: Buffer, handOn: () => void): void => {
     handOn();
     isAtBeginning = missing === bytes.length && isComplete(lastRead);
     missing = Math.max(0, missing - bytes.length);
+    if (missing === 0) lastRead = undefined;
   };
   const hasCome = (bytes: Buffer, handOn: () => void): void => {
     if (missing > 0) {
@@ -66,7 +83,7 @@ export function followConnection(
       return;
     }
     const request = readUnread(bytes);
-    if (request === undefined || !refuses(request)) follow(request, handOn);
+    if (request === undefined || !isTurnedAway(request)) follow(request, handOn);
   };
 
   // Node's server listens first, and no listener can keep something from another.
@@ -79,13 +96,17 @@ export function followConnection(
     return true;
   };
   // What comes is an event only where somebody else listens as well: otherwise node's parser has it from the system itself,
-  // which costs less, and is why nobody is followed who was not refused.
+  // which costs less, and is why nobody is followed who was not turned away.
   connection.on('data', () => undefined);
 
   return {
     hasRead(request) {
       lastRead = request;
     },
+    hasTurnedAway() {
+      lastTurnedAway = performance.now();
+    },
+    calmMs: () => performance.now() - lastTurnedAway,
   };
 }
 

@@ -18,7 +18,7 @@ const MAX_OWED = 100;
 
 export interface ServedConnection {
   readonly isRefused: boolean;
-  /** No answer is owed on it, and one may come. */
+  /** No answer is owed on it, and it goes on. */
   readonly isIdle: boolean;
   /** There is one more request to answer; ends it, and says `false`, where there are too many. */
   owes(response: ServerResponse): boolean;
@@ -28,7 +28,7 @@ export interface ServedConnection {
   refuse(reason: ClosingReason, forHead?: boolean): boolean;
 }
 
-/** @param answered is told of each answer that is out, or will not be */
+/** @param answered is told of each answer that is out, or will not be, as long as it goes on */
 export function servedConnection(socket: Duplex, answered: (response: ServerResponse) => void): ServedConnection {
   const owed = new Set<ServerResponse>();
   let [isRefused, isEnded, pieces, unserved] = [false, false, 0, 0];

@@ -10,13 +10,12 @@ import type { Log } from '../../application/ports/log.ts';
 import { type ClosingReason, closingReason } from './closing-answer.ts';
 import { connectionCounts, type SourceConnections } from './connection-counts.ts';
 import { countedLines } from './counted-lines.ts';
-import { type EarlyAnswer, type FollowedConnection, followConnection } from './early-refusals.ts';
+import { type EarlyRefusals, type FollowedConnection, followConnection } from './early-refusals.ts';
 import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
 import { quietTurn } from './quiet-turn.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';
 import { type ServedConnection, servedConnection } from './served-connection.ts';
 import { endSlowTakers } from './slow-takers.ts';
-import type { UnreadRequest } from './unread-request.ts';
 
 export interface TimeLimits {
   /** For a whole head, from the beginning of the connection or of the request. Milliseconds, as all of them. */
@@ -25,6 +24,8 @@ export interface TimeLimits {
   readonly requestMs: number;
   /** For a client to take what is ready for it. */
   readonly takingMs: number;
+  /** For a connection on which somebody was turned away to be served again as cheaply as any: it is closed for that. */
+  readonly calmMs: number;
   /** How often these are looked at. */
   readonly lookingMs: number;
 }
@@ -36,6 +37,8 @@ export const TIME_LIMITS: TimeLimits = {
   requestMs: 30_000,
   // As long as for sending. Until its answer is out a request keeps its turn, so whoever takes none keeps others from it.
   takingMs: 30_000,
+  // Whoever is turned away is told to come back after a second, and mostly does so on the same connection.
+  calmMs: 10_000,
   lookingMs: 2_000,
 };
 
@@ -57,15 +60,8 @@ export interface HttpServerOptions {
   readonly limits?: TimeLimits;
   /** Where it is not said, nobody's are counted. */
   readonly sources?: SourceConnections | undefined;
+  /** Where it is not said, node reads every request. */
   readonly early?: EarlyRefusals | undefined;
-}
-
-/** Refusals of requests that nobody has read yet. */
-export interface EarlyRefusals {
-  /** Whether the request was refused, so that the next one on its connection may be before it is read. */
-  hasRefused(response: ServerResponse): boolean;
-  /** `undefined` where it is not refused. */
-  refuse(request: UnreadRequest, connection: Socket): EarlyAnswer | undefined;
 }
 
 export interface HttpServer {
@@ -126,7 +122,9 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
       return;
     }
     if (!connection.owes(response)) return;
-    if (isStopping) response.setHeader('Connection', 'close');
+    // One that is followed costs more; and only another one is read by the parser itself again.
+    const isLast = isStopping || (followed.get(request.socket)?.calmMs() ?? 0) >= limits.calmMs;
+    if (isLast) response.setHeader('Connection', 'close');
     handler(request, response);
   };
   const serveExpected = (request: IncomingMessage, response: ServerResponse): void => {
@@ -148,10 +146,17 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     if (reason === undefined) socket.destroy();
     else refuse(socket, reason);
   });
-  const followRefused = (connection: Socket) => (response: ServerResponse) => {
-    if (!early?.hasRefused(response) || followed.has(connection)) return;
+  const follow = (connection: Socket, turnAway: EarlyRefusals['turnAway']): void => {
     const isIdle = () => !isStopping && open.get(connection)?.isIdle === true;
-    followed.set(connection, followConnection(connection, isIdle, early.refuse, KEEP_ALIVE_TIMEOUT_MS / 1000));
+    // Node may have paused it for the body of a request, or for answers that are not taken.
+    if (followed.has(connection) || !isIdle() || connection.isPaused()) return;
+    followed.set(connection, followConnection(connection, isIdle, turnAway, KEEP_ALIVE_TIMEOUT_MS / 1000));
+  };
+  const followTurnedAway = (connection: Socket) => (response: ServerResponse) => {
+    if (!early?.wasTurnedAway(response)) return;
+    // It may have paused it for the rest of a body, and has to be done with that.
+    if (followed.has(connection)) followed.get(connection)?.hasTurnedAway();
+    else if (response.req.complete) setImmediate(follow, connection, early.turnAway);
   };
   const stopLooking = endSlowTakers(() => open.keys(), limits);
 
@@ -164,7 +169,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         connection.destroy();
         return;
       }
-      open.set(connection, servedConnection(connection, followRefused(connection)));
+      open.set(connection, servedConnection(connection, followTurnedAway(connection)));
       // Node stops listening after a CONNECT; and what breaks then would end the process. It ends the connection anyway.
       connection.on('error', () => undefined);
       connection.once('close', () => {

@@ -20,7 +20,7 @@ export interface UnreadRequest {
 
 /** @param bytes all that was read at once; `undefined` where that is not a whole head at least */
 export function readUnread(bytes: Buffer): UnreadRequest | undefined {
-  const headEnd = bytes.subarray(0, MAX_HEAD_BYTES).indexOf(HEAD_END);
+  const headEnd = bytes.subarray(0, MAX_UNREAD_HEAD_BYTES).indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = bytes.toString('latin1', 0, headEnd + LINE_END.length);
   const [, method, url] = HEAD.exec(head) ?? [];
@@ -54,8 +54,8 @@ export function readUnread(bytes: Buffer): UnreadRequest | undefined {
 
 const LINE_END = '\r\n';
 const HEAD_END = '\r\n\r\n';
-/** Twice what a long one has; node's own limit is no tighter. */
-const MAX_HEAD_BYTES = 8192;
+/** Longer ones are rare, and the parser's, which has a limit of its own. */
+const MAX_UNREAD_HEAD_BYTES = 8192;
 
 /** A method whose answer has a body, a target, and lines each of which is a header by itself (RFC 9110 §5.1), without tabs. */
 const HEAD = /^(GET|POST|PUT|PATCH|DELETE) (\/[!-~]*) HTTP\/1\.1\r\n(?:[\w!#$%&'*+.^`|~-]+:[ -~]*\r\n)+$/;

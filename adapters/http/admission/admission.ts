@@ -14,7 +14,7 @@ import type { Measurements } from '../../../application/ports/measurements.ts';
 import type { EarlyAnswer } from '../early-refusals.ts';
 import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { type AdmissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';
+import { type AdmissionRefusal, admissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';
 import { refusedLines } from './refused-lines.ts';
 import { HEALTH, type RequestKind, requestKind } from './request-kind.ts';
 import type { FromSomewhere } from './request-source.ts';
@@ -35,13 +35,18 @@ export interface AdmissionControl {
 export interface Door {
   readonly listener: RequestListener;
   /** `undefined` where everybody is let in. */
-  readonly refuseUnread: RefuseUnread | undefined;
+  readonly unread: UnreadDoor | undefined;
 }
 
-/** Refuses, by its head, a request that the listener would refuse at once; otherwise does nothing. */
-export type RefuseUnread = (request: FromSomewhere & { readonly url: string }) => EarlyRefusal | undefined;
+/** For requests that nobody has read yet. */
+export interface UnreadDoor {
+  /** Whether the listener turned it away. */
+  wasTurnedAway(response: ServerResponse): boolean;
+  /** Refuses, by its head, a request that the listener would refuse at once; otherwise does nothing. */
+  turnAway(request: FromSomewhere & { readonly url: string }): TurnedAway | undefined;
+}
 
-export interface EarlyRefusal {
+export interface TurnedAway {
   readonly reason: AdmissionRefusal;
   readonly answer: EarlyAnswer;
 }
@@ -106,17 +111,18 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
     if (permits?.isEmpty(request, bucket)) return 'rate_limited';
     return turns?.[work].isFull ? 'overloaded' : undefined;
   };
-  const refuseUnread: RefuseUnread = (request) => {
+  const turnAway: UnreadDoor['turnAway'] = (request) => {
     const kind = requestKind(request.url);
     if (kind === HEALTH) return undefined;
     const reason = reasonNow(request, kind);
     // One that is to be written first is waited for, by the listener.
     if (reason === undefined || !denials.count({ event: kind.event, reason })) return undefined;
-    // Whoever is refused for want of a turn has had a permit.
+    // Whoever is refused for want of a turn has had a permit, where there was one.
     if (reason === 'overloaded') permits?.take(request, kind.bucket);
     tell(kind, reason);
     return { reason, answer: refusalBytes(kind.surface, reason) };
   };
 
-  return { listener, refuseUnread: permits === undefined && turns === undefined ? undefined : refuseUnread };
+  const unread = { wasTurnedAway: (response: ServerResponse) => admissionRefusal(response) !== undefined, turnAway };
+  return { listener, unread: permits === undefined && turns === undefined ? undefined : unread };
 }

@@ -7,7 +7,7 @@ import { admissionRefusal } from '../admission/refusals.ts';
 import { measuredSurface } from './measured-surface.ts';
 
 export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, door: Door): Door {
-  const { listener, refuseUnread } = door;
+  const { listener, unread } = door;
   const secondsSince = (began: number) => (performance.now() - began) / 1000;
   return {
     listener(request, response) {
@@ -16,14 +16,15 @@ export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, d
       response.once('close', () => answered(surface, outcomeOf(response), secondsSince(began)));
       listener(request, response);
     },
-    refuseUnread:
-      refuseUnread &&
-      ((request) => {
+    unread: unread && {
+      ...unread,
+      turnAway(request) {
         const began = performance.now();
-        const refusal = refuseUnread(request);
-        if (refusal !== undefined) answered(measuredSurface(request.url), refusal.reason, secondsSince(began));
-        return refusal;
-      }),
+        const turnedAway = unread.turnAway(request);
+        if (turnedAway !== undefined) answered(measuredSurface(request.url), turnedAway.reason, secondsSince(began));
+        return turnedAway;
+      },
+    },
   };
 }
 

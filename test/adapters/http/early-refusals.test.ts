@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
 import type { EarlyAnswer } from '../../../adapters/http/early-refusals.ts';
-import { httpServer, type TimeLimits } from '../../../adapters/http/server.ts';
+import { httpServer, TIME_LIMITS, type TimeLimits } from '../../../adapters/http/server.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { readAnswers } from '../../support/hostile/raw-conversation.ts';
 import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
@@ -32,17 +32,17 @@ interface Scene {
   stop(lingerMs?: number): Promise<void>;
 }
 
-async function open(listener: RequestListener, limits?: TimeLimits): Promise<Scene> {
+async function open(listener: RequestListener, limits: Partial<TimeLimits> = {}): Promise<Scene> {
   const [asked, read]: [string[], string[]] = [[], []];
   const serve: RequestListener = (request, response) => {
     read.push(request.url ?? '');
     listener(request, response);
   };
   const server = httpServer(serve, {
-    ...{ log: capturedLog(), ...(limits === undefined ? {} : { limits }) },
+    ...{ log: capturedLog(), limits: { ...TIME_LIMITS, ...limits } },
     early: {
-      hasRefused: ({ req }) => req.url?.startsWith('/refused') === true,
-      refuse({ url }) {
+      wasTurnedAway: ({ req }) => req.url?.startsWith('/refused') === true,
+      turnAway({ url }) {
         asked.push(url);
         if (url === '/refused-at-length') return LONG_REFUSAL;
         return url === '/refused' ? REFUSAL : undefined;
@@ -74,12 +74,22 @@ const served: RequestListener = (request, response) => {
   response.end(`served ${request.url}.`);
 };
 
+/** As refusals are: nobody reads the body. */
+const bodyLeft: RequestListener = (request, response) => {
+  response.end(`${'x'.repeat(1000)} served ${request.url}.`);
+};
+/** As those are whose record is written first. */
+const later: RequestListener = (request, response) => {
+  if (request.url === '/large') request.resume().once('end', () => response.end('served /large.'));
+  else setTimeout(() => bodyLeft(request, response), 60);
+};
+
 describe('A request that is refused before it is read', () => {
   let scene: Scene;
   afterEach(() => scene.stop());
 
-  /** A connection on which node has refused a request, and then read one more. */
-  async function used(listener = served, limits?: TimeLimits, allowHalfOpen = false): Promise<RawConnection> {
+  /** A connection on which the listener turned a request away, and node then read one more. */
+  async function used(listener = served, limits?: Partial<TimeLimits>, allowHalfOpen = false): Promise<RawConnection> {
     scene = await open(listener, limits);
     const connection = await scene.connection({ allowHalfOpen });
     for (const path of ['/refused', '/then']) {
@@ -130,7 +140,7 @@ describe('A request that is refused before it is read', () => {
   });
 
   it('keeps its connection, however long a head may take', async () => {
-    const connection = await used(served, { headMs: 60, requestMs: 120, takingMs: 1_000, lookingMs: 20 });
+    const connection = await used(served, { headMs: 60, requestMs: 120, lookingMs: 20 });
     for (let answers = 3; answers < 14; answers += 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       connection.send(get('/refused'));
@@ -218,43 +228,129 @@ describe('A request that is refused before it is read', () => {
     expect(scene.read).to.deep.equal(['/pieces', '/last']);
   });
 
-  /** Sends one whose body ends with the first byte of the body of another, which node then sees nothing else of. */
-  async function pieceInBody(connection: RawConnection, looksLikeOne: string, behind: string): Promise<void> {
-    const head = `POST /pieces HTTP/1.1\r\nHost: x\r\nContent-Length: ${looksLikeOne.length - behind.length}\r\n\r\n`;
-    for (const piece of [head.slice(0, 20), head.slice(20), looksLikeOne]) {
+  /**
+   * Behind a request whose head comes in two pieces nobody counts its body. So these begin in the middle of one, and what
+   * looks like a request there is one to us and none, or another, to the parser; which in the end is in the head of `/half`,
+   * or in a body, and takes for that what looks like a request again.
+   */
+  async function inBody(connection: RawConnection, length: number, pieces: readonly string[]): Promise<void> {
+    const head = `POST /around HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+    for (const piece of [head.slice(0, 20), head.slice(20), ...pieces]) {
       connection.send(piece);
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }
+  const headOf = (path: string, length: number) => post(path, 'x'.repeat(length)).slice(0, -length);
 
-  it('is none behind what only looks like one: the body of another, with the beginning of a third behind it', async () => {
+  it('is none behind the body of another that brings one more, and the beginning of a third', async () => {
     const connection = await used();
     const behind = get('/b') + HALF;
-    await pieceInBody(connection, post('/refused', `x${behind}`), behind);
-    await connection.until('served /b.');
-    connection.send(get('/refused'));
+    const looksLikeOne = post('/refused', `x${behind}`);
+    await inBody(connection, looksLikeOne.length - behind.length, [looksLikeOne, get('/refused')]);
     await connection.until('served /half.');
+    expect(scene.read).to.deep.equal(['/around', '/b', '/half']);
     expect(scene.asked).to.deep.equal([]);
-    expect(scene.read).to.deep.equal(['/pieces', '/b', '/half']);
   });
 
-  it('is none in the body of one that looks exactly like what came, and began further behind', async () => {
+  it('is none behind another for the same, that says of its body something else', async () => {
     const connection = await used();
-    const [hidden] = post('/served', 'x'.repeat(200)).split(/(?<=\r\n\r\n)/);
-    const behind = `${hidden}${'x'.repeat(20)}`;
-    await pieceInBody(connection, post('/served', `${'x'.repeat(200 - behind.length)}${behind}`), behind);
+    const behind = `${post('/served', 'abc')}${HALF}`;
+    const looksLikeOne = post('/served', `x${behind}`);
+    await inBody(connection, looksLikeOne.length - behind.length, [looksLikeOne, get('/refused')]);
+    await connection.until('served /half.');
+    expect(scene.read).to.deep.equal(['/around', '/served', '/half']);
+    expect(scene.asked).to.deep.equal([]);
+  });
+
+  it('is none behind what looks like the one before it, which ended in there', async () => {
+    const connection = await used();
+    const length = 200;
+    const head = headOf('/around', length);
+    const rest = 'x'.repeat(length - head.length);
+    const half = HALF.padEnd(head.length, 'a');
+    for (const piece of [head.slice(0, 20), head.slice(20), `${head}${rest}${half}`, get('/refused')]) {
+      connection.send(piece);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    await connection.until('served /half.');
+    expect(scene.read).to.deep.equal(['/around', '/half']);
+    expect(scene.asked).to.deep.equal([]);
+  });
+
+  it('is none behind the rest of a body that was another’s', async () => {
+    const connection = await used();
+    const behind = get('/b') + HALF;
+    const [length, rest] = [200, 'x'.repeat(10)];
+    const looksLikeOne = `${headOf('/served', length)}${'x'.repeat(length - rest.length - behind.length)}`;
+    await inBody(connection, looksLikeOne.length + rest.length, [looksLikeOne, rest + behind, get('/refused')]);
+    await connection.until('served /half.');
+    expect(scene.read).to.deep.equal(['/around', '/b', '/half']);
+    expect(scene.asked).to.deep.equal([]);
+  });
+
+  for (const missing of [0, 10]) {
+    it(`is none in the body of one that looks exactly like what came, and began further on, ${missing} bytes before its end`, async () => {
+      const connection = await used();
+      const length = 400;
+      const hidden = `${headOf('/served', length)}${'x'.repeat(20)}`;
+      const before = 'x'.repeat(length - hidden.length - missing);
+      const looksLikeOne = `${headOf('/served', length)}${before}${hidden}`;
+      const pieces = missing === 0 ? [looksLikeOne] : [looksLikeOne, 'x'.repeat(missing)];
+      await inBody(connection, looksLikeOne.length - hidden.length, pieces);
+      const lacks = length - 20 - missing;
+      const padding = 'a'.repeat(lacks - get('/refused').length - 'X-Any: \r\n'.length);
+      connection.send(get('/refused').replace('\r\n', `\r\nX-Any: ${padding}\r\n`));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      connection.send(get('/last'));
+      await connection.until('served /last.');
+      expect(scene.read).to.deep.equal(['/around', '/served', '/last']);
+      expect(scene.asked).to.not.include('/refused');
+    });
+  }
+
+  /** Node stops reading from a connection for a while, for any of these. */
+  const large = post('/refused', 'x'.repeat(40_000));
+  const whole = post('/large', 'x'.repeat(40_000));
+  for (const [what, listener, pieces] of [
+    ['the rest of whose body comes after the answer', bodyLeft, [large.slice(0, 20_000), large.slice(20_000)]],
+    ['the rest of whose body comes before the answer', later, [large.slice(0, 20_000), large.slice(20_000)]],
+    ['whose large body has come at once', later, [large]],
+    ['with many behind it', bodyLeft, [get('/refused').repeat(90)]],
+    ['with one behind it that is large', later, [get('/refused') + whole.slice(0, 20_000), whole.slice(20_000)]],
+  ] as const) {
+    it(`is not the last that comes on a connection where one was turned away ${what}`, async () => {
+      scene = await open(listener);
+      const connection = await scene.connection();
+      for (const piece of [...pieces, get('/last')]) {
+        connection.send(piece);
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+      expect(await connection.until('served /last.')).to.include('served /last.');
+      expect(scene.read.at(-1)).to.equal('/last');
+    });
+  }
+
+  it('is followed by an answer that is the last, when the flood is over: another connection costs less again', async () => {
+    const connection = await used(served, { calmMs: 150 });
+    for (let time = 0; time < 6; time += 1) {
+      connection.send(get('/refused'));
+      await untilAnswers(connection, 3 + time);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    connection.send(get('/served'));
     await connection.until('served /served.');
-    // 180 bytes of its body are to come.
-    connection.send(get('/refused').replace('\r\n', `\r\nX-Any: ${'a'.repeat(180 - get('/refused').length - 9)}\r\n`));
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    connection.send(get('/last'));
-    await connection.until('served /last.');
-    expect(scene.asked).to.not.include('/refused');
-    expect(scene.read).to.deep.equal(['/pieces', '/served', '/last']);
+    await new Promise((resolve) => setTimeout(resolve, 160));
+    connection.send(get('/again'));
+    await once(connection.socket, 'close');
+    const answers = readAnswers(connection.received());
+    expect(answers.map(({ headers }) => headers.get('connection'))).to.deep.equal([
+      ...Array(9).fill('keep-alive'),
+      'close',
+    ]);
   });
 
   it('is none behind the end of its connection, though whoever was too slow for the rest of a body goes on', async () => {
-    const connection = await used(served, { headMs: 60, requestMs: 100, takingMs: 1_000, lookingMs: 20 }, true);
+    const connection = await used(served, { headMs: 60, requestMs: 100, lookingMs: 20 }, true);
     const ended = once(connection.socket, 'end');
     const whole = post('/pieces', 'abc');
     connection.send(whole.slice(0, -1));

@@ -11,7 +11,7 @@ import { type HttpServerOptions, httpServer, type TimeLimits } from '../../../ad
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { readAnswers } from '../../support/hostile/raw-conversation.ts';
 
-const SHORT: TimeLimits = { headMs: 150, requestMs: 400, takingMs: 300, lookingMs: 25 };
+const SHORT: TimeLimits = { headMs: 150, requestMs: 400, takingMs: 300, calmMs: 10_000, lookingMs: 25 };
 /** A byte as often, so that nothing is ever silent. */
 const TRICKLE_MS = 20;
 

@@ -16,7 +16,7 @@ import {
 } from '../../../composition/workers.ts';
 import { capturedLog } from '../captured-log.ts';
 
-const HASTY = { headMs: 250, requestMs: 500, takingMs: 500, lookingMs: 50 };
+const HASTY = { headMs: 250, requestMs: 500, takingMs: 500, calmMs: 10_000, lookingMs: 50 };
 
 const read = readSettings({ environment: process.env, overrides: [] });
 if (read.kind === 'invalid') throw new Error(read.errors.map(({ key, problem }) => `${key} ${problem}`).join(', '));

@@ -16,7 +16,7 @@ describe('what is no request', () => {
   before(async () => {
     mandate = await startMandate({
       ...{ database: sqliteFile, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } },
-      timeLimits: { headMs: 300, requestMs: 600, takingMs: 30_000, lookingMs: 50 },
+      timeLimits: { headMs: 300, requestMs: 600, takingMs: 30_000, calmMs: 10_000, lookingMs: 50 },
     });
   });
   after(() => mandate.stop());

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { type AdmissionControl, admission, type RefuseUnread } from '../../../../adapters/http/admission/admission.ts';
+import { type AdmissionControl, admission, type UnreadDoor } from '../../../../adapters/http/admission/admission.ts';
 import { parseNetwork } from '../../../../adapters/http/admission/network.ts';
 import { overload, type WorkTurns, workTurns } from '../../../../adapters/http/admission/overload.ts';
 import type { RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
@@ -37,7 +37,7 @@ interface Scene {
   readonly turns: WorkTurns;
   /** Requests that have come to the application and have not been answered, by path. */
   readonly held: { readonly path: string; readonly request: IncomingMessage; readonly response: ServerResponse }[];
-  readonly refuseUnread: RefuseUnread | undefined;
+  readonly unread: UnreadDoor | undefined;
   /** Resolves once as many have come to the application. */
   come(count: number): Promise<void>;
   connection(): Promise<RawConnection>;
@@ -80,7 +80,7 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     ...{ url, clock, log, records, turns, held },
-    refuseUnread: door.refuseUnread,
+    unread: door.unread,
     come: (count) => eventually(() => held.length >= count),
     async connection() {
       const connection = await rawConnection(url);
@@ -506,7 +506,7 @@ describe('The door, when nobody has read a request yet', () => {
   afterEach(() => scene.stop());
 
   const from = (remoteAddress: string, url: string, headers: Readonly<Record<string, string>> = {}) =>
-    scene.refuseUnread?.({ url, headers, socket: { remoteAddress } })?.reason;
+    scene.unread?.turnAway({ url, headers, socket: { remoteAddress } })?.reason;
   /** Nobody else is served until it has been. */
   const takeTheTurn = async (path: string) => {
     const connection = await scene.connection();
@@ -523,7 +523,7 @@ describe('The door, when nobody has read a request yet', () => {
     await takeTheTurn('/scim/v2/Users');
     expect(from('127.0.0.1', '/audit')).to.equal(undefined);
     for (const path of ['/oauth2/token', '/scim/v2/Users', '/events', '/admin/agents', '/backchannel-logout']) {
-      const early = scene.refuseUnread?.({ url: path, headers: {}, socket: { remoteAddress: '127.0.0.1' } });
+      const early = scene.unread?.turnAway({ url: path, headers: {}, socket: { remoteAddress: '127.0.0.1' } });
       const connection = await scene.connection();
       connection.send(get(path));
       await connection.until('}');
@@ -571,7 +571,7 @@ describe('The door, when nobody has read a request yet', () => {
         },
       },
     };
-    expect(scene.refuseUnread?.(asked)?.reason).to.equal('rate_limited');
+    expect(scene.unread?.turnAway(asked)?.reason).to.equal('rate_limited');
     scene.clock.advance(0.5);
     expect(from(remoteAddress, '/a')).to.equal(undefined);
   });
@@ -604,7 +604,7 @@ describe('The door, when nobody has read a request yet', () => {
     ]);
     await scene.stop();
     scene = await open({});
-    expect(scene.refuseUnread).to.equal(undefined);
+    expect(scene.unread).to.equal(undefined);
   });
 
   it('says in the log how many there were', async () => {
