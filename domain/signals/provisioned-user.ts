@@ -85,8 +85,9 @@ export function isSameUser(one: UserFields, other: UserFields): boolean {
 
 /**
  * What user names are compared by (RFC 7643 §4.1.1: caseExact is false). Up and down again, because letters such as a
- * final sigma have two lower cases; in one normal form, because one name has several spellings in Unicode.
+ * final sigma have two lower cases, and down before that, because a capital sharp s (U+1E9E) is not what the small one
+ * becomes; in one normal form, because one name has several spellings in Unicode.
  */
 export function userNameKey(userName: string): string {
-  return userName.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+  return userName.normalize('NFC').toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 }

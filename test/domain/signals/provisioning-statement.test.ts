@@ -88,6 +88,8 @@ describe('User names', () => {
       ['ΟΔΟΣ', 'οδος'],
       ['οδοσ', 'οδος'],
       ['ŁUKASZ', 'łukasz'],
+      ['STRA\u1e9eE', 'straße'],
+      ['straße', 'STRASSE'],
     ] as const) {
       expect(userNameKey(one), one).to.equal(userNameKey(other));
     }
