@@ -17,12 +17,15 @@ const MAX_UNSERVED = 16;
 const MAX_OWED = 100;
 
 export interface ServedConnection {
-  readonly isRefused: boolean;
+  /** Nothing more that comes on it is served. */
+  readonly isOver: boolean;
   /** No answer is owed on it, and it goes on. */
   readonly isIdle: boolean;
   /** There is one more request to answer; ends it, and says `false`, where there are too many. */
   owes(response: ServerResponse): boolean;
-  /** There is one more that will not be answered, since it came after what was no request. */
+  /** The answer that is owed last says that it is, and what is sent behind it is for another connection (RFC 9112 §9.6). */
+  endsWith(response: ServerResponse): void;
+  /** There is one more that will not be answered, since it came when it was over. */
   ignores(): void;
   /** Ends it; `false` where that has been done before. */
   refuse(reason: ClosingReason, forHead?: boolean): boolean;
@@ -31,7 +34,7 @@ export interface ServedConnection {
 /** @param answered is told of each answer that is out, or will not be, as long as it goes on */
 export function servedConnection(socket: Duplex, answered: (response: ServerResponse) => void): ServedConnection {
   const owed = new Set<ServerResponse>();
-  let [isRefused, isEnded, pieces, unserved] = [false, false, 0, 0];
+  let [isRefused, hasLast, isEnded, pieces, unserved] = [false, false, false, 0, 0];
   let answer = '';
   /** Answered before all of it had come. */
   let answeredEarly: ServerResponse | undefined;
@@ -54,11 +57,11 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
   };
 
   return {
-    get isRefused() {
-      return isRefused;
+    get isOver() {
+      return isRefused || hasLast;
     },
     get isIdle() {
-      return owed.size === 0 && !isRefused;
+      return owed.size === 0 && !isRefused && !hasLast;
     },
     owes(response) {
       if (owed.size >= MAX_OWED) {
@@ -74,9 +77,14 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
       });
       return true;
     },
+    endsWith(response) {
+      hasLast = true;
+      response.setHeader('Connection', 'close');
+    },
     ignores() {
       unserved += 1;
-      if (unserved > MAX_UNSERVED) socket.destroy();
+      // What is owed before the last answer is no less owed for what is sent behind it.
+      if (unserved > (isRefused ? MAX_UNSERVED : MAX_OWED)) socket.destroy();
     },
     refuse(reason, forHead = false) {
       if (isRefused) {

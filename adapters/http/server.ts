@@ -111,7 +111,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
   const serve = (request: IncomingMessage, response: ServerResponse, fault: ClosingReason | undefined): void => {
     const connection = open.get(request.socket);
     if (connection === undefined) return;
-    if (connection.isRefused) {
+    if (connection.isOver) {
       connection.ignores();
       return;
     }
@@ -124,7 +124,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     if (!connection.owes(response)) return;
     // One that is followed costs more; and only another one is read by the parser itself again.
     const isLast = isStopping || (followed.get(request.socket)?.calmMs() ?? 0) >= limits.calmMs;
-    if (isLast) response.setHeader('Connection', 'close');
+    if (isLast) connection.endsWith(response);
     handler(request, response);
   };
   const serveExpected = (request: IncomingMessage, response: ServerResponse): void => {

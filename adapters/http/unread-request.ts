@@ -31,9 +31,9 @@ export function readUnread(bytes: Buffer): UnreadRequest | undefined {
   for (let at = head.indexOf(LINE_END) + LINE_END.length; at < head.length; ) {
     if (rawHeaders.length > 2 * MAX_HEADERS) return undefined;
     const [colon, end] = [head.indexOf(':', at), head.indexOf(LINE_END, at)];
-    const value = head.slice(colon + 1, end).trim();
-    rawHeaders.push(head.slice(at, colon), value);
-    const name = head.slice(at, colon).toLowerCase();
+    const [sent, value] = [head.slice(at, colon), head.slice(colon + 1, end).trim()];
+    const name = sent.toLowerCase();
+    rawHeaders.push(sent, value);
     at = end + LINE_END.length;
     if (name === 'content-length') {
       if (bodyLength !== undefined || !LENGTH.test(value)) return undefined;

@@ -22,7 +22,7 @@ const SECONDS = 2;
 const EXCHANGES = 400;
 const REFUSALS = 1500;
 
-/** Whoever measures comes from elsewhere than what is refused, and both say so: this address is that of a proxy. */
+/** What is refused comes through a proxy, from a source of its own: the requests that set the stage keep their permits. */
 const LIMITED = {
   Service__RateLimit__Enabled: 'true',
   Service__RateLimit__TrustedProxies: '127.0.0.1/32',

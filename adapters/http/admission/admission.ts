@@ -59,6 +59,7 @@ const RECORD_PATIENCE_MS = 200;
 
 export function admission(control: AdmissionControl, app: RequestListener): Door {
   const { rates, turns, denials, clock, log, notAdmitted } = control;
+  if (rates === undefined && turns === undefined) return { listener: app, unread: undefined };
   const permits = rates && rateLimit(rates, clock);
   const takeTurn = turns && overload(turns);
   const countLine = refusedLines(log);
@@ -123,6 +124,8 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
     return { reason, answer: refusalBytes(kind.surface, reason) };
   };
 
-  const unread = { wasTurnedAway: (response: ServerResponse) => admissionRefusal(response) !== undefined, turnAway };
-  return { listener, unread: permits === undefined && turns === undefined ? undefined : unread };
+  return {
+    listener,
+    unread: { wasTurnedAway: (response) => admissionRefusal(response) !== undefined, turnAway },
+  };
 }

@@ -242,25 +242,20 @@ describe('A request that is refused before it is read', () => {
   }
   const headOf = (path: string, length: number) => post(path, 'x'.repeat(length)).slice(0, -length);
 
-  it('is none behind the body of another that brings one more, and the beginning of a third', async () => {
-    const connection = await used();
-    const behind = get('/b') + HALF;
-    const looksLikeOne = post('/refused', `x${behind}`);
-    await inBody(connection, looksLikeOne.length - behind.length, [looksLikeOne, get('/refused')]);
-    await connection.until('served /half.');
-    expect(scene.read).to.deep.equal(['/around', '/b', '/half']);
-    expect(scene.asked).to.deep.equal([]);
-  });
-
-  it('is none behind another for the same, that says of its body something else', async () => {
-    const connection = await used();
-    const behind = `${post('/served', 'abc')}${HALF}`;
-    const looksLikeOne = post('/served', `x${behind}`);
-    await inBody(connection, looksLikeOne.length - behind.length, [looksLikeOne, get('/refused')]);
-    await connection.until('served /half.');
-    expect(scene.read).to.deep.equal(['/around', '/served', '/half']);
-    expect(scene.asked).to.deep.equal([]);
-  });
+  for (const [what, path, brought] of [
+    ['the body of another that brings one more, and the beginning of a third', '/refused', get('/b')],
+    ['another for the same, that says of its body something else', '/served', post('/served', 'abc')],
+  ] as const) {
+    it(`is none behind ${what}`, async () => {
+      const connection = await used();
+      const behind = brought + HALF;
+      const looksLikeOne = post(path, `x${behind}`);
+      await inBody(connection, looksLikeOne.length - behind.length, [looksLikeOne, get('/refused')]);
+      await connection.until('served /half.');
+      expect(scene.read).to.deep.equal(['/around', brought.split(' ')[1], '/half']);
+      expect(scene.asked).to.deep.equal([]);
+    });
+  }
 
   it('is none behind what looks like the one before it, which ended in there', async () => {
     const connection = await used();
@@ -347,6 +342,15 @@ describe('A request that is refused before it is read', () => {
       ...Array(9).fill('keep-alive'),
       'close',
     ]);
+  });
+
+  it('is none behind the last answer, and neither is anything served there: that is for another connection', async () => {
+    const connection = await used(served, { calmMs: 100 });
+    await new Promise((resolve) => setTimeout(resolve, 110));
+    connection.send(get('/a') + get('/b'));
+    await once(connection.socket, 'close');
+    expect(scene.read).to.deep.equal(['/a']);
+    expect(connection.received()).to.match(/served \/a\.$/);
   });
 
   it('is none behind the end of its connection, though whoever was too slow for the rest of a body goes on', async () => {

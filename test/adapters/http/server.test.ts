@@ -96,6 +96,27 @@ describe('a connection', () => {
     await running.stop();
   });
 
+  it('is served nothing behind the answer that says, for the service stops, that it is the last', async () => {
+    const begun: string[] = [];
+    const running = await start((request, response) => {
+      begun.push(request.url ?? '');
+      setTimeout(() => response.end('served'), 100);
+    });
+    const socket = await running.open();
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(GET);
+    while (begun.length === 0) await pause(2);
+    const stopped = running.stop();
+    await pause(20);
+    socket.write(GET.replace('/', '/last') + GET.replace('/', '/behind').repeat(20));
+    await Promise.all([once(socket, 'close'), stopped]);
+    expect(begun).to.deep.equal(['/', '/last']);
+    expect(readAnswers(text).map(({ headers }) => headers.get('connection'))).to.deep.equal(['keep-alive', 'close']);
+  });
+
   it('on which a CONNECT waits for an answer that does not come holds up no stop', async function () {
     this.timeout(2 * STOPPED_MS);
     const asked = { isSo: false };
