@@ -146,17 +146,17 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     if (reason === undefined) socket.destroy();
     else refuse(socket, reason);
   });
-  const follow = (connection: Socket, turnAway: EarlyRefusals['turnAway']): void => {
+  const follow = (connection: Socket, { complete }: IncomingMessage, turnAway: EarlyRefusals['turnAway']): void => {
     const isIdle = () => !isStopping && open.get(connection)?.isIdle === true;
-    // Node may have paused it for the body of a request, or for answers that are not taken.
-    if (followed.has(connection) || !isIdle() || connection.isPaused()) return;
+    // Node may have paused it for the rest of a body, or for answers that are not taken, and has to be done with that.
+    if (followed.has(connection) || !complete || !isIdle() || connection.isPaused()) return;
     followed.set(connection, followConnection(connection, isIdle, turnAway, KEEP_ALIVE_TIMEOUT_MS / 1000));
   };
   const followTurnedAway = (connection: Socket) => (response: ServerResponse) => {
     if (!early?.wasTurnedAway(response)) return;
-    // It may have paused it for the rest of a body, and has to be done with that.
     if (followed.has(connection)) followed.get(connection)?.hasTurnedAway();
-    else if (response.req.complete) setImmediate(follow, connection, early.turnAway);
+    // What is turned away is not read, and its body has mostly come with its head: it is complete after that.
+    else setImmediate(follow, connection, response.req, early.turnAway);
   };
   const stopLooking = endSlowTakers(() => open.keys(), limits);
 

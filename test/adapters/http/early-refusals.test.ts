@@ -139,6 +139,18 @@ describe('A request that is refused before it is read', () => {
     expect(scene.asked).to.deep.equal(['/c']);
   });
 
+  it('is one where another was turned away before its body was read, as forms are', async () => {
+    scene = await open(bodyLeft);
+    const connection = await scene.connection();
+    for (const path of ['/refused', '/then', '/refused', '/refused']) {
+      const before = readAnswers(connection.received()).length;
+      connection.send(post(path, 'x'.repeat(3000)));
+      await untilAnswers(connection, before + 1);
+    }
+    expect(scene.read).to.deep.equal(['/refused', '/then']);
+    expect(scene.asked).to.deep.equal(['/refused', '/refused']);
+  });
+
   it('keeps its connection, however long a head may take', async () => {
     const connection = await used(served, { headMs: 60, requestMs: 120, lookingMs: 20 });
     for (let answers = 3; answers < 14; answers += 1) {
