@@ -40,14 +40,14 @@ export interface FollowedConnection {
  * @param connection node's server has it, and is reading from it: where it has paused it, only its own parser would have it
  * read again
  * @param isIdle whether no answer is owed on it, and it goes on
+ * @param bytesOf an answer as it is sent
  */
 export function followConnection(
   connection: Socket,
   isIdle: () => boolean,
   turnAway: EarlyRefusals['turnAway'],
-  keepAliveSeconds: number,
+  bytesOf: (answer: EarlyAnswer) => Buffer,
 ): FollowedConnection {
-  const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`;
   /** Whether node's parser is at the beginning of a request. */
   let isAtBeginning = false;
   /** Of the request that it is in the body of, the bytes that have not come. */
@@ -61,7 +61,7 @@ export function followConnection(
     const answer = turnAway(request, connection);
     if (answer === undefined) return false;
     lastTurnedAway = performance.now();
-    connection.write(`${answer.head}Date: ${new Date().toUTCString()}\r\n${kept}${answer.body}`);
+    connection.write(bytesOf(answer));
     return true;
   };
   const follow = (request: UnreadRequest | undefined, handOn: () => void): void => {
@@ -107,6 +107,29 @@ export function followConnection(
       lastTurnedAway = performance.now();
     },
     calmMs: () => performance.now() - lastTurnedAway,
+  };
+}
+
+/**
+ * Early answers with what node says in each of its own: the date (RFC 9110 §6.6.1), and how long the connection is kept. In
+ * one second they are all the same, and are put together once.
+ *
+ * @param now milliseconds since 1970
+ */
+export function datedAnswers(keepAliveSeconds: number, now: () => number = Date.now): (answer: EarlyAnswer) => Buffer {
+  const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`;
+  const known = new Map<EarlyAnswer, Buffer>();
+  let second = Number.NaN;
+  return (answer) => {
+    const current = Math.floor(now() / 1000);
+    if (current !== second) known.clear();
+    second = current;
+    const made = known.get(answer);
+    if (made !== undefined) return made;
+    const date = new Date(second * 1000).toUTCString();
+    const bytes = Buffer.from(`${answer.head}Date: ${date}\r\n${kept}${answer.body}`);
+    known.set(answer, bytes);
+    return bytes;
   };
 }
 

@@ -10,7 +10,7 @@ import type { Log } from '../../application/ports/log.ts';
 import { type ClosingReason, closingReason } from './closing-answer.ts';
 import { connectionCounts, type SourceConnections } from './connection-counts.ts';
 import { countedLines } from './counted-lines.ts';
-import { type EarlyRefusals, type FollowedConnection, followConnection } from './early-refusals.ts';
+import { datedAnswers, type EarlyRefusals, type FollowedConnection, followConnection } from './early-refusals.ts';
 import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
 import { quietTurn } from './quiet-turn.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';
@@ -101,6 +101,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
   );
   const counts = sources && connectionCounts(sources);
   const followed = new WeakMap<Duplex, FollowedConnection>();
+  const bytesOf = datedAnswers(KEEP_ALIVE_TIMEOUT_MS / 1000);
   let isStopping = false;
 
   const refuse = (socket: Duplex, reason: ClosingReason, forHead?: boolean): void => {
@@ -150,7 +151,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     const isIdle = () => !isStopping && open.get(connection)?.isIdle === true;
     // Node may have paused it for the rest of a body, or for answers that are not taken, and has to be done with that.
     if (followed.has(connection) || !complete || !isIdle() || connection.isPaused()) return;
-    followed.set(connection, followConnection(connection, isIdle, turnAway, KEEP_ALIVE_TIMEOUT_MS / 1000));
+    followed.set(connection, followConnection(connection, isIdle, turnAway, bytesOf));
   };
   const followTurnedAway = (connection: Socket) => (response: ServerResponse) => {
     if (!early?.wasTurnedAway(response)) return;

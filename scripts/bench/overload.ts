@@ -27,7 +27,7 @@ const FACTORS = [1, 2, 3];
 /** At twice and three times the ceiling: of it served at least, and at most for a refusal, in memory, and for what is asked beside. */
 const GOALS = { share: 0.9, refusedMs: 1200, megabytes: 400, besideMs: 250 };
 /** A turn at the ceiling, between two floods. */
-const CEILING_SECONDS = 2;
+const CEILING_SECONDS = 3;
 /** How much faster a turn may be than those before, until it ends early for want of requests. */
 const HEADROOM = 1.5;
 /** A second, beside a saturated token endpoint. */
@@ -202,7 +202,7 @@ function load(): string {
   return (loadavg()[0] ?? 0).toFixed(1);
 }
 
-const [database = 'sqlite', seconds = '4', rounds = '12'] = process.argv.slice(2);
+const [database = 'sqlite', seconds = '10', rounds = '8'] = process.argv.slice(2);
 const isKnown = database === 'sqlite' || database === 'postgres';
 if (!isKnown || !/^[1-9]\d?$/.test(seconds) || Number(seconds) < 3 || !/^[1-9]\d?$/.test(rounds)) {
   console.error('overload.ts [sqlite|postgres] [seconds, from 3 to 99] [rounds, from 1 to 99]');

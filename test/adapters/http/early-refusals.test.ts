@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
-import type { EarlyAnswer } from '../../../adapters/http/early-refusals.ts';
+import { datedAnswers, type EarlyAnswer } from '../../../adapters/http/early-refusals.ts';
 import { httpServer, TIME_LIMITS, type TimeLimits } from '../../../adapters/http/server.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { readAnswers } from '../../support/hostile/raw-conversation.ts';
@@ -124,6 +124,18 @@ describe('A request that is refused before it is read', () => {
       expect(second?.headers.get(name), name).to.be.a('string').and.equal(first?.headers.get(name));
     }
     expect(second?.headers.get('date')).to.match(/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/);
+  });
+
+  it('is answered with the date of its own second, though it is put together once for all in it', () => {
+    let now = Date.UTC(2026, 10, 21, 23, 59, 58, 999);
+    const bytesOf = datedAnswers(65, () => now);
+    const dates = [0, 1, 999, 1].map((later) => {
+      now += later;
+      return /^Date: (.*)\r$/m.exec(bytesOf(REFUSAL).toString())?.[1];
+    });
+    const [last, next] = ['Sat, 21 Nov 2026 23:59:58 GMT', 'Sat, 21 Nov 2026 23:59:59 GMT'];
+    expect(dates).to.deep.equal([last, next, next, 'Sun, 22 Nov 2026 00:00:00 GMT']);
+    expect(bytesOf(LONG_REFUSAL).toString()).to.contain(LONG_REFUSAL.body);
   });
 
   it('is none where nobody was refused before, and not the next one after that either', async () => {
