@@ -57,22 +57,30 @@ export async function driveOpenLoop(
   let isSending = true;
   let [sent, underWay, lost] = [0, 0, 0];
 
+  const openOne = (): Socket => {
+    const socket = connect({ ...target, noDelay: true });
+    open.add(socket);
+    // As clients do: what the other side ends while nothing is asked on it is read, and used no more.
+    return socket.on('error', () => undefined).resume();
+  };
   const send = (due: number): void => {
     const request = requests[sent];
     if (request === undefined) return;
     sent += 1;
     underWay += 1;
-    const socket = idle.pop() ?? connect({ ...target, noDelay: true });
-    open.add(socket);
+    let socket = idle.pop();
+    while (socket?.writable === false) socket = idle.pop();
+    exchange(socket ?? openOne(), request, due);
+  };
+  const exchange = (socket: Socket, request: Buffer, due: number): void => {
     let received: Buffer = Buffer.alloc(0);
     const done = (): void => {
       underWay -= 1;
-      socket.off('data', onData).off('close', onClose).off('error', onClose);
+      socket.off('data', onData).off('close', onClose);
     };
     const onClose = (): void => {
       lost += 1;
       open.delete(socket);
-      socket.on('error', () => undefined);
       done();
     };
     const onData = (chunk: Buffer): void => {
@@ -86,19 +94,18 @@ export async function driveOpenLoop(
       done();
       if (isConnectionEach) {
         open.delete(socket);
-        socket.on('error', () => undefined).end();
+        socket.end();
       } else {
         idle.push(socket);
       }
     };
-    socket.on('data', onData).on('close', onClose).on('error', onClose);
+    socket.on('data', onData).on('close', onClose);
     socket.write(request);
   };
 
   for (let count = 0; count < (isConnectionEach ? 0 : OPEN_AT_FIRST); count += 1) {
-    const socket = connect({ ...target, noDelay: true });
+    const socket = openOne();
     await once(socket, 'connect');
-    open.add(socket);
     idle.push(socket);
   }
   await pause(SETTLE_MS);
