@@ -11,7 +11,7 @@ import { type ClosingReason, closingAnswer } from './closing-answer.ts';
 /** So long, and in so many pieces more, may what is still coming come: closing at once would take the answer back. */
 const LINGER_MS = 2000;
 const MAX_PIECES = 16;
-/** So many more requests may come behind it while answers before it are owed: Node holds each until the connection ends. */
+/** So many more requests may come behind what was none while answers are owed: Node holds each until the connection ends. */
 const MAX_UNSERVED = 16;
 /** Answers owed at once. Nothing else stops whoever sends one request after the other while an answer takes its time. */
 const MAX_OWED = 100;
@@ -83,7 +83,7 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
     },
     ignores() {
       unserved += 1;
-      // What is owed before the last answer is no less owed for what is sent behind it.
+      // Behind a last answer that is said to be one only as it comes, as many may have been sent as may be owed.
       if (unserved > (isRefused ? MAX_UNSERVED : MAX_OWED)) socket.destroy();
     },
     refuse(reason, forHead = false) {

@@ -112,8 +112,11 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
   const serve = (request: IncomingMessage, response: ServerResponse, fault: ClosingReason | undefined): void => {
     const connection = open.get(request.socket);
     if (connection === undefined) return;
-    if (connection.isOver) {
+    // Node has ended it where the last answer is out: what came behind that would be done, and never answered.
+    if (connection.isOver || !request.socket.writable) {
       connection.ignores();
+      // Thrown away, so that the end of the connection is not behind it.
+      request.resume();
       return;
     }
     if (fault !== undefined) {
@@ -156,7 +159,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
   const followTurnedAway = (connection: Socket) => (response: ServerResponse) => {
     if (!early?.wasTurnedAway(response)) return;
     if (followed.has(connection)) followed.get(connection)?.hasTurnedAway();
-    // What is turned away is not read, and its body has mostly come with its head: it is complete after that.
+    // Node says that it was answered before it has gone through the rest of what came with its head; then it has.
     else setImmediate(follow, connection, response.req, early.turnAway);
   };
   const stopLooking = endSlowTakers(() => open.keys(), limits);

@@ -92,7 +92,7 @@ export async function driveOpenLoop(
       latencies.set(status, times);
       if (isSending) meanwhile.set(status, (meanwhile.get(status) ?? 0) + 1);
       done();
-      if (isConnectionEach) {
+      if (isConnectionEach || received.includes(LAST)) {
         open.delete(socket);
         socket.end();
       } else {
@@ -143,6 +143,7 @@ function pause(ms: number): Promise<void> {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
+const LAST = Buffer.from('\r\nConnection: close\r\n');
 const LENGTH = Buffer.from('\r\nContent-Length: ');
 
 /** Every answer that is measured says how long it is. */

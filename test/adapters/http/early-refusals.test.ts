@@ -368,7 +368,7 @@ describe('A request that is refused before it is read', () => {
     ]);
   });
 
-  it('is none behind the last answer, and neither is anything served there: that is for another connection', async () => {
+  it('is not served behind the last answer: that is for another connection', async () => {
     const connection = await used(served, { calmMs: 100 });
     await new Promise((resolve) => setTimeout(resolve, 110));
     connection.send(get('/a') + get('/b'));

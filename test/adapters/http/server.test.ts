@@ -25,9 +25,12 @@ async function start(handler: RequestListener) {
       await once(socket, 'connect');
       return socket;
     },
-    async stop() {
+    /** @param begun is called when it has begun */
+    async stop(begun = (): void => undefined) {
       await connections.close();
-      await server.stop(0);
+      const stopped = server.stop(0);
+      begun();
+      await stopped;
     },
   };
 }
@@ -109,12 +112,27 @@ describe('a connection', () => {
     });
     socket.write(GET);
     while (begun.length === 0) await pause(2);
-    const stopped = running.stop();
-    await pause(20);
+    let stopped = Promise.resolve();
+    await new Promise<void>((begun) => {
+      stopped = running.stop(begun);
+    });
     socket.write(GET.replace('/', '/last') + GET.replace('/', '/behind').repeat(20));
     await Promise.all([once(socket, 'close'), stopped]);
     expect(begun).to.deep.equal(['/', '/last']);
     expect(readAnswers(text).map(({ headers }) => headers.get('connection'))).to.deep.equal(['keep-alive', 'close']);
+  });
+
+  it('is served nothing behind what was answered before it was invited to send, since node ends the connection there', async () => {
+    const begun: string[] = [];
+    const running = await start((request, response) => {
+      begun.push(request.url ?? '');
+      response.end('no');
+    });
+    const socket = await running.open();
+    socket.resume().write(`POST /asks HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx${GET}`);
+    await once(socket, 'close');
+    expect(begun).to.deep.equal(['/asks']);
+    await running.stop();
   });
 
   it('on which a CONNECT waits for an answer that does not come holds up no stop', async function () {
