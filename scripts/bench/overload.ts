@@ -20,6 +20,7 @@ import { apart } from './cores.ts';
 import type { MandateUnderTest } from './mandate.ts';
 import { type Answered, driveOpenLoop, type OpenLoopResult } from './open-loop.ts';
 import { describePlace } from './place.ts';
+import { processCpuSeconds } from './process-cpu.ts';
 import { type Database, onStage } from './stage.ts';
 import { percentile } from './statistics.ts';
 
@@ -53,10 +54,11 @@ async function overTheCeiling(mandate: MandateUnderTest, seconds: number, rounds
   await ceilingOf(exchange, 2);
   const judged: (readonly [string, boolean])[] = [];
   for (const factor of FACTORS) {
-    const { ceilings, floods } = await turnAbout(exchange, { factor, seconds, rounds });
+    const { ceilings, floods, cpu } = await turnAbout(exchange, { factor, seconds, rounds });
     const share = rateOf(floods.map(served)) / rateOf(ceilings);
     console.log(`- ${factor} times ${described(floods, ceilings)}; of it in each round ${eachShare(floods, ceilings)}`);
     if (factor === 1) continue;
+    if (cpu !== undefined) console.log(`- ${cpuOfEach(floods, ceilings, cpu)}`);
     const [refusals, isEverybodyAnswered] = [latenciesOf(floods, 503), floods.every(isAnswered)];
     judged.push(
       [
@@ -80,6 +82,13 @@ interface TurnAbout {
   /** One before each flood, and one after the last. */
   readonly ceilings: readonly Done[];
   readonly floods: readonly OpenLoopResult[];
+  /** Of the service, in all of either; `undefined` where it cannot be told. */
+  readonly cpu: CpuSeconds | undefined;
+}
+
+interface CpuSeconds {
+  readonly ceilings: number;
+  readonly floods: number;
 }
 
 interface Flood {
@@ -92,17 +101,36 @@ interface Flood {
 
 async function turnAbout(exchange: Contender, { factor, rounds, ...how }: Flood): Promise<TurnAbout> {
   const [ceilings, floods]: [Done[], OpenLoopResult[]] = [[], []];
+  const cpu = { ceilings: 0, floods: 0 };
   let fastest = FASTEST;
+  const counted = async <Result>(turns: keyof CpuSeconds, turn: () => Promise<Result>): Promise<Result> => {
+    const before = processCpuSeconds(exchange.pid) ?? Number.NaN;
+    const result = await turn();
+    cpu[turns] += (processCpuSeconds(exchange.pid) ?? Number.NaN) - before;
+    return result;
+  };
+  const reachCeiling = () => counted('ceilings', () => atCeiling(exchange, CEILING_SECONDS, fastest));
   for (let round = 0; round < rounds; round += 1) {
-    const ceiling = await atCeiling(exchange, CEILING_SECONDS, fastest);
+    const ceiling = await reachCeiling();
     fastest = HEADROOM * Math.max(...[...ceilings, ceiling].map((one) => rateOf([one])));
     const rate = factor * rateOf([ceiling]);
     const requests = exchange.prepare(Math.ceil(rate * how.seconds));
-    floods.push(await driveOpenLoop(exchange.target, requests, { rate, ...how }));
+    floods.push(await counted('floods', () => driveOpenLoop(exchange.target, requests, { rate, ...how })));
     ceilings.push(ceiling);
   }
-  ceilings.push(await atCeiling(exchange, CEILING_SECONDS, fastest));
-  return { ceilings, floods };
+  ceilings.push(await reachCeiling());
+  return { ceilings, floods, cpu: Number.isNaN(cpu.ceilings) ? undefined : cpu };
+}
+
+/** What the system does for it outside of the process is not in it. */
+function cpuOfEach(floods: readonly OpenLoopResult[], ceilings: readonly Done[], cpu: CpuSeconds): string {
+  const countOf = (status: number) => floods.reduce((total, flood) => total + statusOf(flood, status).count, 0);
+  const exchange = cpu.ceilings / ceilings.reduce((total, { answers }) => total + answers, 0);
+  const beyond = cpu.floods - exchange * countOf(200);
+  return (
+    `CPU of the service: ${(exchange * 1000).toFixed(2)} ms an exchange at the ceiling; if as much in the flood, ` +
+    `${((beyond / countOf(503)) * 1000).toFixed(3)} ms a refusal`
+  );
 }
 
 function served(flood: OpenLoopResult): Done {
