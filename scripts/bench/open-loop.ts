@@ -68,8 +68,9 @@ export async function driveOpenLoop(
     if (request === undefined) return;
     sent += 1;
     underWay += 1;
-    let socket = idle.pop();
-    while (socket?.writable === false) socket = idle.pop();
+    // The one that has been idle longest, as with many clients that have one each: none is left unused until it is ended.
+    let socket = idle.shift();
+    while (socket?.writable === false) socket = idle.shift();
     exchange(socket ?? openOne(), request, due);
   };
   const exchange = (socket: Socket, request: Buffer, due: number): void => {
