@@ -79,7 +79,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const { listener, unread } = httpApp(container.resolve(tokens.httpSurfaces));
     const server = httpServer(listener, {
       ...{ log, limits: timeLimits, sources: sourceConnections(settings) },
-      early: unread && {
+      refuser: unread && {
         ...unread,
         turnAway: ({ url, headers }, socket) => unread.turnAway({ url, headers, socket })?.answer,
       },

@@ -34,6 +34,7 @@ export interface ServedConnection {
 /** @param answered is told of each answer that is out, or will not be, as long as it goes on */
 export function servedConnection(socket: Duplex, answered: (response: ServerResponse) => void): ServedConnection {
   const owed = new Set<ServerResponse>();
+  let newest: ServerResponse | undefined;
   let [isRefused, hasLast, isEnded, pieces, unserved] = [false, false, false, 0, 0];
   let answer = '';
   /** Answered before all of it had come. */
@@ -56,12 +57,14 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
 
+  const isOver = (): boolean => isRefused || hasLast || (newest?.headersSent === true && !newest.shouldKeepAlive);
+
   return {
     get isOver() {
-      return isRefused || hasLast;
+      return isOver();
     },
     get isIdle() {
-      return owed.size === 0 && !isRefused && !hasLast;
+      return owed.size === 0 && !isOver();
     },
     owes(response) {
       if (owed.size >= MAX_OWED) {
@@ -69,6 +72,7 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
         return false;
       }
       owed.add(response);
+      newest = response;
       response.once('close', () => {
         owed.delete(response);
         answeredEarly = response.headersSent && !response.req.complete ? response : undefined;

@@ -10,8 +10,9 @@ import type { Log } from '../../application/ports/log.ts';
 import { type ClosingReason, closingReason } from './closing-answer.ts';
 import { connectionCounts, type SourceConnections } from './connection-counts.ts';
 import { countedLines } from './counted-lines.ts';
-import { datedAnswers, type EarlyRefusals, type FollowedConnection, followConnection } from './early-refusals.ts';
+import { earlyRefusals, type Refuser } from './early-refusals.ts';
 import { expectsOnlyAnInvitation, inviteLater } from './invitations.ts';
+import { welcome } from './newcomer.ts';
 import { quietTurn } from './quiet-turn.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';
 import { type ServedConnection, servedConnection } from './served-connection.ts';
@@ -61,7 +62,7 @@ export interface HttpServerOptions {
   /** Where it is not said, nobody's are counted. */
   readonly sources?: SourceConnections | undefined;
   /** Where it is not said, node reads every request. */
-  readonly early?: EarlyRefusals | undefined;
+  readonly refuser?: Refuser | undefined;
 }
 
 export interface HttpServer {
@@ -77,7 +78,7 @@ export interface HttpServer {
 }
 
 export function httpServer(handler: RequestListener, options: HttpServerOptions): HttpServer {
-  const { log, limits = TIME_LIMITS, sources, early } = options;
+  const { log, limits = TIME_LIMITS, sources, refuser } = options;
   const server = createServer({
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
@@ -94,15 +95,23 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
   // It listens nowhere by itself, and begins to look at its time limits when it is told that it does.
   server.emit('listening');
   const open = new Map<Duplex, ServedConnection>();
+  /** Those of them that node does not have yet. */
+  const newcomers = new Set<Socket>();
   const countRefused = countedLines<{ reason: ClosingReason }>(log, 'what came was no request');
   const countClosed = countedLines<{ reason: 'too_many' | 'too_many_of_one_source' }>(
     log,
     'connections were not taken',
   );
   const counts = sources && connectionCounts(sources);
-  const followed = new WeakMap<Duplex, FollowedConnection>();
-  const bytesOf = datedAnswers(KEEP_ALIVE_TIMEOUT_MS / 1000);
   let isStopping = false;
+  const early =
+    refuser &&
+    earlyRefusals({
+      refuser,
+      isIdle: (connection) => !isStopping && open.get(connection)?.isIdle === true,
+      keepAliveSeconds: KEEP_ALIVE_TIMEOUT_MS / 1000,
+      calmMs: limits.calmMs,
+    });
 
   const refuse = (socket: Duplex, reason: ClosingReason, forHead?: boolean): void => {
     const connection = open.get(socket);
@@ -127,7 +136,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     }
     if (!connection.owes(response)) return;
     // One that is followed costs more; and only another one is read by the parser itself again.
-    const isLast = isStopping || (followed.get(request.socket)?.calmMs() ?? 0) >= limits.calmMs;
+    const isLast = isStopping || early?.isCalm(request.socket) === true;
     if (isLast) connection.endsWith(response);
     handler(request, response);
   };
@@ -136,7 +145,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     serve(request, response, shapeFault(request) ?? (expectsOnlyAnInvitation(request) ? undefined : 'expectation'));
   };
   server.on('request', (request, response) => {
-    followed.get(request.socket)?.hasRead(request);
+    early?.hasRead(request);
     serve(request, response, shapeFault(request));
   });
   server.on('checkContinue', serveExpected);
@@ -150,17 +159,11 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     if (reason === undefined) socket.destroy();
     else refuse(socket, reason);
   });
-  const follow = (connection: Socket, { complete }: IncomingMessage, turnAway: EarlyRefusals['turnAway']): void => {
-    const isIdle = () => !isStopping && open.get(connection)?.isIdle === true;
-    // Node may have paused it for the rest of a body, or for answers that are not taken, and has to be done with that.
-    if (followed.has(connection) || !complete || !isIdle() || connection.isPaused()) return;
-    followed.set(connection, followConnection(connection, isIdle, turnAway, bytesOf));
-  };
-  const followTurnedAway = (connection: Socket) => (response: ServerResponse) => {
-    if (!early?.wasTurnedAway(response)) return;
-    if (followed.has(connection)) followed.get(connection)?.hasTurnedAway();
-    // Node says that it was answered before it has gone through the rest of what came with its head; then it has.
-    else setImmediate(follow, connection, response.req, early.turnAway);
+  const serveNewcomer = (connection: Socket, bytes: Buffer): void => {
+    newcomers.delete(connection);
+    server.emit('connection', connection);
+    early?.handedOver(connection);
+    connection.emit('data', bytes);
   };
   const stopLooking = endSlowTakers(() => open.keys(), limits);
 
@@ -173,14 +176,24 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         connection.destroy();
         return;
       }
-      open.set(connection, servedConnection(connection, followTurnedAway(connection)));
+      open.set(
+        connection,
+        servedConnection(connection, (response) => early?.answered(connection, response)),
+      );
+      newcomers.add(connection);
       // Node stops listening after a CONNECT; and what breaks then would end the process. It ends the connection anyway.
       connection.on('error', () => undefined);
       connection.once('close', () => {
         open.delete(connection);
+        newcomers.delete(connection);
         uncount?.();
       });
-      server.emit('connection', connection);
+      const patience = { silenceMs: limits.headMs, keepAliveMs: KEEP_ALIVE_TIMEOUT_MS };
+      welcome(connection, patience, {
+        turnAway: (request) => early?.turnAway(connection, request) === true,
+        serve: (bytes) => serveNewcomer(connection, bytes),
+        tooSlow: () => refuse(connection, 'too_slow'),
+      });
       connection.resume();
     },
     async stop(lingerMs) {
@@ -193,7 +206,9 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
       for (const until = performance.now() + DRAIN_MS; open.size > 0 && performance.now() < until; ) {
         // One whose next request has come, and has not been read, is not idle.
         await quietTurn(QUIET_LIMIT_MS);
+        early?.flush();
         server.closeIdleConnections();
+        for (const connection of newcomers) connection.destroySoon();
         await within(LOOKING_MS, gone);
       }
       // Also ends the looking at time limits.

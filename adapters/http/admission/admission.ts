@@ -11,7 +11,7 @@ import type { AnonymousDenials } from '../../../application/ledger/anonymous-den
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import type { Measurements } from '../../../application/ports/measurements.ts';
-import type { EarlyAnswer } from '../early-refusals.ts';
+import type { EarlyAnswer } from '../early-answers.ts';
 import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
 import { type AdmissionRefusal, admissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';

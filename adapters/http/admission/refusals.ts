@@ -7,7 +7,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
 import { discardRest } from '../body.ts';
-import type { EarlyAnswer } from '../early-refusals.ts';
+import type { EarlyAnswer } from '../early-answers.ts';
 import { statusOf } from '../oauth/answers.ts';
 import { problemDocument } from '../problem-details.ts';
 import { CAPACITY_RETRY_AFTER } from '../retry-after.ts';

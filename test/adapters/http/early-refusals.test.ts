@@ -2,9 +2,11 @@
 
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
-import { datedAnswers, type EarlyAnswer } from '../../../adapters/http/early-refusals.ts';
+import { datedAnswers, type EarlyAnswer, sentTogether } from '../../../adapters/http/early-answers.ts';
+import { welcome } from '../../../adapters/http/newcomer.ts';
 import { httpServer, TIME_LIMITS, type TimeLimits } from '../../../adapters/http/server.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { readAnswers } from '../../support/hostile/raw-conversation.ts';
@@ -23,7 +25,7 @@ const post = (path: string, body: string) =>
 const HALF = 'GET /half HTTP/1.1\r\nX-Any: ';
 
 interface Scene {
-  /** What was asked for before it was read, and was then refused if its path says so. */
+  /** What was asked for before it was read, and was then refused if it was `/refused`. `/refused-late` is, once it was read. */
   readonly asked: string[];
   /** What node has read. */
   readonly read: string[];
@@ -40,7 +42,7 @@ async function open(listener: RequestListener, limits: Partial<TimeLimits> = {})
   };
   const server = httpServer(serve, {
     ...{ log: capturedLog(), limits: { ...TIME_LIMITS, ...limits } },
-    early: {
+    refuser: {
       wasTurnedAway: ({ req }) => req.url?.startsWith('/refused') === true,
       turnAway({ url }) {
         asked.push(url);
@@ -92,7 +94,7 @@ describe('A request that is refused before it is read', () => {
   async function used(listener = served, limits?: Partial<TimeLimits>, allowHalfOpen = false): Promise<RawConnection> {
     scene = await open(listener, limits);
     const connection = await scene.connection({ allowHalfOpen });
-    for (const path of ['/refused', '/then']) {
+    for (const path of ['/refused-late', '/then']) {
       connection.send(get(path));
       await connection.until(`served ${path}.`);
     }
@@ -147,20 +149,20 @@ describe('A request that is refused before it is read', () => {
       await untilAnswers(connection, before + 1);
     }
     expect(scene.read).to.deep.equal(['/a', '/b', '/refused', '/refused', '/c']);
-    // By then it is known where the parser is.
-    expect(scene.asked).to.deep.equal(['/c']);
+    // By then it is known where the parser is, as it was at the very beginning.
+    expect(scene.asked).to.deep.equal(['/a', '/c']);
   });
 
   it('is one where another was turned away before its body was read, as forms are', async () => {
     scene = await open(bodyLeft);
     const connection = await scene.connection();
-    for (const path of ['/refused', '/then', '/refused', '/refused']) {
+    for (const path of ['/refused-late', '/then', '/refused', '/refused']) {
       const before = readAnswers(connection.received()).length;
       connection.send(post(path, 'x'.repeat(3000)));
       await untilAnswers(connection, before + 1);
     }
-    expect(scene.read).to.deep.equal(['/refused', '/then']);
-    expect(scene.asked).to.deep.equal(['/refused', '/refused']);
+    expect(scene.read).to.deep.equal(['/refused-late', '/then']);
+    expect(scene.asked).to.deep.equal(['/refused-late', '/refused', '/refused']);
   });
 
   it('keeps its connection, however long a head may take', async () => {
@@ -328,14 +330,14 @@ describe('A request that is refused before it is read', () => {
   }
 
   /** Node stops reading from a connection for a while, for any of these. */
-  const large = post('/refused', 'x'.repeat(40_000));
+  const large = post('/refused-late', 'x'.repeat(40_000));
   const whole = post('/large', 'x'.repeat(40_000));
   for (const [what, listener, pieces] of [
     ['the rest of whose body comes after the answer', bodyLeft, [large.slice(0, 20_000), large.slice(20_000)]],
     ['the rest of whose body comes before the answer', later, [large.slice(0, 20_000), large.slice(20_000)]],
     ['whose large body has come at once', later, [large]],
-    ['with many behind it', bodyLeft, [get('/refused').repeat(90)]],
-    ['with one behind it that is large', later, [get('/refused') + whole.slice(0, 20_000), whole.slice(20_000)]],
+    ['with many behind it', bodyLeft, [get('/refused-late').repeat(90)]],
+    ['with one behind it that is large', later, [get('/refused-late') + whole.slice(0, 20_000), whole.slice(20_000)]],
   ] as const) {
     it(`is not the last that comes on a connection where one was turned away ${what}`, async () => {
       scene = await open(listener);
@@ -411,6 +413,194 @@ describe('A request that is refused before it is read', () => {
     await untilAnswers(connection, 3);
     expect(readAnswers(connection.received())[2]?.headers.get('connection')).to.equal('close');
     await Promise.all([closed, stopped]);
+  });
+});
+
+describe('A connection that has not been served', () => {
+  let scene: Scene;
+  beforeEach(async () => {
+    scene = await open(served);
+  });
+  afterEach(() => scene.stop());
+
+  it('is refused by the head from the first request on, and then served as any other', async () => {
+    const connection = await scene.connection();
+    for (const path of ['/refused', '/refused', '/a', '/refused']) {
+      const before = readAnswers(connection.received()).length;
+      connection.send(post(path, 'a body that nobody reads'));
+      await untilAnswers(connection, before + 1);
+    }
+    expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal([503, 503, 200, 503]);
+    // It was handed over while requests were turned away, and so was followed from there.
+    expect(scene.read).to.deep.equal(['/a']);
+  });
+
+  it('is not followed where nothing has been turned away lately: it costs less', async () => {
+    await scene.stop();
+    scene = await open(served, { calmMs: 100 });
+    const refused = await scene.connection();
+    refused.send(get('/refused'));
+    await untilAnswers(refused, 1);
+    await new Promise((resolve) => setTimeout(resolve, 110));
+    const connection = await scene.connection();
+    for (const path of ['/a', '/refused']) {
+      connection.send(get(path));
+      await connection.until(`served ${path}.`);
+    }
+    expect(scene.read).to.deep.equal(['/a', '/refused']);
+  });
+
+  for (const [what, pieces, read] of [
+    ['a head in two pieces', ['GET /refused HTTP/1.1\r\nHost: x\r\n', 'X-Any: a\r\n\r\n'], ['/refused', '/last']],
+    ['a body that is still to come', [post('/refused', 'abc').slice(0, -1), 'c'], ['/refused', '/last']],
+    ['two requests in one piece', [get('/refused').repeat(2)], ['/refused', '/refused', '/last']],
+    [
+      'a request that can be read in two ways',
+      [get('/refused').replace('\r\n', '\r\nX-Any:\ta\r\n')],
+      ['/refused', '/last'],
+    ],
+  ] as const) {
+    it(`is node's with ${what}`, async () => {
+      const connection = await scene.connection();
+      for (const piece of pieces) {
+        connection.send(piece);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      await untilAnswers(connection, read.length - 1);
+      connection.send(get('/last'));
+      await connection.until('served /last.');
+      expect(scene.read).to.deep.equal(read);
+      expect(connection.received()).to.not.include('busy');
+    });
+  }
+
+  it('gets its refusal and an end, where its client ends it right behind the request', async () => {
+    const connection = await scene.connection();
+    connection.socket.end(get('/refused'));
+    await once(connection.socket, 'close');
+    expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal([503]);
+  });
+
+  it('is ended where its client ends it without a word', async () => {
+    const connection = await scene.connection();
+    connection.socket.end();
+    await once(connection.socket, 'close');
+    expect(connection.received()).to.equal('');
+  });
+
+  it('does not have answers piled up for a client that takes none', async () => {
+    const connection = await scene.connection();
+    connection.socket.pause();
+    for (let sent = 1; sent <= 500 && scene.read.length === 0; sent += 1) {
+      connection.send(get('/refused-at-length'));
+      await eventually(() => scene.asked.length + scene.read.length >= sent);
+    }
+    expect(scene.read).to.deep.equal(['/refused-at-length']);
+  });
+
+  it('holds up no stop, whether it was refused or has said nothing', async () => {
+    const [silent, refused] = [await scene.connection(), await scene.connection()];
+    refused.send(get('/refused'));
+    await untilAnswers(refused, 1);
+    const closed = Promise.all([silent, refused].map(({ socket }) => once(socket, 'close')));
+    const began = performance.now();
+    await Promise.all([scene.stop(100), closed]);
+    expect(performance.now() - began).to.be.within(90, 5_000);
+  });
+
+  it('is served while the service stops, and told that this is the last answer', async () => {
+    const connection = await scene.connection();
+    const closed = once(connection.socket, 'close');
+    const stopped = scene.stop(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    connection.send(get('/refused'));
+    await Promise.all([closed, stopped]);
+    const [answer, ...more] = readAnswers(connection.received());
+    expect([answer?.status, answer?.headers.get('connection'), more]).to.deep.equal([200, 'close', []]);
+  });
+});
+
+describe('A newcomer', () => {
+  const LIMITS = { silenceMs: 60, keepAliveMs: 240 };
+
+  /** What became of it, and after how many milliseconds. */
+  async function told(bytes: string): Promise<{ readonly what: string; readonly afterMs: number }> {
+    let began = 0;
+    let tell = (_what: string): void => undefined;
+    const what = new Promise<string>((resolve) => {
+      tell = resolve;
+    });
+    const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
+      began = performance.now();
+      connection.once('close', () => tell('closed'));
+      welcome(connection, LIMITS, {
+        turnAway: ({ url }) => url === '/refused' && connection.write('busy'),
+        serve: (bytes) => tell(`served ${bytes}`),
+        tooSlow: () => tell('too slow'),
+      });
+      connection.resume();
+    });
+    const client = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
+    client.send(bytes);
+    const became = await what;
+    const afterMs = performance.now() - began;
+    client.leave();
+    await connections.close();
+    return { what: became, afterMs };
+  }
+
+  it('that says nothing is too slow after the time for that', async () => {
+    const { what, afterMs } = await told('');
+    expect(what).to.equal('too slow');
+    expect(afterMs).to.be.within(LIMITS.silenceMs - 2, LIMITS.keepAliveMs);
+  });
+
+  it('that was refused may be silent for as long as was promised, and is closed then', async () => {
+    const { what, afterMs } = await told(get('/refused'));
+    expect(what).to.equal('closed');
+    expect(afterMs).to.be.within(LIMITS.keepAliveMs - 2, LIMITS.keepAliveMs + 2_000);
+  });
+
+  it('has what it said first handed on', async () => {
+    expect((await told('GET /a')).what).to.equal('served GET /a');
+  });
+});
+
+describe('What is sent together', () => {
+  for (const [what, then, comes] of [
+    ['goes out by itself', () => undefined, 'busy'],
+    ['comes before what is written behind it', (connection: Socket) => connection.write(' then'), 'busy then'],
+    ['comes before the end', (connection: Socket) => connection.end(), 'busy'],
+    ['goes nowhere where the connection is gone', (connection: Socket) => connection.destroy(), ''],
+  ] as const) {
+    it(what, async () => {
+      const { send } = sentTogether();
+      const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
+        connection.resume();
+        send(connection, Buffer.from('busy'));
+        expect(connection.writableLength).to.equal(4);
+        then(connection);
+        setTimeout(() => connection.end(), 50);
+      });
+      const client = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
+      await once(client.socket, 'close');
+      expect(client.received()).to.equal(comes);
+      await connections.close();
+    });
+  }
+
+  it('goes out at once where that is asked for', async () => {
+    const { send, flush } = sentTogether();
+    const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
+      send(connection, Buffer.from('busy'));
+      flush();
+      expect(connection.writableLength).to.equal(0);
+      connection.destroySoon();
+    });
+    const client = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
+    await once(client.socket, 'close');
+    expect(client.received()).to.equal('busy');
+    await connections.close();
   });
 });
 

@@ -122,6 +122,25 @@ describe('a connection', () => {
     expect(readAnswers(text).map(({ headers }) => headers.get('connection'))).to.deep.equal(['keep-alive', 'close']);
   });
 
+  it('ends at once for whoever sends on and on behind the answer that is the last', async () => {
+    const begun: string[] = [];
+    const running = await start((request) => void begun.push(request.url ?? ''));
+    const socket = await running.open();
+    socket.resume().write(GET);
+    while (begun.length === 0) await pause(2);
+    let stopped = Promise.resolve();
+    await new Promise<void>((begun) => {
+      stopped = running.stop(begun);
+    });
+    socket.write(GET.replace('/', '/last') + GET.replace('/', '/behind').repeat(99));
+    // As many as may be owed are let be: nothing but one more ends it.
+    await pause(50);
+    expect(socket.closed).to.equal(false);
+    socket.write(GET.replace('/', '/behind').repeat(2));
+    await Promise.all([once(socket, 'close'), stopped]);
+    expect(begun).to.deep.equal(['/', '/last']);
+  });
+
   it('is served nothing behind what was answered before it was invited to send, since node ends the connection there', async () => {
     const begun: string[] = [];
     const running = await start((request, response) => {
