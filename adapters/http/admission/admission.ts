@@ -16,8 +16,9 @@ import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
 import { type AdmissionRefusal, admissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';
 import { refusedLines } from './refused-lines.ts';
-import { HEALTH, type RequestKind, requestKind } from './request-kind.ts';
+import { HEALTH, type RequestKind, requestKind, type Work } from './request-kind.ts';
 import type { FromSomewhere } from './request-source.ts';
+import { shortRounds } from './short-rounds.ts';
 
 export interface AdmissionControl {
   /** `undefined` where nobody's rate is limited. */
@@ -61,7 +62,8 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
   const { rates, turns, denials, clock, log, notAdmitted } = control;
   if (rates === undefined && turns === undefined) return { listener: app, unread: undefined };
   const permits = rates && rateLimit(rates, clock);
-  const takeTurn = turns && overload(turns);
+  const rounds = shortRounds<Work>();
+  const takeTurn = turns && overload(turns, { rounds });
   const countLine = refusedLines(log);
 
   const tell = ({ surface, bucket, work }: RequestKind, reason: AdmissionRefusal): void => {
@@ -118,6 +120,8 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
     const reason = reasonNow(request, kind);
     // One that is to be written first is waited for, by the listener.
     if (reason === undefined || !denials.count({ event: kind.event, reason })) return undefined;
+    // Behind a new connection there may be others in line, whether or not this one is let in.
+    rounds.sees(request.socket);
     // Whoever is refused for want of a turn has had a permit, where there was one.
     if (reason === 'overloaded') permits?.take(request, kind.bucket);
     tell(kind, reason);

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBodyAhead } from '../body.ts';
 import { hasMediaType } from '../headers.ts';
 import type { RequestKind, Work } from './request-kind.ts';
-import { shortRounds } from './short-rounds.ts';
+import { type ShortRounds, shortRounds } from './short-rounds.ts';
 import { type Turn, type TurnLimits, type Turns, turns } from './turns.ts';
 
 export type WorkTurns = Readonly<Record<Work, Turns>>;
@@ -46,11 +46,18 @@ export type Overload = (
   next: { readonly serve: () => void; readonly refuse: () => void },
 ) => void;
 
-export function overload(work: WorkTurns, maxReading = MAX_READING): Overload {
+export interface OverloadOptions {
+  readonly rounds?: ShortRounds<Work>;
+  readonly maxReading?: number;
+}
+
+export function overload(
+  work: WorkTurns,
+  { rounds = shortRounds(), maxReading = MAX_READING }: OverloadOptions = {},
+): Overload {
   const watch = timeouts(work);
   /** The one that has taken longest comes first. */
   const reading = new Set<IncomingMessage>();
-  const rounds = shortRounds<Work>();
 
   const takeTurn: Overload = (_request, response, kind, { serve, refuse }) => {
     // What is not listened to any more is not done.

@@ -38,6 +38,7 @@ interface Scene {
   /** Requests that have come to the application and have not been answered, by path. */
   readonly held: { readonly path: string; readonly request: IncomingMessage; readonly response: ServerResponse }[];
   readonly unread: UnreadDoor | undefined;
+  readonly server: Server;
   /** Resolves once as many have come to the application. */
   come(count: number): Promise<void>;
   connection(): Promise<RawConnection>;
@@ -79,7 +80,7 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    ...{ url, clock, log, records, turns, held },
+    ...{ url, clock, log, records, turns, held, server },
     unread: door.unread,
     come: (count) => eventually(() => held.length >= count),
     async connection() {
@@ -149,7 +150,7 @@ describe('The door, when there is more to do than is done at once', () => {
 
   it('ends the connection of whoever takes longest to send a form, where too many are being read', async () => {
     scene = await open({});
-    const takeTurn = overload(workTurns({ concurrency: 4, queue: 0, waitMs: 1000 }), 2);
+    const takeTurn = overload(workTurns({ concurrency: 4, queue: 0, waitMs: 1000 }), { maxReading: 2 });
     const next = (response: ServerResponse) => ({
       serve: () => response.end('served'),
       refuse: () => response.end('refused'),
@@ -536,6 +537,34 @@ describe('The door, when nobody has read a request yet', () => {
         [...(answer?.headers ?? [])].filter(([name]) => !ofConnection.includes(name)),
       );
     }
+  });
+
+  it('has little begun in a round where a new connection was refused as well, so that others are accepted', async () => {
+    scene = await open({ turns: { concurrency: 1, queue: 0 }, isCounted: true });
+    await takeTheTurn('/oauth2/token');
+    const known = await scene.connection();
+    const isBegunAtOnce = async (): Promise<boolean> => {
+      const before = scene.held.length;
+      let isAtOnce = false;
+      scene.server.once('request', () => {
+        isAtOnce = scene.held.length > before;
+      });
+      known.send(get('/audit'));
+      await scene.come(before + 1);
+      scene.held.at(-1)?.response.end('done');
+      await eventually(() => scene.turns.other.busy === 0);
+      // The rounds of a new connection are over.
+      for (let round = 0; round < 3; round += 1) await new Promise((resolve) => setImmediate(resolve));
+      return isAtOnce;
+    };
+    const refused = { url: '/oauth2/token', headers: {}, socket: { remoteAddress: '127.0.0.1' } };
+    const refuseFirst = () => scene.server.prependOnceListener('request', () => void scene.unread?.turnAway(refused));
+    await isBegunAtOnce();
+    expect(await isBegunAtOnce()).to.equal(true);
+    refuseFirst();
+    expect(await isBegunAtOnce()).to.equal(false);
+    refuseFirst();
+    expect(await isBegunAtOnce()).to.equal(true);
   });
 
   it('refuses what has no permit, by where it comes from, and takes none for asking', async () => {
