@@ -31,30 +31,20 @@ export function datedAnswers(keepAliveSeconds: number, now: () => number = Date.
   };
 }
 
-export interface SentTogether {
-  /** On a connection on which nothing is still to be sent. */
-  send(connection: Socket, bytes: Buffer): void;
-  /** Whatever has not been sent. */
-  flush(): void;
-}
-
 /**
  * Sends at the end of this round of the event loop what comes in it. Most of what a small answer costs is that its reader
  * is woken: one after the other they find it still awake.
  */
-export function sentTogether(): SentTogether {
+export function sentTogether(): (connection: Socket, bytes: Buffer) => void {
   let corked: Socket[] = [];
   const flush = (): void => {
     const connections = corked;
     corked = [];
     for (const connection of connections) connection.uncork();
   };
-  return {
-    flush,
-    send(connection, bytes) {
-      connection.cork();
-      connection.write(bytes);
-      if (corked.push(connection) === 1) setImmediate(flush);
-    },
+  return (connection, bytes) => {
+    connection.cork();
+    connection.write(bytes);
+    if (corked.push(connection) === 1) setImmediate(flush);
   };
 }

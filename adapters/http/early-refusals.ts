@@ -2,7 +2,7 @@
  * Refusals of requests that node has not read: under a flood most requests are turned away, and to make one of them, and
  * an answer to it, costs several times what is said. So what comes is turned away by its head alone where that is safe:
  * on a new connection before node has it, and on one that node has where it is followed. Those are the ones on which a
- * request was turned away before, and those that come while requests are turned away.
+ * request was turned away before, and those that node gets soon after any was.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -28,10 +28,8 @@ export interface EarlyRefusals {
   hasRead(request: IncomingMessage): void;
   /** Is told of each answer to a request that node has read. */
   answered(connection: Socket, response: ServerResponse): void;
-  /** Whether it is followed, and nothing has been turned away on it for long: another connection is served more cheaply. */
+  /** Whether it is followed, and nothing has been turned away for long, on any: another connection costs less. */
   isCalm(connection: Duplex): boolean;
-  /** Sends what would otherwise be sent at the end of this round of the event loop. */
-  flush(): void;
 }
 
 export interface EarlyRefusalOptions {
@@ -40,15 +38,16 @@ export interface EarlyRefusalOptions {
   readonly isIdle: (connection: Socket) => boolean;
   /** As it is promised. */
   readonly keepAliveSeconds: number;
-  /** For a connection on which nothing is turned away any more. Milliseconds. */
+  /** Since anything was turned away. Milliseconds. */
   readonly calmMs: number;
 }
 
 export function earlyRefusals({ refuser, isIdle, keepAliveSeconds, calmMs }: EarlyRefusalOptions): EarlyRefusals {
   const followed = new WeakMap<Duplex, FollowedConnection>();
   const bytesOf = datedAnswers(keepAliveSeconds);
-  const { send, flush } = sentTogether();
+  const send = sentTogether();
   let lastTurnedAway = Number.NEGATIVE_INFINITY;
+  const isCalm = (): boolean => performance.now() - lastTurnedAway >= calmMs;
 
   const turnAway = (connection: Socket, request: UnreadRequest): boolean => {
     // Answers are not piled up for a sender who takes none.
@@ -75,7 +74,7 @@ export function earlyRefusals({ refuser, isIdle, keepAliveSeconds, calmMs }: Ear
     turnAway,
     handedOver(connection) {
       // What came first was not turned away; what comes next may well be.
-      if (performance.now() - lastTurnedAway < calmMs) follow(connection);
+      if (!isCalm()) follow(connection);
     },
     hasRead(request) {
       followed.get(request.socket)?.hasRead(request);
@@ -83,13 +82,9 @@ export function earlyRefusals({ refuser, isIdle, keepAliveSeconds, calmMs }: Ear
     answered(connection, response) {
       if (!refuser.wasTurnedAway(response)) return;
       lastTurnedAway = performance.now();
-      if (followed.has(connection)) followed.get(connection)?.hasTurnedAway();
       // Node says that it was answered before it has gone through the rest of what came with its head; then it has.
-      else setImmediate(followIfQuiet, connection, response.req);
+      if (!followed.has(connection)) setImmediate(followIfQuiet, connection, response.req);
     },
-    isCalm(connection) {
-      return (followed.get(connection)?.calmMs() ?? 0) >= calmMs;
-    },
-    flush,
+    isCalm: (connection) => followed.has(connection) && isCalm(),
   };
 }

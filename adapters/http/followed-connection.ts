@@ -15,10 +15,6 @@ import { readUnread, type UnreadRequest } from './unread-request.ts';
 export interface FollowedConnection {
   /** Is told of each request that node has read and that expects nothing, as soon as its head was. */
   hasRead(request: IncomingMessage): void;
-  /** Is told of each request that node has read and that was turned away. */
-  hasTurnedAway(): void;
-  /** Since the last one was turned away, in either way. Milliseconds. */
-  calmMs(): number;
 }
 
 /**
@@ -36,13 +32,7 @@ export function followConnection(
   /** Of the request that it is in the body of, the bytes that have not come. */
   let missing = 0;
   let lastRead: IncomingMessage | undefined;
-  let lastTurnedAway = performance.now();
 
-  const isTurnedAway = (request: UnreadRequest): boolean => {
-    if (!isAtBeginning || !turnAway(request)) return false;
-    lastTurnedAway = performance.now();
-    return true;
-  };
   const follow = (request: UnreadRequest | undefined, handOn: () => void): void => {
     handOn();
     const isSame = request !== undefined && isReadAs(request, lastRead);
@@ -62,7 +52,7 @@ export function followConnection(
       return;
     }
     const request = readUnread(bytes);
-    if (request === undefined || !isTurnedAway(request)) follow(request, handOn);
+    if (request === undefined || !isAtBeginning || !turnAway(request)) follow(request, handOn);
   };
 
   // Node's server listens first, and no listener can keep something from another.
@@ -82,10 +72,6 @@ export function followConnection(
     hasRead(request) {
       lastRead = request;
     },
-    hasTurnedAway() {
-      lastTurnedAway = performance.now();
-    },
-    calmMs: () => performance.now() - lastTurnedAway,
   };
 }
 

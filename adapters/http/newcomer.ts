@@ -28,6 +28,8 @@ export interface Newcomer {
 export function welcome(connection: Socket, limits: NewcomerLimits, { turnAway, serve, tooSlow }: Newcomer): void {
   let wasAnswered = false;
   const hasCome = (bytes: Buffer): void => {
+    // Some clients send one behind a body (RFC 9112 §2.2): it is not the beginning of another request.
+    if (wasAnswered && bytes.equals(EMPTY_LINE)) return;
     const request = readUnread(bytes);
     if (request === undefined || !turnAway(request)) {
       leave();
@@ -50,3 +52,5 @@ export function welcome(connection: Socket, limits: NewcomerLimits, { turnAway, 
   };
   connection.on('data', hasCome).on('end', hasEnded).setTimeout(limits.silenceMs, isSilent);
 }
+
+const EMPTY_LINE = Buffer.from('\r\n');

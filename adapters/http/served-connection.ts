@@ -34,6 +34,7 @@ export interface ServedConnection {
 /** @param answered is told of each answer that is out, or will not be, as long as it goes on */
 export function servedConnection(socket: Duplex, answered: (response: ServerResponse) => void): ServedConnection {
   const owed = new Set<ServerResponse>();
+  /** Of those. Not for longer: it holds its request, and that a body. */
   let newest: ServerResponse | undefined;
   let [isRefused, hasLast, isEnded, pieces, unserved] = [false, false, false, 0, 0];
   let answer = '';
@@ -57,7 +58,7 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
 
-  const isOver = (): boolean => isRefused || hasLast || (newest?.headersSent === true && !newest.shouldKeepAlive);
+  const isOver = (): boolean => isRefused || hasLast || (newest !== undefined && isLast(newest));
 
   return {
     get isOver() {
@@ -75,6 +76,8 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
       newest = response;
       response.once('close', () => {
         owed.delete(response);
+        if (isLast(response)) hasLast = true;
+        if (newest === response) newest = undefined;
         answeredEarly = response.headersSent && !response.req.complete ? response : undefined;
         if (isRefused) endOncePaid();
         else answered(response);
@@ -102,4 +105,9 @@ export function servedConnection(socket: Duplex, answered: (response: ServerResp
       return true;
     },
   };
+}
+
+/** Whether it has said that it is. */
+function isLast(response: ServerResponse): boolean {
+  return response.headersSent && !response.shouldKeepAlive;
 }

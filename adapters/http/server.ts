@@ -19,13 +19,13 @@ import { type ServedConnection, servedConnection } from './served-connection.ts'
 import { endSlowTakers } from './slow-takers.ts';
 
 export interface TimeLimits {
-  /** For a whole head, from the beginning of the connection or of the request. Milliseconds, as all of them. */
+  /** For the first byte on a connection, and from its first byte for each head. Milliseconds, as all of them. */
   readonly headMs: number;
   /** For head and body together. */
   readonly requestMs: number;
   /** For a client to take what is ready for it. */
   readonly takingMs: number;
-  /** For a connection on which somebody was turned away to be served again as cheaply as any: it is closed for that. */
+  /** Since anybody was turned away, until connections that are followed for that are closed: others cost less. */
   readonly calmMs: number;
   /** How often these are looked at. */
   readonly lookingMs: number;
@@ -45,6 +45,8 @@ export const TIME_LIMITS: TimeLimits = {
 
 /** Longer than the minute that load balancers keep their side open, so that it is never we who close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** What is sent at the last moment of that is not to cross the end. Node adds as much to its own. */
+const KEEP_ALIVE_SLACK_MS = 1_000;
 /** The largest head that means anything has an audit question in it, or a credential, and what proxies add. */
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Sockets, each a file descriptor and some kilobytes: well under the usual limit of descriptors for a service. */
@@ -163,6 +165,8 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     newcomers.delete(connection);
     server.emit('connection', connection);
     early?.handedOver(connection);
+    // As it is where the stream brings them itself: otherwise it would read on where node stops it over these bytes.
+    connection.read(0);
     connection.emit('data', bytes);
   };
   const stopLooking = endSlowTakers(() => open.keys(), limits);
@@ -188,7 +192,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         newcomers.delete(connection);
         uncount?.();
       });
-      const patience = { silenceMs: limits.headMs, keepAliveMs: KEEP_ALIVE_TIMEOUT_MS };
+      const patience = { silenceMs: limits.headMs, keepAliveMs: KEEP_ALIVE_TIMEOUT_MS + KEEP_ALIVE_SLACK_MS };
       welcome(connection, patience, {
         turnAway: (request) => early?.turnAway(connection, request) === true,
         serve: (bytes) => serveNewcomer(connection, bytes),
@@ -206,9 +210,8 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
       for (const until = performance.now() + DRAIN_MS; open.size > 0 && performance.now() < until; ) {
         // One whose next request has come, and has not been read, is not idle.
         await quietTurn(QUIET_LIMIT_MS);
-        early?.flush();
         server.closeIdleConnections();
-        for (const connection of newcomers) connection.destroySoon();
+        for (const connection of newcomers) if (!connection.writableEnded) connection.destroySoon();
         await within(LOOKING_MS, gone);
       }
       // Also ends the looking at time limits.

@@ -474,6 +474,77 @@ describe('A connection that has not been served', () => {
     });
   }
 
+  it('goes on being followed as long as anybody is turned away, however long it has not been itself', async () => {
+    await scene.stop();
+    scene = await open(served, { calmMs: 150 });
+    const [refused, connection] = [await scene.connection(), await scene.connection()];
+    for (let time = 0; time < 6; time += 1) {
+      refused.send(get('/refused'));
+      await untilAnswers(refused, time + 1);
+      connection.send(get('/a'));
+      await untilAnswers(connection, time + 1);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const said = readAnswers(connection.received()).map(({ headers }) => headers.get('connection'));
+    expect(said).to.deep.equal(Array(6).fill('keep-alive'));
+  });
+
+  it('is not waited for as for a head, where an empty line follows what was refused', async () => {
+    await scene.stop();
+    scene = await open(served, { headMs: 60, lookingMs: 20 });
+    const connection = await scene.connection();
+    connection.send(get('/refused'));
+    await untilAnswers(connection, 1);
+    connection.send('\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    connection.send(get('/a'));
+    await untilAnswers(connection, 2);
+    expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal([503, 200]);
+  });
+
+  it('is not too slow where it is its first answer that takes long', async () => {
+    await scene.stop();
+    scene = await open((_request, response) => void setTimeout(() => response.end('slow.'), 150), {
+      ...{ headMs: 60, lookingMs: 20 },
+    });
+    const connection = await scene.connection();
+    connection.send(get('/a'));
+    await connection.until('slow.');
+    expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal([200]);
+  });
+
+  it('is not read from faster than its first body is', async () => {
+    await scene.stop();
+    let bytesRead = () => 0;
+    // Nobody reads the body.
+    scene = await open(({ socket }) => {
+      bytesRead = () => socket.bytesRead;
+    });
+    const { socket } = await scene.connection();
+    socket.write(`POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n${'x'.repeat(40_000)}`);
+    await eventually(() => bytesRead() > 40_000);
+    const more = Buffer.alloc(1_000_000, 'x');
+    for (let sent = 0; sent < 50; sent += 1) socket.write(more);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(bytesRead()).to.be.lessThan(1_000_000);
+  });
+
+  it('gets the answers to all that it asked for first, and to what came when node had stopped reading', async () => {
+    await scene.stop();
+    scene = await open((_request, response) => void response.end('y'.repeat(200_000)));
+    const connection = await scene.connection();
+    connection.socket.pause();
+    connection.send(get('/a').repeat(80));
+    for (let time = 0; time < 3; time += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      connection.send(get('/b'));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    connection.socket.resume();
+    await untilAnswers(connection, 83);
+    expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal(Array(83).fill(200));
+  });
+
   it('gets its refusal and an end, where its client ends it right behind the request', async () => {
     const connection = await scene.connection();
     connection.socket.end(get('/refused'));
@@ -574,7 +645,7 @@ describe('What is sent together', () => {
     ['goes nowhere where the connection is gone', (connection: Socket) => connection.destroy(), ''],
   ] as const) {
     it(what, async () => {
-      const { send } = sentTogether();
+      const send = sentTogether();
       const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
         connection.resume();
         send(connection, Buffer.from('busy'));
@@ -588,20 +659,6 @@ describe('What is sent together', () => {
       await connections.close();
     });
   }
-
-  it('goes out at once where that is asked for', async () => {
-    const { send, flush } = sentTogether();
-    const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
-      send(connection, Buffer.from('busy'));
-      flush();
-      expect(connection.writableLength).to.equal(0);
-      connection.destroySoon();
-    });
-    const client = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
-    await once(client.socket, 'close');
-    expect(client.received()).to.equal('busy');
-    await connections.close();
-  });
 });
 
 async function untilAnswers(connection: RawConnection, count: number): Promise<void> {

@@ -1,9 +1,11 @@
 /** What clients may do to their connections, and a stop that comes to an end whatever they did. */
 
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
 import { httpServer } from '../../../adapters/http/server.ts';
@@ -151,6 +153,28 @@ describe('a connection', () => {
     socket.resume().write(`POST /asks HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx${GET}`);
     await once(socket, 'close');
     expect(begun).to.deep.equal(['/asks']);
+    await running.stop();
+  });
+
+  it('holds nothing of what was answered on it', async () => {
+    const answered: WeakRef<IncomingMessage>[] = [];
+    const running = await start((request, response) => {
+      answered.push(new WeakRef(request));
+      response.end('served');
+    });
+    const socket = await running.open();
+    for (let nth = 1; nth <= 2; nth += 1) {
+      socket.write(GET);
+      await once(socket, 'data');
+      await pause(20);
+    }
+    setFlagsFromString('--expose-gc');
+    for (let time = 0; time < 3; time += 1) {
+      runInNewContext('gc()');
+      await pause(5);
+    }
+    expect(answered.map((request) => request.deref()?.url)).to.deep.equal([undefined, undefined]);
+    socket.destroy();
     await running.stop();
   });
 
