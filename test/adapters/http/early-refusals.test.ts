@@ -541,7 +541,7 @@ describe('A connection that has not been served', () => {
     }
     await new Promise((resolve) => setTimeout(resolve, 40));
     connection.socket.resume();
-    await untilAnswers(connection, 83);
+    await eventually(() => connection.received().length > 83 * 200_000);
     expect(readAnswers(connection.received()).map(({ status }) => status)).to.deep.equal(Array(83).fill(200));
   });
 

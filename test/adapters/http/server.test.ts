@@ -138,8 +138,11 @@ describe('a connection', () => {
     // As many as may be owed are let be: nothing but one more ends it.
     await pause(50);
     expect(socket.closed).to.equal(false);
+    const began = performance.now();
     socket.write(GET.replace('/', '/behind').repeat(2));
     await Promise.all([once(socket, 'close'), stopped]);
+    // Not when the stop has waited for the answer in vain.
+    expect(performance.now() - began).to.be.lessThan(5_000);
     expect(begun).to.deep.equal(['/', '/last']);
   });
 
