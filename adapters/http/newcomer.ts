@@ -13,7 +13,8 @@ export interface NewcomerLimits {
   readonly keepAliveMs: number;
 }
 
-export interface Newcomer {
+/** What becomes of it. */
+export interface Reception {
   /** Answers a request that is there whole and alone; `false` where it is to be served. */
   readonly turnAway: (request: UnreadRequest) => boolean;
   /** Something has come that is to be served, or no whole request: from now on all of it is somebody else's. */
@@ -25,7 +26,7 @@ export interface Newcomer {
 /**
  * @param connection nobody else listens to what comes on it; nothing of that has been read
  */
-export function welcome(connection: Socket, limits: NewcomerLimits, { turnAway, serve, tooSlow }: Newcomer): void {
+export function welcome(connection: Socket, limits: NewcomerLimits, { turnAway, serve, tooSlow }: Reception): void {
   let wasAnswered = false;
   const hasCome = (bytes: Buffer): void => {
     // Some clients send one behind a body (RFC 9112 §2.2): it is not the beginning of another request.

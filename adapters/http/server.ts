@@ -105,6 +105,7 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
     'connections were not taken',
   );
   const counts = sources && connectionCounts(sources);
+  const patience = { silenceMs: limits.headMs, keepAliveMs: KEEP_ALIVE_TIMEOUT_MS + KEEP_ALIVE_SLACK_MS };
   let isStopping = false;
   const early =
     refuser &&
@@ -192,7 +193,6 @@ export function httpServer(handler: RequestListener, options: HttpServerOptions)
         newcomers.delete(connection);
         uncount?.();
       });
-      const patience = { silenceMs: limits.headMs, keepAliveMs: KEEP_ALIVE_TIMEOUT_MS + KEEP_ALIVE_SLACK_MS };
       welcome(connection, patience, {
         turnAway: (request) => early?.turnAway(connection, request) === true,
         serve: (bytes) => serveNewcomer(connection, bytes),

@@ -62,7 +62,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
   const { rates, turns, denials, clock, log, notAdmitted } = control;
   if (rates === undefined && turns === undefined) return { listener: app, unread: undefined };
   const permits = rates && rateLimit(rates, clock);
-  const rounds = shortRounds<Work>();
+  const rounds = turns && shortRounds<Work>();
   const takeTurn = turns && overload(turns, { rounds });
   const countLine = refusedLines(log);
 
@@ -121,7 +121,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
     // One that is to be written first is waited for, by the listener.
     if (reason === undefined || !denials.count({ event: kind.event, reason })) return undefined;
     // Behind a new connection there may be others in line, whether or not this one is let in.
-    rounds.sees(request.socket);
+    rounds?.sees(request.socket);
     // Whoever is refused for want of a turn has had a permit, where there was one.
     if (reason === 'overloaded') permits?.take(request, kind.bucket);
     tell(kind, reason);

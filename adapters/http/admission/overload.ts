@@ -47,7 +47,7 @@ export type Overload = (
 ) => void;
 
 export interface OverloadOptions {
-  readonly rounds?: ShortRounds<Work>;
+  readonly rounds?: ShortRounds<Work> | undefined;
   readonly maxReading?: number;
 }
 

@@ -2,11 +2,9 @@
 
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
-import { datedAnswers, type EarlyAnswer, sentTogether } from '../../../adapters/http/early-answers.ts';
-import { welcome } from '../../../adapters/http/newcomer.ts';
+import type { EarlyAnswer } from '../../../adapters/http/early-answers.ts';
 import { httpServer, TIME_LIMITS, type TimeLimits } from '../../../adapters/http/server.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { readAnswers } from '../../support/hostile/raw-conversation.ts';
@@ -126,18 +124,6 @@ describe('A request that is refused before it is read', () => {
       expect(second?.headers.get(name), name).to.be.a('string').and.equal(first?.headers.get(name));
     }
     expect(second?.headers.get('date')).to.match(/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/);
-  });
-
-  it('is answered with the date of its own second, though it is put together once for all in it', () => {
-    let now = Date.UTC(2026, 10, 21, 23, 59, 58, 999);
-    const bytesOf = datedAnswers(65, () => now);
-    const dates = [0, 1, 999, 1].map((later) => {
-      now += later;
-      return /^Date: (.*)\r$/m.exec(bytesOf(REFUSAL).toString())?.[1];
-    });
-    const [last, next] = ['Sat, 21 Nov 2026 23:59:58 GMT', 'Sat, 21 Nov 2026 23:59:59 GMT'];
-    expect(dates).to.deep.equal([last, next, next, 'Sun, 22 Nov 2026 00:00:00 GMT']);
-    expect(bytesOf(LONG_REFUSAL).toString()).to.contain(LONG_REFUSAL.body);
   });
 
   it('is none where nobody was refused before, and not the next one after that either', async () => {
@@ -589,76 +575,6 @@ describe('A connection that has not been served', () => {
     const [answer, ...more] = readAnswers(connection.received());
     expect([answer?.status, answer?.headers.get('connection'), more]).to.deep.equal([200, 'close', []]);
   });
-});
-
-describe('A newcomer', () => {
-  const LIMITS = { silenceMs: 60, keepAliveMs: 240 };
-
-  /** What became of it, and after how many milliseconds. */
-  async function told(bytes: string): Promise<{ readonly what: string; readonly afterMs: number }> {
-    let began = 0;
-    let tell = (_what: string): void => undefined;
-    const what = new Promise<string>((resolve) => {
-      tell = resolve;
-    });
-    const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
-      began = performance.now();
-      connection.once('close', () => tell('closed'));
-      welcome(connection, LIMITS, {
-        turnAway: ({ url }) => url === '/refused' && connection.write('busy'),
-        serve: (bytes) => tell(`served ${bytes}`),
-        tooSlow: () => tell('too slow'),
-      });
-      connection.resume();
-    });
-    const client = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
-    client.send(bytes);
-    const became = await what;
-    const afterMs = performance.now() - began;
-    client.leave();
-    await connections.close();
-    return { what: became, afterMs };
-  }
-
-  it('that says nothing is too slow after the time for that', async () => {
-    const { what, afterMs } = await told('');
-    expect(what).to.equal('too slow');
-    expect(afterMs).to.be.within(LIMITS.silenceMs - 2, LIMITS.keepAliveMs);
-  });
-
-  it('that was refused may be silent for as long as was promised, and is closed then', async () => {
-    const { what, afterMs } = await told(get('/refused'));
-    expect(what).to.equal('closed');
-    expect(afterMs).to.be.within(LIMITS.keepAliveMs - 2, LIMITS.keepAliveMs + 2_000);
-  });
-
-  it('has what it said first handed on', async () => {
-    expect((await told('GET /a')).what).to.equal('served GET /a');
-  });
-});
-
-describe('What is sent together', () => {
-  for (const [what, then, comes] of [
-    ['goes out by itself', () => undefined, 'busy'],
-    ['comes before what is written behind it', (connection: Socket) => connection.write(' then'), 'busy then'],
-    ['comes before the end', (connection: Socket) => connection.end(), 'busy'],
-    ['goes nowhere where the connection is gone', (connection: Socket) => connection.destroy(), ''],
-  ] as const) {
-    it(what, async () => {
-      const send = sentTogether();
-      const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (connection) => {
-        connection.resume();
-        send(connection, Buffer.from('busy'));
-        expect(connection.writableLength).to.equal(4);
-        then(connection);
-        setTimeout(() => connection.end(), 50);
-      });
-      const client = await rawConnection(`http://127.0.0.1:${connections.address.port}`);
-      await once(client.socket, 'close');
-      expect(client.received()).to.equal(comes);
-      await connections.close();
-    });
-  }
 });
 
 async function untilAnswers(connection: RawConnection, count: number): Promise<void> {
