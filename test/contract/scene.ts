@@ -44,7 +44,7 @@ export function anAssertion(agentId: AgentId, jti: string = randomUUID()): Spent
   return { agentId, jti, forgetAt: plusSeconds(NOON, 360) };
 }
 
-export async function registeredAgent(storage: Storage, changes: Partial<Agent> = {}): Promise<Agent> {
+export async function registeredAgent(storage: Pick<Storage, 'agents'>, changes: Partial<Agent> = {}): Promise<Agent> {
   const agent = anAgent({ agentId: newAgentId(), revision: 1, ...changes });
   await storage.agents.register(agent, anEntry('agent.registered'), aRefusal('agent_already_exists'));
   return agent;
@@ -82,7 +82,11 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
   };
 }
 
-export async function openedTask(storage: Storage, changes: Partial<Task> = {}, agent?: Agent): Promise<TaskOpening> {
+export async function openedTask(
+  storage: Pick<Storage, 'agents' | 'tasks'>,
+  changes: Partial<Task> = {},
+  agent?: Agent,
+): Promise<TaskOpening> {
   const opening = anOpening(agent ?? (await registeredAgent(storage)), changes);
   const outcome = await storage.tasks.open(opening);
   if (outcome.kind !== 'opened') throw new Error(`the task was not opened: ${outcome.kind}`);

@@ -12,7 +12,8 @@ import { ENDED_AT_ONCE, ENDING_LIMIT_MS } from './limits.ts';
 
 /**
  * Live tasks of the trees below the roots, parents first, as the ledger tells of them. The roots come as a JSON array,
- * and so do other lists of tasks.
+ * and so do other lists of tasks. Each is looked up by its key: a cross join keeps its order, and no planner can guess
+ * how few there are; for one task it would read all that are live.
  */
 const findDoomed = `
   with recursive tree (task_id) as (
@@ -20,7 +21,7 @@ const findDoomed = `
     union
     select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
   )
-  select t.task_id from tree join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
+  select t.task_id from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
     order by t.created_at, t.task_id`;
 
 const endAll = `update tasks set state = 'revoked', ended_at = ?,
