@@ -19,10 +19,17 @@ export function sources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };
 }
 
-/** @throws StartupError with every error at once */
-export function valid<Settings>(result: SettingsResult<Settings>, log: ClosableLog | undefined): Settings {
+/**
+ * @param more reasons that lie in what the settings name
+ * @throws StartupError with every error at once
+ */
+export function valid<Settings>(
+  result: SettingsResult<Settings>,
+  log: ClosableLog | undefined,
+  more: readonly string[] = [],
+): Settings {
   for (const unknown of result.unknown) log?.warn(describeUnknownSetting(unknown));
-  if (result.kind === 'invalid') throw new StartupError(result.errors.map(describeSettingError));
+  if (result.kind === 'invalid') throw new StartupError([...result.errors.map(describeSettingError), ...more]);
   return result.settings;
 }
 

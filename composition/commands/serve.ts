@@ -2,7 +2,9 @@ import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { type Surroundings, startService } from '../service.ts';
 import { chosenDatabase, chosenSigningKeys } from '../settings/alternatives.ts';
-import { readSettings, type Settings } from '../settings/read-settings.ts';
+import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettings, readSettingsSection, type Settings } from '../settings/read-settings.ts';
+import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
 import { publishToPrimary } from '../worker-metrics.ts';
@@ -27,7 +29,10 @@ const LINGER_MS = 1000;
 export async function serve(overrides: readonly SettingArgument[], workers: number): Promise<number> {
   if (isWorker()) leaveSignalsToPrimary();
   const code = await running(async (log) => {
-    const settings = valid(readSettings(sources(overrides)), log);
+    const given = sources(overrides);
+    const read = readSettings(given);
+    // Whoever mends the others is not to hear of these only then.
+    const settings = valid(read, log, read.kind === 'valid' ? [] : await unusableKeys(given));
     if (isWorker())
       await serveUntil(untilPrimarySaysStop, settings, { log, accept: acceptFromPrimary, publish: publishToPrimary });
     else {
@@ -40,6 +45,19 @@ export async function serve(overrides: readonly SettingArgument[], workers: numb
   });
   leavePrimary();
   return code;
+}
+
+/** What keeps the configured keys from being used; nothing where what is said of them is wrong itself. */
+async function unusableKeys(given: SettingSources): Promise<readonly string[]> {
+  const signing = readSettingsSection(given, 'Service:Signing');
+  if (signing.kind === 'invalid' || chosenSigningKeys(signing.settings).length === 0) return [];
+  try {
+    await configuredSigningKeys(signing.settings);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    return error.reasons;
+  }
 }
 
 async function serveUntil(told: () => Promise<void>, settings: Settings, surroundings: Surroundings): Promise<void> {

@@ -142,6 +142,15 @@ const failures: readonly Failure[] = [
     ],
   },
   {
+    title: 'an unusable key beside a setting that is wrong, at once',
+    changes: ({ folder }) => ({
+      'Service:UpstreamIdp:Audience': undefined,
+      'Service:Signing:Keys:0:Path': join(folder, `${MARK}.nowhere`),
+    }),
+    says: ['Service:UpstreamIdp:Audience (Service__UpstreamIdp__Audience) is required.', `${KEY} names no file.`],
+    alone: true,
+  },
+  {
     title: 'one key twice, so that two have one thumbprint',
     changes: (place) => {
       const path = place.file(`${MARK}-twice.pem`, privatePem(p256()));

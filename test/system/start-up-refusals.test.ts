@@ -1,29 +1,45 @@
 /** Every configuration of the table, down the path that `mandate serve` takes: refused, named, and never repeated. */
 
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { serve } from '../../composition/commands/serve.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
-import { environment, startable } from '../composition/settings/sources.ts';
+import { environment, startable, type Texts } from '../composition/settings/sources.ts';
 import { type WrongConfiguration, wrongConfigurations } from '../composition/settings/wrong-configurations.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 
 /** The specification's own words, which refusals use. */
 const WORDS = new Set(['poll', 'signals', 'postgres', 'sqlite', 'development', 'externalId', 'userName', 'mandate']);
 
+/** Of the settings that are right, the file of a key is one that is there. */
+let folder: string;
+const standing = (): Texts => ({ ...startable, 'Service:Signing:Keys:0:Path': join(folder, 'key.pem') });
+
 function start({ changes, overrides = [] }: Pick<WrongConfiguration, 'changes' | 'overrides'>) {
-  return capturingOutput(() => withEnvironment(environment({ ...startable, ...changes }), () => serve(overrides, 1)));
+  const settings = environment({ ...standing(), ...changes });
+  return capturingOutput(() => withEnvironment(settings, () => serve(overrides, 1)));
 }
 
 /** What of the settings stands in the text. */
 function repeated(said: string, { changes, overrides = [] }: WrongConfiguration): readonly string[] {
-  const values = [...Object.values({ ...startable, ...changes }), ...overrides.map(({ value }) => value)];
+  const values = [...Object.values({ ...standing(), ...changes }), ...overrides.map(({ value }) => value)];
   const telling = values.flatMap((value) => value?.split('\n') ?? []).filter((value) => value.trim().length > 2);
   return telling.filter((value) => !WORDS.has(value) && said.includes(value));
 }
 
 describe('mandate serve', () => {
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-refusals-'));
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    writeFileSync(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
   it('takes the settings that the table steps aside from, and gets as far as the file of the key', async () => {
-    const { result, err } = await start({ changes: {} });
+    const { result, err } = await start({ changes: startable });
     expect(result).to.equal(1);
     expect(err).to.match(/^mandate: Service:Signing:Keys:0:Path \(\S+\) names no file\..*\n$/);
   });
