@@ -38,7 +38,8 @@ export const sweeping: Migration = {
       return cardinality(v_ids);
     end $$`,
 
-    // Nobody may lock these rows without changing them, so one instance at a time deletes them.
+    // Nobody may lock these rows without changing them, so one instance at a time deletes them. They are taken from where
+    // they lie, as no one else moves them: by their keys a planner would join them, and read the whole table for each batch.
     `create function forget(p_until timestamptz, p_limit integer) returns integer language plpgsql as $$
     declare
       v_forgotten integer := 0;
@@ -47,17 +48,16 @@ export const sweeping: Migration = {
       if not pg_try_advisory_xact_lock(${LOCK.forgetting}, 0) then
         return 0;
       end if;
-      delete from spent_assertions where (agent_id, jti) in (
-        select agent_id, jti from spent_assertions where forget_at <= p_until order by forget_at limit p_limit);
+      delete from spent_assertions where ctid = any (array(
+        select ctid from spent_assertions where forget_at <= p_until order by forget_at limit p_limit));
       get diagnostics v_count = row_count;
       v_forgotten := v_forgotten + v_count;
-      delete from revoked_tokens where jti in (
-        select jti from revoked_tokens where forget_at <= p_until order by forget_at limit p_limit);
+      delete from revoked_tokens where ctid = any (array(
+        select ctid from revoked_tokens where forget_at <= p_until order by forget_at limit p_limit));
       get diagnostics v_count = row_count;
       v_forgotten := v_forgotten + v_count;
-      delete from accepted_signals where (receiver, issuer, jti) in (
-        select receiver, issuer, jti from accepted_signals where forget_at <= p_until
-          order by forget_at limit p_limit);
+      delete from accepted_signals where ctid = any (array(
+        select ctid from accepted_signals where forget_at <= p_until order by forget_at limit p_limit));
       get diagnostics v_count = row_count;
       return v_forgotten + v_count;
     end $$`,

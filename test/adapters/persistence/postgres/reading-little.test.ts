@@ -1,6 +1,6 @@
 /**
- * How much of `tasks` is read to end a few: it may not grow with all that are live, whatever Postgres believes of the
- * table. Nobody has analysed it here, and that is how the newest rows of a busy one always are.
+ * How much of a table is read to end a few tasks, or to forget what is over: it may not grow with all that is there,
+ * whatever Postgres believes of the table. Nobody has analysed it here, and that is how the newest rows of a busy one always are.
  */
 
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ const LIVE = 3000;
 const FEW = 20;
 const at = `'${toMicrosecondText(plusSeconds(NOON, 3))}'::timestamptz`;
 
-describe('ending a few of many tasks on Postgres', () => {
+describe('a few rows of many on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
   let outside: Outside;
@@ -38,16 +38,21 @@ describe('ending a few of many tasks on Postgres', () => {
     await database.drop();
   });
 
-  const read = async (statement: string): Promise<number> => {
+  /** What the statement reads of the table, and what it says; it is undone. */
+  const reading = async (table: string, statement: string, said: string) => {
     await outside.sql('begin');
     await outside.sql(statement);
     const [row] = await outside.sql(
-      "select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relid = 'tasks'::regclass",
+      `select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relid = '${table}'::regclass`,
     );
-    const [ended] = await outside.sql(`select state from tasks where task_id = '${taskId}'`);
+    const [answer] = await outside.sql(said);
     await outside.sql('rollback');
-    expect(ended?.state).to.equal('revoked');
-    return Number(row?.rows);
+    return { rows: Number(row?.rows), answer };
+  };
+  const read = async (statement: string): Promise<number> => {
+    const { rows, answer } = await reading('tasks', statement, `select state from tasks where task_id = '${taskId}'`);
+    expect(answer).to.deep.equal({ state: 'revoked' });
+    return rows;
   };
 
   it('reads a task that is killed, and not all that are live', async () => {
@@ -65,4 +70,24 @@ describe('ending a few of many tasks on Postgres', () => {
   it('reads the tasks of a session that is logged out of, and not all that are live', async () => {
     expect(await read(`select accept_logout('issuer', 'jti', ${at}, ${at}, null, 'the-one')`)).to.be.at.most(FEW);
   });
+
+  const REMEMBERED = {
+    spent_assertions: "select 'agent', 'jti-' || n, ",
+    revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
+    accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
+  };
+  for (const [table, row] of Object.entries(REMEMBERED)) {
+    it(`reads of ${table} what may be forgotten, and not all that is remembered`, async () => {
+      await outside.sql(
+        `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
+      );
+      const { rows, answer } = await reading(
+        table,
+        `select forget(${at} + interval '5 seconds', 100)`,
+        `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`,
+      );
+      expect(rows).to.be.at.most(FEW);
+      expect(answer).to.deep.equal({ left: 5 });
+    });
+  }
 });
