@@ -12,6 +12,7 @@ import { endings } from './endings.ts';
 import type { LedgerLine, Losses } from './evidence.ts';
 import { unexpectedAnswers } from './expected-answers.ts';
 import { issuedTokens } from './issued-tokens.ts';
+import { overloads } from './overloads.ts';
 import { recordedActs } from './recorded-acts.ts';
 import { renewals } from './renewals.ts';
 
@@ -59,6 +60,7 @@ export async function reconcile(run: Run): Promise<Reconciled> {
     ...renewals(evidence),
     ...endings(evidence),
     ...recordedActs(evidence),
+    ...overloads(evidence),
     ...unexpectedAnswers(kept),
     ...again,
     ...(auditVerify === 0 ? [] : [`audit-verify ended with ${auditVerify}`]),

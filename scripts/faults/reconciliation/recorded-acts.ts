@@ -2,6 +2,7 @@
 
 import { type Act, isDone, isUnknown, type Kept } from '../load/kept.ts';
 import { type Evidence, grouped, type LedgerLine, type Losses } from './evidence.ts';
+import { isOverload } from './overloads.ts';
 
 interface Rule {
   readonly act: Act;
@@ -76,7 +77,7 @@ export function recordedActs({ kept, lines, agents }: Evidence): Losses {
     (line.event === 'agent.registered' && agents.includes(line.agent_id ?? '')) ||
     RULES.some((rule) => rule.isRecord(line) && asked.get(rule)?.has(line[NAMED_BY[rule.of]] ?? undefined));
   const strangers = lines
-    .filter((line) => !OF_TASKS.has(line.event) && !isUndecided(line) && !isAskedFor(line))
+    .filter((line) => !OF_TASKS.has(line.event) && !isUndecided(line) && !isOverload(line) && !isAskedFor(line))
     .map(({ seq, event, reason }) => `nobody asked for the record ${seq}, ${event} ${reason}`);
   const acts = RULES.flatMap((rule) => {
     const { act, isAnswered, isRecord, of, unless = [] } = rule;

@@ -1,10 +1,11 @@
 /** Half of what the service can do, for as long as is asked for, and what that leaves behind in memory and descriptors. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONNECTIONS_PER_PROCESS } from '../../../adapters/persistence/postgres/limits.ts';
 import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
+import { descriptorsOf } from '../stage/descriptors.ts';
 import { openStage, type Stage, type StageOptions } from '../stage/stage.ts';
 import { atRate, unanswered, unserved } from './served.ts';
 
@@ -23,14 +24,16 @@ export interface Sample {
   /** Since the load is at its pace. */
   readonly minute: number;
   readonly megabytes: number;
+  /** Beside connections of clients, who open more of them whenever answers take longer. */
   readonly descriptors: number;
+  readonly clients: number;
   /** Sessions in Postgres; 0 on SQLite. */
   readonly sessions: number;
 }
 
 /** More than this is a leak, and not how a heap breathes. */
 const MEGABYTES_A_MINUTE = 1;
-/** Descriptors of the last third beyond those of the first: connections of clients come and go. */
+/** Descriptors of the last third beyond those of the first: sessions come and go. */
 const DESCRIPTORS_MORE = 10;
 const CEILING_SECONDS = 10;
 const SAMPLE_MS = 10_000;
@@ -64,27 +67,34 @@ export async function soaking(options: SoakingOptions): Promise<Soaked> {
 async function sampled(stage: Stage, minutes: number, print: SoakingOptions['print']): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   const began = performance.now();
-  const pid = stage.servers[0]?.pid() ?? 0;
   const minuteNow = () => (performance.now() - began) / 60_000;
-  print('| minute | resident MB | descriptors | sessions |\n|---:|---:|---:|---:|');
+  print('| minute | resident MB | descriptors | clients | sessions |\n|---:|---:|---:|---:|---:|');
   for (let printed = -1; minuteNow() < minutes; await pause(SAMPLE_MS)) {
-    const sample = { minute: minuteNow(), ...(await lookAt(stage, pid)) };
+    const sample = { minute: minuteNow(), ...(await lookAt(stage)) };
     samples.push(sample);
     if (Math.floor(sample.minute) === printed) continue;
     printed = Math.floor(sample.minute);
-    print(`| ${printed} | ${sample.megabytes.toFixed(1)} | ${sample.descriptors} | ${sample.sessions} |`);
+    const { megabytes, descriptors, clients, sessions } = sample;
+    print(`| ${printed} | ${megabytes.toFixed(1)} | ${descriptors} | ${clients} | ${sessions} |`);
   }
   return samples;
 }
 
-async function lookAt({ database }: Stage, pid: number): Promise<Omit<Sample, 'minute'>> {
+async function lookAt({ database, servers: [server] }: Stage): Promise<Omit<Sample, 'minute'>> {
+  if (server === undefined) throw new Error('nobody serves');
+  const pid = server.pid();
   const [, kilobytes = '0'] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  const descriptors = readdirSync(`/proc/${pid}/fd`).length;
+  const { own, clients } = descriptorsOf(pid, server.options.port);
   const counted =
     database.postgres === undefined
       ? []
       : await database.sql("select count(*) as sessions from pg_stat_activity where application_name = 'mandate'");
-  return { megabytes: Number(kilobytes) / 1024, descriptors, sessions: Number(counted[0]?.sessions ?? 0) };
+  return {
+    megabytes: Number(kilobytes) / 1024,
+    descriptors: own,
+    clients,
+    sessions: Number(counted[0]?.sessions ?? 0),
+  };
 }
 
 /** @param samples those after the warm-up */
@@ -95,10 +105,12 @@ export function judged(samples: readonly Sample[]): { figures: readonly string[]
   const descriptors = [first, last].map((part) => mean(part.map((sample) => sample.descriptors)));
   const grown = (descriptors[1] ?? 0) - (descriptors[0] ?? 0);
   const sessions = Math.max(0, ...samples.map((sample) => sample.sessions));
+  const clients = Math.max(0, ...samples.map((sample) => sample.clients));
   return {
     figures: [
       `memory grows by ${slope.toFixed(2)} MB a minute after the warm-up`,
       `descriptors ${descriptors.map((count) => count.toFixed(0)).join(' to ')}, sessions at most ${sessions}`,
+      `connections of clients at most ${clients}, beside those descriptors`,
     ],
     losses: [
       ...(samples.length < 3 ? ['there are too few samples to judge by'] : []),

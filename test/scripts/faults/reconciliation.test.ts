@@ -188,6 +188,22 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
     /nobody asked/,
   ],
 
+  'a request that found no turn, and nobody was told': [
+    invented({ event: 'ssf.denied', reason: 'overloaded' }),
+    /ssf.denied overloaded is recorded 1 times, of 0 requests/,
+  ],
+  'more that found no turn than were told, summed up': [
+    (run) => {
+      later({ act: 'log out', status: 503, retryAfter: '1' })(run);
+      invented({ event: 'signal.denied', reason: 'overloaded', count: 2 })(run);
+    },
+    /signal.denied overloaded is recorded 2 times, of 1 requests/,
+  ],
+  'a request that found no turn and is recorded of somebody': [
+    invented({ event: 'admin.denied', reason: 'overloaded', sponsor: 'somebody' }),
+    /nobody asked for the record 1000, admin.denied overloaded/,
+  ],
+
   'a 503 that does not say when to come back': [
     answered({ act: 'exchange', status: 503 }, { retryAfter: undefined }),
     /"exchange" was answered 503/,
@@ -211,6 +227,15 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
 describe('the reconciliation of a fault run', () => {
   it('finds nothing where everything is in order, and counts what was left behind', async () => {
     expect(await lossesOf(aRun())).to.deep.include({ losses: [], leftBehind: 1 });
+  });
+
+  it('finds nothing where requests found no turn, and as many were told', async () => {
+    const run = aRun();
+    for (const act of ['kill a task', 'provision', 'log out', 'disable by event', 'refresh'] as const)
+      later({ act, status: 503, retryAfter: '1' })(run);
+    for (const surface of ['admin', 'scim', 'signal', 'ssf', 'token'])
+      invented({ event: `${surface}.denied`, reason: 'overloaded' })(run);
+    expect((await lossesOf(run)).losses).to.deep.equal([]);
   });
 
   for (const [what, [change, loss]] of Object.entries(WRONG)) {

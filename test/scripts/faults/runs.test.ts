@@ -65,7 +65,10 @@ describe('a soak', () => {
   const samples = (change: (minute: number) => Partial<Sample> = () => ({})): readonly Sample[] =>
     Array.from({ length: 21 }, (_, at) => {
       const minute = 10 + at;
-      return { minute, megabytes: 200 + (at % 2) * 20, descriptors: 60 + (at % 3), sessions: 24, ...change(minute) };
+      return {
+        ...{ minute, megabytes: 200 + (at % 2) * 20, descriptors: 60 + (at % 3), clients: at, sessions: 24 },
+        ...change(minute),
+      };
     });
 
   it('is passed by memory that breathes, and descriptors that come and go', () => {
