@@ -31,7 +31,7 @@ export async function serve(overrides: readonly SettingArgument[], workers: numb
   const code = await running(async (log) => {
     const given = sources(overrides);
     const read = readSettings(given);
-    // Whoever mends the others is not to hear of these only then.
+    // Keys that can't be used are named together with settings that are wrong, and not only once those are mended.
     const settings = valid(read, log, read.kind === 'valid' ? [] : await unusableKeys(given));
     if (isWorker())
       await serveUntil(untilPrimarySaysStop, settings, { log, accept: acceptFromPrimary, publish: publishToPrimary });

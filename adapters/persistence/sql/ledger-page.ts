@@ -6,6 +6,8 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { BindInstant } from './column.ts';
 import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from './ledger-row.ts';
 
+const DECIDED = { allow: "decision = 'allow'", deny: "decision = 'deny'" } as const;
+
 /** One record more than the page holds, so that the last page is known as such. */
 export function selectPage(knex: Knex, query: LedgerQuery, instant: BindInstant) {
   const select = knex
@@ -16,7 +18,8 @@ export function selectPage(knex: Knex, query: LedgerQuery, instant: BindInstant)
   if (query.sponsor !== undefined) select.where('sponsor', query.sponsor);
   if (query.agentId !== undefined) select.where('agent_id', query.agentId);
   if (query.taskId !== undefined) select.where('task_id', query.taskId);
-  if (query.decision !== undefined) select.where('decision', query.decision);
+  // As a word of the statement: for a parameter, the index of denials is not looked at.
+  if (query.decision !== undefined) select.whereRaw(DECIDED[query.decision]);
   if (query.from !== undefined) select.where('ts', '>=', instant(query.from));
   if (query.to !== undefined) select.where('ts', '<', instant(query.to));
   if (query.after !== undefined) select.whereRaw('(ts, seq) > (?, ?)', [instant(query.after.at), query.after.seq]);

@@ -29,7 +29,7 @@ export interface CountRow {
 }
 
 export function countUsers(knex: Knex, match?: UsersQuestion['match']) {
-  return knex(TABLE).count('user_id as users').where(matching(match));
+  return knex(TABLE).count('* as users').where(matching(match));
 }
 
 function matching(match: UsersQuestion['match']): Readonly<Record<string, string>> {
@@ -54,7 +54,7 @@ export interface OtherUsersRow {
 /** What the person's users other than `userId` say. */
 export function countOthers(knex: Knex, sponsorKey: SponsorKey, userId: UserId) {
   return knex(TABLE)
-    .count('user_id as users')
+    .count('* as users')
     .select(knex.raw('count(case when active then null else 1 end) as inactive'))
     .where({ sponsor_key: sponsorKey })
     .whereNot({ user_id: userId });

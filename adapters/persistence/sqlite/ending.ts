@@ -12,8 +12,8 @@ import { ENDED_AT_ONCE, ENDING_LIMIT_MS } from './limits.ts';
 
 /**
  * Live tasks of the trees below the roots, parents first, as the ledger tells of them. The roots come as a JSON array,
- * and so do other lists of tasks. Each is looked up by its key: a cross join keeps its order, and no planner can guess
- * how few there are; for one task it would read all that are live.
+ * and so do other lists of tasks. A cross join keeps its order: each task is looked up by its key. The planner cannot guess
+ * how few there are, and would read all that are live.
  */
 const findDoomed = `
   with recursive tree (task_id) as (

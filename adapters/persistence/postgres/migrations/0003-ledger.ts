@@ -63,6 +63,7 @@ export const ledger: Migration = {
     `create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null`,
     `create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null`,
     `create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null`,
+    `create index ledger_of_denials on ledger (ts, seq) where decision = 'deny'`,
 
     `create table ledger_archives (
       -- 2026-11

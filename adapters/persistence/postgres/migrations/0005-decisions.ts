@@ -7,6 +7,7 @@
 
 import type { Migration } from '../../sql/migrations.ts';
 import { LOCK } from '../locks.ts';
+import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const decisions: Migration = {
   name: '0005-decisions',
@@ -182,7 +183,7 @@ export const decisions: Migration = {
     // what holds it up is its parent's row. One that came first has committed by the time that row is ours, and is looked
     // for then; none comes later.
     `create function end_tasks_after(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry[])
-    returns integer language plpgsql as $$
+    returns integer language plpgsql ${PLANNED_ANEW} as $$
     declare
       v_ids text[];
       v_reasons text[];
@@ -232,7 +233,7 @@ export const decisions: Migration = {
     `create function revoke_by_grant(
       p_agent_id text, p_grant_hash text, p_at timestamptz, p_reason text,
       p_assertion_agent_id text, p_jti text, p_forget_at timestamptz
-    ) returns text language plpgsql as $$
+    ) returns text language plpgsql ${PLANNED_ANEW} as $$
     declare
       v_task_id text;
       v_sponsor_key text;
@@ -273,7 +274,7 @@ export const decisions: Migration = {
     `create function block_sponsor(
       p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text,
       out source text, out kind text, out blocked_at timestamptz, out revoked_tasks integer
-    ) language plpgsql as $$
+    ) language plpgsql ${PLANNED_ANEW} as $$
     #variable_conflict use_column
     declare
       v_first ledger_entry;

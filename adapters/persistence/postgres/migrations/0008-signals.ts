@@ -5,6 +5,7 @@
 
 import type { Migration } from '../../sql/migrations.ts';
 import { LOCK } from '../locks.ts';
+import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const signals: Migration = {
   name: '0008-signals',
@@ -35,7 +36,7 @@ export const signals: Migration = {
     // while they are read, so that the record names nobody whose tasks another decision has just ended.
     `create function accept_logout(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text
-    ) returns integer language plpgsql as $$
+    ) returns integer language plpgsql ${PLANNED_ANEW} as $$
     declare
       v_roots text[];
       v_sponsor text := p_subject;
@@ -71,7 +72,7 @@ export const signals: Migration = {
     `create function accept_security_event(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_stated_at timestamptz,
       p_reasons text, p_lift boolean, p_block text, p_end_reason text, out revoked_tasks integer, out outdated boolean
-    ) language plpgsql as $$
+    ) language plpgsql ${PLANNED_ANEW} as $$
     declare
       v_first ledger_entry[];
     begin

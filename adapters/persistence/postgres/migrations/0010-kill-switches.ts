@@ -5,6 +5,7 @@
 
 import type { Migration } from '../../sql/migrations.ts';
 import { LOCK } from '../locks.ts';
+import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const killSwitches: Migration = {
   name: '0010-kill-switches',
@@ -24,7 +25,7 @@ export const killSwitches: Migration = {
     end $$`,
 
     `create function end_tasks_of_agent(p_agent_id text, p_at timestamptz, p_reason text) returns integer
-    language plpgsql as $$
+    language plpgsql ${PLANNED_ANEW} as $$
     begin
       perform pg_advisory_xact_lock(${LOCK.agent}, hashtext(p_agent_id));
       perform 1 from agents where agent_id = p_agent_id;
@@ -36,7 +37,7 @@ export const killSwitches: Migration = {
     end $$`,
 
     `create function end_tasks_of_sponsor(p_sponsor_key text, p_at timestamptz, p_reason text) returns integer
-    language plpgsql as $$
+    language plpgsql ${PLANNED_ANEW} as $$
     begin
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
       return end_tasks(

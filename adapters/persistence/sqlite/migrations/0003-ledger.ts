@@ -31,6 +31,7 @@ export const ledger: Migration = {
     `create index ledger_by_sponsor on ledger (sponsor, ts) where sponsor is not null`,
     `create index ledger_by_agent on ledger (agent_id, ts) where agent_id is not null`,
     `create index ledger_by_task on ledger (task_id, ts) where task_id is not null`,
+    `create index ledger_of_denials on ledger (ts) where decision = 'deny'`,
     `create trigger ledger_no_update before update on ledger ${REFUSE}`,
     `create trigger ledger_no_delete before delete on ledger ${REFUSE}`,
     `create trigger ledger_no_replace before insert on ledger
