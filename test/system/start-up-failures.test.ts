@@ -151,6 +151,15 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
+    title: 'a setting that is wrong on a development host, which needs no key',
+    changes: () => ({
+      NODE_ENV: 'development',
+      'Service:UpstreamIdp:Audience': undefined,
+      'Service:Signing:Keys:0:Path': undefined,
+    }),
+    says: ['Service:UpstreamIdp:Audience (Service__UpstreamIdp__Audience) is required.'],
+  },
+  {
     title: 'one key twice, so that two have one thumbprint',
     changes: (place) => {
       const path = place.file(`${MARK}-twice.pem`, privatePem(p256()));

@@ -10,6 +10,7 @@ import type { Built } from '../../../../adapters/persistence/sql/query.ts';
 import { type Connections, openConnections, type Run } from '../../../../adapters/persistence/sqlite/connections.ts';
 import { migrateSqlite } from '../../../../adapters/persistence/sqlite/migrate.ts';
 import { type SqlitePorts, sqlitePorts } from '../../../../adapters/persistence/sqlite/ports.ts';
+import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
 import type { TaskOpening } from '../../../../application/ports/tasks.ts';
 import { makeUserId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
@@ -24,10 +25,12 @@ import {
   registeredAgent,
 } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { NOON } from '../../../support/domain-fixtures.ts';
+import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 
 const LATER = plusSeconds(NOON, 3);
 const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
+
+const { agentId, sponsor, taskId } = anOpening(anAgent()).task;
 
 /** What may be read from end to end: what the request itself brought, and tables of one row. */
 const SMALL = ['tree', 'json_each', 'given', 'said', 'CONSTANT', '2 CONSTANT', 'outbox_queueing', 'sqlite_sequence'];
@@ -157,12 +160,26 @@ describe('deciding on SQLite', () => {
     });
   }
 
-  it('finds denials by an index of theirs, however few they are', async () => {
-    await storage.ledger.page({ decision: 'deny', limit: 10, now: NOON });
-    const [text = ''] = [...run].filter((one) => one.includes('deny'));
-    const plan = await connections.read((real) => real<{ detail: string }>(`explain query plan ${text}`, [11]).rows);
-    expect(plan[0]?.detail).to.equal('SCAN ledger USING INDEX ledger_of_denials');
-  });
+  const AUDIT = {
+    'all denials, however few they are': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
+    'records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
+    'those of a person by an agent': [{ agentId, sponsor }, 'SEARCH ledger USING INDEX ledger_by_sponsor (sponsor=?)'],
+    'those of a task among them': [
+      { agentId, sponsor, taskId },
+      'SEARCH ledger USING INDEX ledger_by_task (task_id=?)',
+    ],
+  } as const satisfies Readonly<Record<string, readonly [Partial<LedgerQuery>, string]>>;
+  for (const [what, [query, step]] of Object.entries(AUDIT)) {
+    it(`finds ${what} by the index that has fewest`, async () => {
+      await storage.ledger.page({ ...query, limit: 10, now: NOON });
+      const [text = ''] = [...run].filter((one) => one.includes('`ledger`'));
+      const values = [...text.matchAll(/\?/g)].map(() => '0');
+      const plan = await connections.read(
+        (real) => real<{ detail: string }>(`explain query plan ${text}`, values).rows,
+      );
+      expect(plan[0]?.detail).to.equal(step);
+    });
+  }
 
   for (const [name, end] of Object.entries(endings)) {
     it(`finds by its key whatever ${name} is about`, async () => {
