@@ -49,23 +49,15 @@ const setKind = {
 
 const lift = { name: 'scim_lift', text: `delete from sponsor_blocks where sponsor_key = $1 and source = 'scim'` };
 
-/** Those of all people at once, in the order of ids, before the first record: rows come before the ledger's fence. */
 const lockTasks = {
   name: 'scim_lock_tasks',
-  text: `select sponsor_key, expires_at from tasks where sponsor_key in ($1, $2) and state = 'live'
-    order by task_id for update`,
+  text: 'select lock_tasks_of_sponsors(array[$1, $2], $3) as sponsor_key',
 };
 
 const endTasks = {
   name: 'scim_end_tasks',
-  text: `select end_tasks(array(select task_id from tasks where sponsor_key = $1 and state = 'live'), $2, $3,
-    ${entryParameter(4)})`,
+  text: `select end_tasks_of_sponsor($1, $2, $3, ${entryParameter(4)})`,
 };
-
-interface LiveTaskRow {
-  readonly sponsor_key: SponsorKey;
-  readonly expires_at: Instant;
-}
 
 /**
  * The people are locked by now, so what their other users say stands still.
@@ -80,13 +72,12 @@ export async function bringAbout(knex: Knex, run: Run, userId: UserId, news: Pro
     const holds = heldStatement(statement, rows[0] ?? { users: 0, inactive: 0 });
     if (holds !== undefined) held.push({ holds, changed: await writeBlock(run, holds, at) });
   }
-  const live = await liveTasksOf(run, held);
+  const atWork = await lockTasksOf(run, held, at);
   for (const { holds, changed } of held) {
     const { sponsorKey, state, isNew } = holds;
-    const endsTasks = live.some((task) => task.sponsor_key === sponsorKey && task.expires_at > at);
     if (state === 'active') {
       if (isNew || changed) await append(run, signalOf(holds, at));
-    } else if (isNew || changed || endsTasks) {
+    } else if (isNew || changed || atWork.includes(sponsorKey)) {
       const signal = boundEntry(signalOf(holds, at));
       await run(endTasks, [sponsorKey, bindInstant(at), SIGNAL_REASONS[state], ...signal]);
     }
@@ -106,7 +97,10 @@ async function writeBlock(run: Run, { sponsorKey, state }: HeldStatement, at: In
   return placed.count > 0 || (await run(setKind, [kind, sponsorKey])).count > 0;
 }
 
-async function liveTasksOf(run: Run, held: readonly Written[]): Promise<readonly LiveTaskRow[]> {
+/** Which of the people who are stopped have live tasks; these are locked. */
+async function lockTasksOf(run: Run, held: readonly Written[], at: Instant): Promise<readonly SponsorKey[]> {
   const [one, other = one] = held.flatMap(({ holds }) => (holds.state === 'active' ? [] : [holds.sponsorKey]));
-  return one === undefined || other === undefined ? [] : (await run<LiveTaskRow>(lockTasks, [one, other])).rows;
+  if (one === undefined || other === undefined) return [];
+  const { rows } = await run<{ readonly sponsor_key: SponsorKey }>(lockTasks, [one, other, bindInstant(at)]);
+  return rows.map((row) => row.sponsor_key);
 }

@@ -35,7 +35,7 @@ const revokeGrant = { name: 'revoke_by_grant', text: `select revoke_by_grant(${p
 
 const endTask = { name: 'end_task', text: 'select end_task($1, $2, $3) as ended' };
 const endOfAgent = { name: 'end_tasks_of_agent', text: 'select end_tasks_of_agent($1, $2, $3) as ended' };
-const endOfSponsor = { name: 'end_tasks_of_sponsor', text: 'select end_tasks_of_sponsor($1, $2, $3) as ended' };
+const endOfSponsor = { name: 'end_tasks_of_sponsor', text: 'select end_tasks_of_sponsor($1, $2, $3, null) as ended' };
 
 const revokeOne = {
   name: 'revoke_token',

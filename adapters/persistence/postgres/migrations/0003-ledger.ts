@@ -159,7 +159,7 @@ export const ledger: Migration = {
         returning seq
       ), queued as (
         insert into outbox (seq, due_at, failures)
-          select seq, '-infinity', 0 from written where (select queueing from outbox_queueing)
+          select seq, '-infinity', 0 from written where (select queueing from outbox_queueing where only_row)
       )
       select min(seq) into v_first from written;
       ${refuseSealed('v_first')}
@@ -182,7 +182,7 @@ export const ledger: Migration = {
       ) returning seq into v_seq;
       ${refuseSealed('v_seq')}
       -- Due at once, whatever clock dated it.
-      if (select queueing from outbox_queueing) then
+      if (select queueing from outbox_queueing where only_row) then
         insert into outbox (seq, due_at, failures) values (v_seq, '-infinity', 0);
       end if;
     end $$`,

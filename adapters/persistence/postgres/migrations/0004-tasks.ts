@@ -29,7 +29,9 @@ export const tasks: Migration = {
       )
     )`,
     `create index tasks_by_agent on tasks (agent_id, state)`,
-    `create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live'`,
+    // That a key is not null says that these are for whoever looks for one: an index of all that is live would do for any
+    // lookup of something live, and while it is empty it seems the shortest to read.
+    `create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null`,
     `create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null`,
     `create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null`,
     // For whoever looks for a time that is over, and nobody else: statistics always lag behind the newest tasks, so

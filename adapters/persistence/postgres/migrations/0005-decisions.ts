@@ -6,8 +6,8 @@
  */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 import { LOCK } from '../locks.ts';
-import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const decisions: Migration = {
   name: '0005-decisions',
@@ -157,7 +157,7 @@ export const decisions: Migration = {
         select row(null, said.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
             'allow', said.reason, said.count, null)::ledger_entry
           from unnest(p_ids) as ended (task_id)
-            join tasks t on t.task_id = ended.task_id
+            cross join lateral (select * from tasks where tasks.task_id = ended.task_id offset 0) t
             cross join lateral (
               select sum(g.unrecorded)::integer as unrecorded from task_grants g where g.task_id = t.task_id
             ) counted
@@ -173,20 +173,31 @@ export const decisions: Migration = {
       end if;
     end $$`,
 
-    // Ends live tasks and everything delegated from them, and answers how many. One whose time is up is not live, swept
-    // or not: an expiry is never recorded as a revocation. The roots end with the given reason, also where one was
-    // delegated from another; the rest with 'parent_revoked'. The first records come before those of the tasks. Rows
-    // are locked in the order of their keys. Each is looked up by itself (offset 0 keeps a lookup from becoming a join):
-    // no planner can guess how many there are, and for one task it would read all of them.
+    // Those of them that are live, locked in the order of their keys. Each is looked up by itself (offset 0, or for update,
+    // keeps a lookup from becoming a join): no planner can guess how many there are, and for one task it would read all.
+    // One whose time is up is not live, swept or not: an expiry is never recorded as a revocation.
+    `create function lock_live_tasks(p_ids text[], p_at timestamptz) returns text[] language plpgsql ${BY_INDEX} as $$
+    begin
+      return array(
+        select named.task_id from (select id collate "C" as task_id from unnest(p_ids) as id order by 1) named
+          cross join lateral (
+            select from tasks t where t.task_id = named.task_id and t.state = 'live' and t.expires_at > p_at for update
+          ) task);
+    end $$`,
+
+    // Ends live tasks and everything delegated from them, and answers how many. The roots end with the given reason, also
+    // where one was delegated from another; the rest with 'parent_revoked'. The first records come before those of the
+    // tasks. Rows are locked as above.
     //
     // An exchange that delegates from one of them may be by an agent and for a person whose locks nobody has taken here;
     // what holds it up is its parent's row. One that came first has committed by the time that row is ours, and is looked
     // for then; none comes later.
     `create function end_tasks_after(p_roots text[], p_at timestamptz, p_reason text, p_first ledger_entry[])
-    returns integer language plpgsql ${PLANNED_ANEW} as $$
+    returns integer language plpgsql ${BY_INDEX} as $$
     declare
+      v_named text[];
+      v_delegated text[];
       v_ids text[];
-      v_reasons text[];
       v_ended text[] := array[]::text[];
     begin
       loop
@@ -197,8 +208,9 @@ export const decisions: Migration = {
             select task_id from tasks where parent_task_id = tree.task_id offset 0
           ) child
         )
-        select array_agg(task_id), array_agg(case when named then p_reason else 'parent_revoked' end)
-          into v_ids, v_reasons
+        select coalesce(array_agg(task_id) filter (where named), array[]::text[]),
+            coalesce(array_agg(task_id) filter (where not named), array[]::text[])
+          into v_named, v_delegated
           from (
             select tree.task_id, named
               from (select task_id, bool_or(named) as named from tree group by task_id order by task_id) tree
@@ -206,10 +218,13 @@ export const decisions: Migration = {
                   select from tasks t where t.task_id = tree.task_id and t.state = 'live' and t.expires_at > p_at for update
                 ) task
           ) doomed;
-        update task_grants g set revoked_at = p_at
-          from unnest(v_ids) as ended (task_id) where g.task_id = ended.task_id and g.revoked_at is null;
-        update tasks t set state = 'revoked', ended_at = p_at, end_reason = ended.reason
-          from unnest(v_ids, v_reasons) as ended (task_id, reason) where t.task_id = ended.task_id;
+        v_ids := v_named || v_delegated;
+        update task_grants set revoked_at = p_at where task_id = any (v_ids) and revoked_at is null;
+        update tasks set state = 'revoked', ended_at = p_at, end_reason = p_reason where task_id = any (v_named);
+        if cardinality(v_delegated) > 0 then
+          update tasks set state = 'revoked', ended_at = p_at, end_reason = 'parent_revoked'
+            where task_id = any (v_delegated);
+        end if;
         v_ended := v_ended || v_ids;
         exit when not exists (
           select from unnest(v_ids) as ended (task_id) cross join lateral (
@@ -233,22 +248,24 @@ export const decisions: Migration = {
     `create function revoke_by_grant(
       p_agent_id text, p_grant_hash text, p_at timestamptz, p_reason text,
       p_assertion_agent_id text, p_jti text, p_forget_at timestamptz
-    ) returns text language plpgsql ${PLANNED_ANEW} as $$
+    ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_task_id text;
       v_sponsor_key text;
+      v_agent_id text;
+      v_state text;
     begin
-      select t.task_id, t.sponsor_key into v_task_id, v_sponsor_key
-        from task_grants g join tasks t using (task_id) where g.grant_hash = p_grant_hash and t.agent_id = p_agent_id;
-      if not found then
+      select task_id into v_task_id from task_grants where grant_hash = p_grant_hash;
+      select sponsor_key, agent_id into v_sponsor_key, v_agent_id from tasks where task_id = v_task_id;
+      if v_agent_id is distinct from p_agent_id then
         return 'not_found';
       end if;
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(v_sponsor_key));
       if not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
         return 'replayed';
       end if;
-      perform 1 from tasks where task_id = v_task_id and state = 'live';
-      if not found or end_tasks(array[v_task_id], p_at, p_reason, null) = 0 then
+      select state into v_state from tasks where task_id = v_task_id;
+      if v_state <> 'live' or end_tasks(array[v_task_id], p_at, p_reason, null) = 0 then
         return 'already_ended';
       end if;
       return 'revoked';
@@ -274,7 +291,7 @@ export const decisions: Migration = {
     `create function block_sponsor(
       p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text,
       out source text, out kind text, out blocked_at timestamptz, out revoked_tasks integer
-    ) language plpgsql ${PLANNED_ANEW} as $$
+    ) language plpgsql ${BY_INDEX} as $$
     #variable_conflict use_column
     declare
       v_first ledger_entry;

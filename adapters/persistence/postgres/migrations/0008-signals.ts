@@ -4,8 +4,8 @@
  */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 import { LOCK } from '../locks.ts';
-import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const signals: Migration = {
   name: '0008-signals',
@@ -19,7 +19,7 @@ export const signals: Migration = {
     )`,
     `create index accepted_signals_by_forgetting on accepted_signals (forget_at)`,
     // A logout names the subject, which is not the sponsor key everywhere.
-    `create index tasks_live_by_subject on tasks (sponsor) where state = 'live'`,
+    `create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null`,
 
     // Remembers a signal; false when one with its jti was accepted before. Of two at once the second waits for the
     // first to commit.
@@ -33,10 +33,10 @@ export const signals: Migration = {
 
     // Answers how many tasks it ended; null when the signal is a repeated one. An exchange holds the subject's lock only
     // where the subject is not the sponsor key, and the sponsor key's otherwise: both are taken. The rows are locked
-    // while they are read, so that the record names nobody whose tasks another decision has just ended.
+    // before anything is said of them, so that the record names nobody whose tasks another decision has just ended.
     `create function accept_logout(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text
-    ) returns integer language plpgsql ${PLANNED_ANEW} as $$
+    ) returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_roots text[];
       v_sponsor text := p_subject;
@@ -51,16 +51,15 @@ export const signals: Migration = {
         return null;
       end if;
       if p_session_id is not null then
-        v_roots := array(select task_id from tasks
-          where session_id = p_session_id and state = 'live' and expires_at > p_at order by task_id for update);
+        v_roots := array(select task_id from tasks where session_id = p_session_id and state = 'live');
       else
-        v_roots := array(select task_id from tasks
-          where sponsor = p_subject and state = 'live' and expires_at > p_at order by task_id for update);
+        v_roots := array(select task_id from tasks where sponsor = p_subject and state = 'live');
       end if;
+      v_roots := lock_live_tasks(v_roots, p_at);
       if v_sponsor is null then
         -- Null again where there is none, or where a provider gave several people one session.
-        select case when count(distinct t.sponsor) = 1 then min(t.sponsor) end into v_sponsor
-          from unnest(v_roots) as root join tasks t on t.task_id = root;
+        select case when count(distinct sponsor) = 1 then min(sponsor) end into v_sponsor
+          from tasks where task_id = any (v_roots);
       end if;
       return end_tasks(v_roots, p_at, 'sponsor_logged_out', row(p_at, 'sponsor.signal', null, null, v_sponsor, null,
         null, null, null, 'allow', 'sponsor_logged_out', null, null)::ledger_entry);
@@ -72,7 +71,7 @@ export const signals: Migration = {
     `create function accept_security_event(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_stated_at timestamptz,
       p_reasons text, p_lift boolean, p_block text, p_end_reason text, out revoked_tasks integer, out outdated boolean
-    ) language plpgsql ${PLANNED_ANEW} as $$
+    ) language plpgsql ${BY_INDEX} as $$
     declare
       v_first ledger_entry[];
     begin

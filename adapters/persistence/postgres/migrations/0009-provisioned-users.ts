@@ -1,6 +1,7 @@
 /** Users provisioned by SCIM (specification "Provisioning user"): identifiers, whether they are active, nothing else. */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 
 export const provisionedUsers: Migration = {
   name: '0009-provisioned-users',
@@ -20,5 +21,16 @@ export const provisionedUsers: Migration = {
     )`,
     `create index provisioned_users_by_external_id on provisioned_users (external_id) where external_id is not null`,
     `create index provisioned_users_by_sponsor on provisioned_users (sponsor_key)`,
+
+    // Which of one or two people have live tasks, all of which are locked for what follows: rows come before the ledger's
+    // fence, and a write that is about two people records the first one's end before it comes to the second's rows.
+    `create function lock_tasks_of_sponsors(p_sponsor_keys text[], p_at timestamptz) returns setof text
+    language plpgsql ${BY_INDEX} as $$
+    declare
+      v_ids text[] := array(select task_id from tasks where sponsor_key = any (p_sponsor_keys) and state = 'live');
+    begin
+      v_ids := lock_live_tasks(v_ids, p_at);
+      return query select distinct sponsor_key from tasks where task_id = any (v_ids);
+    end $$`,
   ],
 };

@@ -4,15 +4,15 @@
  */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 import { LOCK } from '../locks.ts';
-import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const killSwitches: Migration = {
   name: '0010-kill-switches',
   statements: [
     // A task never changes hands, so who the person is can be read before their lock is taken.
     `create function end_task(p_task_id text, p_at timestamptz, p_reason text) returns integer
-    language plpgsql as $$
+    language plpgsql ${BY_INDEX} as $$
     declare
       v_sponsor_key text;
     begin
@@ -25,7 +25,7 @@ export const killSwitches: Migration = {
     end $$`,
 
     `create function end_tasks_of_agent(p_agent_id text, p_at timestamptz, p_reason text) returns integer
-    language plpgsql ${PLANNED_ANEW} as $$
+    language plpgsql ${BY_INDEX} as $$
     begin
       perform pg_advisory_xact_lock(${LOCK.agent}, hashtext(p_agent_id));
       perform 1 from agents where agent_id = p_agent_id;
@@ -36,12 +36,13 @@ export const killSwitches: Migration = {
         array(select task_id from tasks where agent_id = p_agent_id and state = 'live'), p_at, p_reason, null);
     end $$`,
 
-    `create function end_tasks_of_sponsor(p_sponsor_key text, p_at timestamptz, p_reason text) returns integer
-    language plpgsql ${PLANNED_ANEW} as $$
+    // With one first record, or with null for none.
+    `create function end_tasks_of_sponsor(p_sponsor_key text, p_at timestamptz, p_reason text, p_first ledger_entry)
+    returns integer language plpgsql ${BY_INDEX} as $$
     begin
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
       return end_tasks(
-        array(select task_id from tasks where sponsor_key = p_sponsor_key and state = 'live'), p_at, p_reason, null);
+        array(select task_id from tasks where sponsor_key = p_sponsor_key and state = 'live'), p_at, p_reason, p_first);
     end $$`,
   ],
 };

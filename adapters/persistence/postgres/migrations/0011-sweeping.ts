@@ -4,15 +4,15 @@
  */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 import { LOCK } from '../locks.ts';
-import { PLANNED_ANEW } from '../planned-anew.ts';
 
 export const sweeping: Migration = {
   name: '0011-sweeping',
   statements: [
     // A renewal that counts itself on a grant meanwhile is waited for: then its count is in the summary.
     `create function expire_tasks(p_over_by timestamptz, p_at timestamptz, p_limit integer) returns integer
-    language plpgsql ${PLANNED_ANEW} as $$
+    language plpgsql ${BY_INDEX} as $$
     declare
       v_ids text[];
     begin
@@ -26,7 +26,7 @@ export const sweeping: Migration = {
     end $$`,
 
     `create function delete_ended_tasks(p_ended_by timestamptz, p_expired_by timestamptz, p_limit integer)
-    returns integer language plpgsql ${PLANNED_ANEW} as $$
+    returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_ids text[];
     begin
@@ -41,7 +41,7 @@ export const sweeping: Migration = {
 
     // Nobody may lock these rows without changing them, so one instance at a time deletes them. They are taken from where
     // they lie, as no one else moves them: by their keys a planner would join them, and read the whole table for each batch.
-    `create function forget(p_until timestamptz, p_limit integer) returns integer language plpgsql ${PLANNED_ANEW} as $$
+    `create function forget(p_until timestamptz, p_limit integer) returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_forgotten integer := 0;
       v_count integer;

@@ -1,6 +1,7 @@
 /**
- * How SQLite looks up what a decision is about: by its key, one after the other, and never by reading all that are live.
- * It knows nothing of how many rows a table has, so its plans for an empty one are those for a full one.
+ * How SQLite looks up what a decision is about: by its key, one after the other, and never by reading all that are live;
+ * and what a page of the ledger holds, by the index that leads to fewest records. It knows nothing of how many rows a table has, so
+ * that its plans for an empty one are those for a full one.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -43,7 +44,7 @@ const FOUND = [
   /^SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\?\)$/,
 ];
 
-describe('deciding on SQLite', () => {
+describe('looking up on SQLite', () => {
   let connections: Connections;
   let storage: SqlitePorts;
   let run: Set<string>;
@@ -160,6 +161,16 @@ describe('deciding on SQLite', () => {
     });
   }
 
+  for (const [name, end] of Object.entries(endings)) {
+    it(`finds by its key whatever ${name} is about`, async () => {
+      const opening = await openedTask(storage);
+      await end(opening);
+      expect(await readMore()).to.deep.equal([]);
+      const grant = await storage.tasks.findGrant(opening.task.agentId, opening.grantHash);
+      expect(grant?.taskState.kind).to.equal('revoked');
+    });
+  }
+
   const AUDIT = {
     'all denials, however few they are': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
     'records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
@@ -178,16 +189,6 @@ describe('deciding on SQLite', () => {
         (real) => real<{ detail: string }>(`explain query plan ${text}`, values).rows,
       );
       expect(plan[0]?.detail).to.equal(step);
-    });
-  }
-
-  for (const [name, end] of Object.entries(endings)) {
-    it(`finds by its key whatever ${name} is about`, async () => {
-      const opening = await openedTask(storage);
-      await end(opening);
-      expect(await readMore()).to.deep.equal([]);
-      const grant = await storage.tasks.findGrant(opening.task.agentId, opening.grantHash);
-      expect(grant?.taskState.kind).to.equal('revoked');
     });
   }
 });
