@@ -51,7 +51,7 @@ export const decisions: Migration = {
       p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
       p_grant_hash text, p_agent_revision bigint,
       p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
-    ) returns text language plpgsql as $$
+    ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_obstacle text;
     begin
@@ -97,7 +97,7 @@ export const decisions: Migration = {
       p_task_id text, p_agent_id text, p_sponsor_key text, p_grant_hash text, p_grant_scope text, p_scope text,
       p_agent_revision bigint, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
       p_record_each boolean, p_entry ledger_entry
-    ) returns text language plpgsql as $$
+    ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_obstacle text;
       v_renewals integer;
@@ -127,7 +127,7 @@ export const decisions: Migration = {
     // Records a refusal under the reason that holds now, and answers it.
     `create function refuse(
       p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
-    ) returns text language plpgsql as $$
+    ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_block text;
     begin
@@ -173,7 +173,7 @@ export const decisions: Migration = {
       end if;
     end $$`,
 
-    // Those of them that are live, locked in the order of their keys. Each is looked up by itself (offset 0, or for update,
+    // Those of the tasks that are live, locked in the order of their keys. Each is looked up by itself (offset 0, or for update,
     // keeps a lookup from becoming a join): no planner can guess how many there are, and for one task it would read all.
     // One whose time is up is not live, swept or not: an expiry is never recorded as a revocation.
     `create function lock_live_tasks(p_ids text[], p_at timestamptz) returns text[] language plpgsql ${BY_INDEX} as $$
@@ -265,7 +265,7 @@ export const decisions: Migration = {
         return 'replayed';
       end if;
       select state into v_state from tasks where task_id = v_task_id;
-      if v_state <> 'live' or end_tasks(array[v_task_id], p_at, p_reason, null) = 0 then
+      if v_state is distinct from 'live' or end_tasks(array[v_task_id], p_at, p_reason, null) = 0 then
         return 'already_ended';
       end if;
       return 'revoked';
@@ -274,7 +274,7 @@ export const decisions: Migration = {
     `create function revoke_token(
       p_jti text, p_task_id text, p_at timestamptz, p_reason text, p_forget_at timestamptz,
       p_assertion_agent_id text, p_assertion_jti text, p_assertion_forget_at timestamptz, p_entry ledger_entry
-    ) returns text language plpgsql as $$
+    ) returns text language plpgsql ${BY_INDEX} as $$
     begin
       if not spend_assertion(p_assertion_agent_id, p_assertion_jti, p_assertion_forget_at) then
         return 'replayed';

@@ -18,7 +18,7 @@ export const signals: Migration = {
       primary key (receiver, issuer, jti)
     )`,
     `create index accepted_signals_by_forgetting on accepted_signals (forget_at)`,
-    // A logout names the subject, which is not the sponsor key everywhere.
+    // A logout names the subject, which is not the sponsor key everywhere. Not null: see 0004-tasks.
     `create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null`,
 
     // Remembers a signal; false when one with its jti was accepted before. Of two at once the second waits for the
@@ -32,8 +32,8 @@ export const signals: Migration = {
     end $$`,
 
     // Answers how many tasks it ended; null when the signal is a repeated one. An exchange holds the subject's lock only
-    // where the subject is not the sponsor key, and the sponsor key's otherwise: both are taken. The rows are locked
-    // before anything is said of them, so that the record names nobody whose tasks another decision has just ended.
+    // where the subject is not the sponsor key, and the sponsor key's otherwise: both are taken. Where the rows
+    // have to say who it is about they are locked first, so that nobody is named whose tasks another decision has just ended.
     `create function accept_logout(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text
     ) returns integer language plpgsql ${BY_INDEX} as $$
@@ -55,8 +55,8 @@ export const signals: Migration = {
       else
         v_roots := array(select task_id from tasks where sponsor = p_subject and state = 'live');
       end if;
-      v_roots := lock_live_tasks(v_roots, p_at);
       if v_sponsor is null then
+        v_roots := lock_live_tasks(v_roots, p_at);
         -- Null again where there is none, or where a provider gave several people one session.
         select case when count(distinct sponsor) = 1 then min(sponsor) end into v_sponsor
           from tasks where task_id = any (v_roots);

@@ -32,7 +32,7 @@ export const sweeping: Migration = {
     begin
       v_ids := array(
         select task_id from tasks ended where ended_at <= p_ended_by and expires_at <= p_expired_by
-            and not exists (select from tasks child where child.parent_task_id = ended.task_id)
+            and not exists (select from tasks child where child.parent_task_id = ended.task_id offset 0)
           order by ended_at limit p_limit for update skip locked);
       delete from task_grants where task_id = any (v_ids);
       delete from tasks where task_id = any (v_ids);

@@ -12,8 +12,8 @@ import { type FreshDatabase, freshDatabase, type Outside } from '../../../suppor
 import { NOON } from '../../../support/domain-fixtures.ts';
 
 const LIVE = 3000;
-/** Of one task, looked up for one thing after the other. */
-const FEW = 20;
+/** Of one task and what was delegated from it, looked up for one thing after the other. */
+const FEW = 30;
 /** From the sixth time on a statement's plan may be kept. */
 const OFTEN = 12;
 const at = `'${toMicrosecondText(plusSeconds(NOON, 3))}'::timestamptz`;
@@ -48,10 +48,15 @@ const ENDINGS: Readonly<Record<string, (one: TheOne) => string>> = {
 const SWEEPING = {
   'an expiry': { sql: `select expire_tasks(${later}, ${later}, 100)`, leaves: [{ state: 'expired' }] },
   'a deletion': {
-    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, ${later}, 100)`,
+    // What was delegated goes first.
+    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, ${later}, 100),
+      delete_ended_tasks(${later}, ${later}, 100)`,
     leaves: [],
   },
 };
+
+const TASKS = ['tasks', 'task_grants'];
+const CHILD = `task_${'Z'.repeat(26)}`;
 
 /** Each row is to be forgotten a second after the one before. */
 const REMEMBERED = {
@@ -60,101 +65,113 @@ const REMEMBERED = {
   accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
 };
 
-describe('a few rows of many on Postgres', () => {
-  let database: FreshDatabase;
-  let storage: Storage;
-  let outside: Outside;
-  let theOne: TheOne;
-  before(async () => {
-    database = await freshDatabase('postgres');
-    storage = await database.open();
-    const connection = await database.outside?.();
-    if (connection === undefined) throw new Error('this database cannot be reached from outside');
-    outside = connection;
-    const { task, grantHash } = await openedTask(storage, { sessionId: 'the-one' });
-    const owner = await database.outside?.('owner');
-    await owner?.sql('analyze');
-    await owner?.close();
-    theOne = { taskId: task.taskId, agentId: task.agentId, grantHash };
-    const statements = [
-      ...Object.values(ENDINGS).map((ending) => ending(theOne)),
-      ...Object.values(SWEEPING).map(({ sql }) => sql),
-      FORGETTING,
-    ];
-    for (const statement of statements) {
-      for (let time = 0; time < OFTEN; time++) {
-        await outside.sql('begin');
-        await outside.sql(statement);
-        await outside.sql('rollback');
+const KEPT = {
+  'where they are kept when they seem good enough': 'auto',
+  'where they are kept from the first time on': 'force_generic_plan',
+};
+for (const [where, mode] of Object.entries(KEPT)) {
+  describe(`a few rows of many on Postgres, with plans ${where}`, () => {
+    let database: FreshDatabase;
+    let storage: Storage;
+    let outside: Outside;
+    let theOne: TheOne;
+    before(async () => {
+      database = await freshDatabase('postgres');
+      storage = await database.open();
+      const connection = await database.outside?.();
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      outside = connection;
+      const { task, grantHash } = await openedTask(storage, { sessionId: 'the-one' });
+      const owner = await database.outside?.('owner');
+      for (const table of [...TASKS, ...Object.keys(REMEMBERED)]) {
+        await owner?.sql(`alter table ${table} set (autovacuum_enabled = off)`);
       }
-    }
-    await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
+      await owner?.sql('analyze');
+      await owner?.close();
+      await outside.sql(`set plan_cache_mode = ${mode}`);
+      theOne = { taskId: task.taskId, agentId: task.agentId, grantHash };
+      const statements = [
+        ...Object.values(ENDINGS).map((ending) => ending(theOne)),
+        ...Object.values(SWEEPING).map(({ sql }) => sql),
+        FORGETTING,
+      ];
+      for (const statement of statements) {
+        for (let time = 0; time < OFTEN; time++) {
+          await outside.sql('begin');
+          await outside.sql(statement);
+          await outside.sql('rollback');
+        }
+      }
+      await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
       jsonb_populate_record(t, jsonb_build_object('task_id', 'task_' || lpad(n::text, 26, '0'), 'agent_id', 'agent_' || n,
         'session_id', 'other-' || n, 'sponsor', 'person-' || n, 'sponsor_key', 'person-' || n,
-        'expires_at', t.expires_at + interval '2 days')) copy`);
-    await outside.sql(`insert into task_grants (grant_hash, task_id, scope)
+        'parent_task_id', 'task_' || lpad((n - 1)::text, 26, '0'), 'expires_at', t.expires_at + interval '2 days')) copy`);
+      await outside.sql(`insert into tasks select copy.* from tasks t,
+      jsonb_populate_record(t, jsonb_build_object('task_id', '${CHILD}', 'parent_task_id', t.task_id)) copy
+      where t.task_id = '${theOne.taskId}'`);
+      await outside.sql(`insert into task_grants (grant_hash, task_id, scope)
       select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.taskId}'`);
-    for (const [table, row] of Object.entries(REMEMBERED)) {
-      await outside.sql(
-        `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
-      );
-    }
-  });
-  after(async () => {
-    await outside.close();
-    await storage.close();
-    await database.drop();
-  });
+      for (const [table, row] of Object.entries(REMEMBERED)) {
+        await outside.sql(
+          `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
+        );
+      }
+    });
+    after(async () => {
+      await outside.close();
+      await storage.close();
+      await database.drop();
+    });
 
-  /** What the statement reads of the tables, and from end to end of any; and what is said then. It is undone. */
-  const reading = async (tables: readonly string[], statement: string, said: string) => {
-    const named = tables.map((table) => `'${table}'::regclass`).join();
-    const counted = async () => {
-      // Also those of earlier transactions that nobody was told of yet.
-      const [row] = await outside.sql(`select
+    /** What the statement reads of the tables, and from end to end of any; and what is said then. It is undone. */
+    const reading = async (tables: readonly string[], statement: string, said: string) => {
+      const named = tables.map((table) => `'${table}'::regclass`).join();
+      const counted = async () => {
+        // Also those of earlier transactions that nobody was told of yet.
+        const [row] = await outside.sql(`select
           sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
         from pg_stat_xact_user_tables`);
-      return { rows: Number(row?.rows), scans: Number(row?.scans) };
+        return { rows: Number(row?.rows), scans: Number(row?.scans) };
+      };
+      await outside.sql('begin');
+      const before = await counted();
+      await outside.sql(statement);
+      const after = await counted();
+      const answer = await outside.sql(said);
+      await outside.sql('rollback');
+      return { rows: after.rows - before.rows, scans: after.scans - before.scans, answer };
     };
-    await outside.sql('begin');
-    const before = await counted();
-    await outside.sql(statement);
-    const after = await counted();
-    const answer = await outside.sql(said);
-    await outside.sql('rollback');
-    return { rows: after.rows - before.rows, scans: after.scans - before.scans, answer };
-  };
-  const TASKS = ['tasks', 'task_grants'];
-  const stateOf = ({ taskId }: TheOne) => `select state from tasks where task_id = '${taskId}'`;
+    const stateOf = ({ taskId }: TheOne) => `select state from tasks where task_id = '${taskId}'`;
 
-  for (const [what, ending] of Object.entries(ENDINGS)) {
-    it(`are all that is read by ${what}, and not all that are live`, async () => {
-      const { rows, scans, answer } = await reading(TASKS, ending(theOne), stateOf(theOne));
-      expect(answer).to.deep.equal([{ state: 'revoked' }]);
-      expect(rows).to.be.at.most(FEW);
-      expect(scans).to.equal(0);
-    });
-  }
+    for (const [what, ending] of Object.entries(ENDINGS)) {
+      it(`are all that is read by ${what}, and not all that are live`, async () => {
+        const { rows, scans, answer } = await reading(TASKS, ending(theOne), stateOf(theOne));
+        expect(answer).to.deep.equal([{ state: 'revoked' }]);
+        expect(rows).to.be.at.most(FEW);
+        expect(scans).to.equal(0);
+      });
+    }
 
-  for (const [what, { sql, leaves }] of Object.entries(SWEEPING)) {
-    it(`are all that is read by ${what}, and not all that are live`, async () => {
-      const { rows, scans, answer } = await reading(TASKS, sql, stateOf(theOne));
-      expect(answer).to.deep.equal(leaves);
-      expect(rows).to.be.at.most(FEW);
-      expect(scans).to.equal(0);
-    });
-  }
+    for (const [what, { sql, leaves }] of Object.entries(SWEEPING)) {
+      it(`are all that is read by ${what}, and not all that are live`, async () => {
+        const { rows, scans, answer } = await reading(TASKS, sql, stateOf(theOne));
+        expect(answer).to.deep.equal(leaves);
+        expect(rows).to.be.at.most(FEW);
+        expect(scans).to.equal(0);
+      });
+    }
 
-  for (const table of Object.keys(REMEMBERED)) {
-    it(`are all that is read of ${table} to forget them, and not all that is remembered`, async () => {
-      const { rows, scans, answer } = await reading(
-        [table],
-        FORGETTING,
-        `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`,
-      );
-      expect(answer).to.deep.equal([{ left: 5 }]);
-      expect(rows).to.be.at.most(FEW);
-      expect(scans).to.equal(0);
-    });
-  }
-});
+    for (const table of Object.keys(REMEMBERED)) {
+      it(`are all that is read of ${table} to forget them, and not all that is remembered`, async () => {
+        const { rows, scans, answer } = await reading(
+          [table],
+          FORGETTING,
+          `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`,
+        );
+        expect(answer).to.deep.equal([{ left: 5 }]);
+        expect(rows).to.be.at.most(FEW);
+        expect(scans).to.equal(0);
+      });
+    }
+  });
+}
