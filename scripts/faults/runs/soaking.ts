@@ -20,10 +20,14 @@ export interface Soaked {
   readonly figures: readonly string[];
 }
 
-export interface Sample {
+export interface Memory {
   /** Since the load is at its pace. */
   readonly minute: number;
+  /** Resident. */
   readonly megabytes: number;
+}
+
+export interface Sample extends Memory {
   /** Beside connections of clients, who open more of them whenever answers take longer. */
   readonly descriptors: number;
   readonly clients: number;
@@ -31,8 +35,15 @@ export interface Sample {
   readonly sessions: number;
 }
 
-/** More than this is a leak, and not how a heap breathes. */
+/** More than this is a leak. */
 const MEGABYTES_A_MINUTE = 1;
+/** With garbage. */
+const MEGABYTES = 400;
+/** How often garbage is collected, to see what is alive; seldom, since otherwise the service does that when it likes. */
+const COLLECTIONS = 5;
+const COLLECTING = ['--import', new URL('../stage/collecting.mjs', import.meta.url).href];
+/** Pages are given back beside the service. */
+const GIVEN_BACK_MS = 2_000;
 /** Descriptors of the last third beyond those of the first: sessions come and go. */
 const DESCRIPTORS_MORE = 10;
 const CEILING_SECONDS = 10;
@@ -40,7 +51,7 @@ const SAMPLE_MS = 10_000;
 
 export async function soaking(options: SoakingOptions): Promise<Soaked> {
   const { minutes, warmUpMinutes, print } = options;
-  const stage = await openStage(options);
+  const stage = await openStage({ ...options, program: [...COLLECTING, ...options.program] });
   try {
     await stage.begin();
     await pause(CEILING_SECONDS * 500);
@@ -51,9 +62,12 @@ export async function soaking(options: SoakingOptions): Promise<Soaked> {
     print(`ceiling ${Math.round(ceiling)} requests a second; from now on ${perSecond}`);
     stage.driver.pace({ perSecond, newConnections: false });
     const from = wallClock();
-    const samples = await sampled(stage, minutes, print);
+    const { samples, alive } = await sampled(stage, options);
     const outcome = await stage.end();
-    const { figures, losses } = judged(samples.filter(({ minute }) => minute >= warmUpMinutes));
+    const { figures, losses } = judged(
+      samples.filter(({ minute }) => minute >= warmUpMinutes),
+      alive,
+    );
     const soaked = outcome.kept.filter(({ began }) => began >= from);
     const [rate, share] = [atRate(soaked, perSecond), unserved(soaked)];
     const all = [...outcome.losses, ...losses, ...rate.losses, ...share.losses, ...unanswered(outcome.kept)];
@@ -64,42 +78,73 @@ export async function soaking(options: SoakingOptions): Promise<Soaked> {
   }
 }
 
-async function sampled(stage: Stage, minutes: number, print: SoakingOptions['print']): Promise<readonly Sample[]> {
+interface Sampled {
+  readonly samples: readonly Sample[];
+  /** Memory right after garbage was collected, from the end of the warm-up on. */
+  readonly alive: readonly Memory[];
+}
+
+async function sampled(stage: Stage, { minutes, warmUpMinutes, print }: SoakingOptions): Promise<Sampled> {
   const samples: Sample[] = [];
+  const alive: Memory[] = [];
   const began = performance.now();
   const minuteNow = () => (performance.now() - began) / 60_000;
+  const between = (minutes - warmUpMinutes) / (COLLECTIONS - 1);
   print('| minute | resident MB | descriptors | clients | sessions |\n|---:|---:|---:|---:|---:|');
   for (let printed = -1; minuteNow() < minutes; await pause(SAMPLE_MS)) {
     const sample = { minute: minuteNow(), ...(await lookAt(stage)) };
     samples.push(sample);
+    if (sample.minute >= warmUpMinutes + alive.length * between) alive.push(await collected(stage, minuteNow()));
     if (Math.floor(sample.minute) === printed) continue;
     printed = Math.floor(sample.minute);
     const { megabytes, descriptors, clients, sessions } = sample;
     print(`| ${printed} | ${megabytes.toFixed(1)} | ${descriptors} | ${clients} | ${sessions} |`);
   }
-  return samples;
+  alive.push(await collected(stage, minuteNow()));
+  return { samples, alive };
+}
+
+async function collected({ servers: [server] }: Stage, minute: number): Promise<Memory> {
+  if (server === undefined) throw new Error('nobody serves');
+  process.kill(server.pid(), 'SIGUSR2');
+  let megabytes = Number.POSITIVE_INFINITY;
+  for (const until = performance.now() + GIVEN_BACK_MS; performance.now() < until; await pause(GIVEN_BACK_MS / 20)) {
+    megabytes = Math.min(megabytes, residentMegabytes(server.pid()));
+  }
+  return { minute, megabytes };
 }
 
 async function lookAt({ database, servers: [server] }: Stage): Promise<Omit<Sample, 'minute'>> {
   if (server === undefined) throw new Error('nobody serves');
   const pid = server.pid();
-  const [, kilobytes = '0'] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   const { own, clients } = descriptorsOf(pid, server.options.port);
   const counted =
     database.postgres === undefined
       ? []
       : await database.sql("select count(*) as sessions from pg_stat_activity where application_name = 'mandate'");
   return {
-    megabytes: Number(kilobytes) / 1024,
+    megabytes: residentMegabytes(pid),
     descriptors: own,
     clients,
     sessions: Number(counted[0]?.sessions ?? 0),
   };
 }
 
-/** @param samples those after the warm-up */
-export function judged(samples: readonly Sample[]): { figures: readonly string[]; losses: readonly string[] } {
-  const slope = slopeOf(samples);
+function residentMegabytes(pid: number): number {
+  const [, kilobytes = '0'] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
+/**
+ * @param samples those after the warm-up
+ * @param alive memory right after garbage was collected, after the warm-up
+ */
+export function judged(
+  samples: readonly Sample[],
+  alive: readonly Memory[],
+): { figures: readonly string[]; losses: readonly string[] } {
+  const grows = `memory that is alive grows by ${slopeOf(alive).toFixed(2)} MB a minute`;
+  const most = Math.max(0, ...samples.map(({ megabytes }) => megabytes)).toFixed(0);
   const third = Math.ceil(samples.length / 3);
   const [first, last] = [samples.slice(0, third), samples.slice(-third)];
   const descriptors = [first, last].map((part) => mean(part.map((sample) => sample.descriptors)));
@@ -108,13 +153,15 @@ export function judged(samples: readonly Sample[]): { figures: readonly string[]
   const clients = Math.max(0, ...samples.map((sample) => sample.clients));
   return {
     figures: [
-      `memory grows by ${slope.toFixed(2)} MB a minute after the warm-up`,
+      `${grows} after the warm-up (${alive.map(({ megabytes }) => megabytes.toFixed(0)).join(', ')})`,
+      `with garbage it grows by ${slopeOf(samples).toFixed(2)} MB a minute, and is ${most} MB at most`,
       `descriptors ${descriptors.map((count) => count.toFixed(0)).join(' to ')}, sessions at most ${sessions}`,
       `connections of clients at most ${clients}, beside those descriptors`,
     ],
     losses: [
-      ...(samples.length < 3 ? ['there are too few samples to judge by'] : []),
-      ...(slope >= MEGABYTES_A_MINUTE ? [`memory grows by ${slope.toFixed(2)} MB a minute`] : []),
+      ...(samples.length < 3 || alive.length < 3 ? ['there are too few samples to judge by'] : []),
+      ...(slopeOf(alive) >= MEGABYTES_A_MINUTE ? [grows] : []),
+      ...(Number(most) >= MEGABYTES ? [`there were ${most} MB resident`] : []),
       ...(grown > DESCRIPTORS_MORE ? [`there are ${grown.toFixed(0)} descriptors more at the end`] : []),
       ...(sessions > CONNECTIONS_PER_PROCESS ? [`there were ${sessions} sessions in Postgres`] : []),
     ],
@@ -122,7 +169,7 @@ export function judged(samples: readonly Sample[]): { figures: readonly string[]
 }
 
 /** Of the line with the least squares. */
-function slopeOf(samples: readonly Sample[]): number {
+function slopeOf(samples: readonly Memory[]): number {
   const [x, y] = [mean(samples.map(({ minute }) => minute)), mean(samples.map(({ megabytes }) => megabytes))];
   const over = samples.reduce((sum, { minute, megabytes }) => sum + (minute - x) * (megabytes - y), 0);
   const under = samples.reduce((sum, { minute }) => sum + (minute - x) ** 2, 0);
