@@ -1,15 +1,15 @@
 /** Half of what the service can do, for as long as is asked for, and what that leaves behind in memory and descriptors. */
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONNECTIONS_PER_PROCESS } from '../../../adapters/persistence/postgres/limits.ts';
 import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
+import { type Alive, type Collector, openCollector, residentMegabytes } from '../stage/collector.ts';
 import { descriptorsOf } from '../stage/descriptors.ts';
 import { openStage, type Stage, type StageOptions } from '../stage/stage.ts';
 import { atRate, unanswered, unserved } from './served.ts';
 
-export interface SoakingOptions extends StageOptions {
+export interface SoakingOptions extends Omit<StageOptions, 'replicas' | 'workers'> {
   readonly minutes: number;
   readonly warmUpMinutes: number;
   readonly print: (line: string) => void;
@@ -37,21 +37,28 @@ export interface Sample extends Memory {
 
 /** More than this is a leak. */
 const MEGABYTES_A_MINUTE = 1;
-/** With garbage. */
+/** Resident, with garbage. */
 const MEGABYTES = 400;
-/** How often garbage is collected, to see what is alive; seldom, since otherwise the service does that when it likes. */
+/** How many times garbage is collected on demand. Few, so that in between the service collects as it would by itself. */
 const COLLECTIONS = 5;
-const COLLECTING = ['--import', new URL('../stage/collecting.mjs', import.meta.url).href];
-/** Pages are given back beside the service. */
-const GIVEN_BACK_MS = 2_000;
 /** Descriptors of the last third beyond those of the first: sessions come and go. */
 const DESCRIPTORS_MORE = 10;
 const CEILING_SECONDS = 10;
 const SAMPLE_MS = 10_000;
 
 export async function soaking(options: SoakingOptions): Promise<Soaked> {
+  if (options.minutes <= options.warmUpMinutes) throw new Error('a soak has to go on after its warm-up');
+  const collector = openCollector();
+  try {
+    return await soakedWith(collector, options);
+  } finally {
+    collector.close();
+  }
+}
+
+async function soakedWith(collector: Collector, options: SoakingOptions): Promise<Soaked> {
   const { minutes, warmUpMinutes, print } = options;
-  const stage = await openStage({ ...options, program: [...COLLECTING, ...options.program] });
+  const stage = await openStage({ ...options, program: [...collector.preload, ...options.program] });
   try {
     await stage.begin();
     await pause(CEILING_SECONDS * 500);
@@ -62,7 +69,7 @@ export async function soaking(options: SoakingOptions): Promise<Soaked> {
     print(`ceiling ${Math.round(ceiling)} requests a second; from now on ${perSecond}`);
     stage.driver.pace({ perSecond, newConnections: false });
     const from = wallClock();
-    const { samples, alive } = await sampled(stage, options);
+    const { samples, alive } = await sampled(stage, collector, options);
     const outcome = await stage.end();
     const { figures, losses } = judged(
       samples.filter(({ minute }) => minute >= warmUpMinutes),
@@ -78,46 +85,48 @@ export async function soaking(options: SoakingOptions): Promise<Soaked> {
   }
 }
 
+export interface Collected extends Memory, Alive {}
+
 interface Sampled {
   readonly samples: readonly Sample[];
   /** Memory right after garbage was collected, from the end of the warm-up on. */
-  readonly alive: readonly Memory[];
+  readonly alive: readonly Collected[];
 }
 
-async function sampled(stage: Stage, { minutes, warmUpMinutes, print }: SoakingOptions): Promise<Sampled> {
+async function sampled(
+  stage: Stage,
+  collector: Collector,
+  { minutes, warmUpMinutes, print }: SoakingOptions,
+): Promise<Sampled> {
   const samples: Sample[] = [];
-  const alive: Memory[] = [];
+  const alive: Collected[] = [];
   const began = performance.now();
   const minuteNow = () => (performance.now() - began) / 60_000;
   const between = (minutes - warmUpMinutes) / (COLLECTIONS - 1);
+  const collect = async () => alive.push({ minute: minuteNow(), ...(await collector.collect(pidOf(stage))) });
   print('| minute | resident MB | descriptors | clients | sessions |\n|---:|---:|---:|---:|---:|');
   for (let printed = -1; minuteNow() < minutes; await pause(SAMPLE_MS)) {
     const sample = { minute: minuteNow(), ...(await lookAt(stage)) };
     samples.push(sample);
-    if (sample.minute >= warmUpMinutes + alive.length * between) alive.push(await collected(stage, minuteNow()));
+    if (sample.minute >= warmUpMinutes + alive.length * between) await collect();
     if (Math.floor(sample.minute) === printed) continue;
     printed = Math.floor(sample.minute);
     const { megabytes, descriptors, clients, sessions } = sample;
     print(`| ${printed} | ${megabytes.toFixed(1)} | ${descriptors} | ${clients} | ${sessions} |`);
   }
-  alive.push(await collected(stage, minuteNow()));
+  await collect();
   return { samples, alive };
 }
 
-async function collected({ servers: [server] }: Stage, minute: number): Promise<Memory> {
+function pidOf({ servers: [server] }: Stage): number {
   if (server === undefined) throw new Error('nobody serves');
-  process.kill(server.pid(), 'SIGUSR2');
-  let megabytes = Number.POSITIVE_INFINITY;
-  for (const until = performance.now() + GIVEN_BACK_MS; performance.now() < until; await pause(GIVEN_BACK_MS / 20)) {
-    megabytes = Math.min(megabytes, residentMegabytes(server.pid()));
-  }
-  return { minute, megabytes };
+  return server.pid();
 }
 
-async function lookAt({ database, servers: [server] }: Stage): Promise<Omit<Sample, 'minute'>> {
-  if (server === undefined) throw new Error('nobody serves');
-  const pid = server.pid();
-  const { own, clients } = descriptorsOf(pid, server.options.port);
+async function lookAt(stage: Stage): Promise<Omit<Sample, 'minute'>> {
+  const { database, servers } = stage;
+  const pid = pidOf(stage);
+  const { own, clients } = descriptorsOf(pid, servers[0]?.options.port ?? 0);
   const counted =
     database.postgres === undefined
       ? []
@@ -130,21 +139,16 @@ async function lookAt({ database, servers: [server] }: Stage): Promise<Omit<Samp
   };
 }
 
-function residentMegabytes(pid: number): number {
-  const [, kilobytes = '0'] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) / 1024;
-}
-
 /**
  * @param samples those after the warm-up
  * @param alive memory right after garbage was collected, after the warm-up
  */
 export function judged(
   samples: readonly Sample[],
-  alive: readonly Memory[],
+  alive: readonly Collected[],
 ): { figures: readonly string[]; losses: readonly string[] } {
   const grows = `memory that is alive grows by ${slopeOf(alive).toFixed(2)} MB a minute`;
-  const most = Math.max(0, ...samples.map(({ megabytes }) => megabytes)).toFixed(0);
+  const most = Math.max(0, ...samples.map(({ megabytes }) => megabytes));
   const third = Math.ceil(samples.length / 3);
   const [first, last] = [samples.slice(0, third), samples.slice(-third)];
   const descriptors = [first, last].map((part) => mean(part.map((sample) => sample.descriptors)));
@@ -153,15 +157,15 @@ export function judged(
   const clients = Math.max(0, ...samples.map((sample) => sample.clients));
   return {
     figures: [
-      `${grows} after the warm-up (${alive.map(({ megabytes }) => megabytes.toFixed(0)).join(', ')})`,
-      `with garbage it grows by ${slopeOf(samples).toFixed(2)} MB a minute, and is ${most} MB at most`,
+      `${grows} after the warm-up (${alive.map(({ megabytes }) => megabytes.toFixed(0)).join(', ')}; of these on the heap ${alive.map(({ heapMegabytes }) => heapMegabytes.toFixed(0)).join(', ')})`,
+      `with garbage it grows by ${slopeOf(samples).toFixed(2)} MB a minute, and is ${most.toFixed(0)} MB at most`,
       `descriptors ${descriptors.map((count) => count.toFixed(0)).join(' to ')}, sessions at most ${sessions}`,
       `connections of clients at most ${clients}, beside those descriptors`,
     ],
     losses: [
       ...(samples.length < 3 || alive.length < 3 ? ['there are too few samples to judge by'] : []),
       ...(slopeOf(alive) >= MEGABYTES_A_MINUTE ? [grows] : []),
-      ...(Number(most) >= MEGABYTES ? [`there were ${most} MB resident`] : []),
+      ...(most >= MEGABYTES ? [`there were ${most.toFixed(0)} MB resident`] : []),
       ...(grown > DESCRIPTORS_MORE ? [`there are ${grown.toFixed(0)} descriptors more at the end`] : []),
       ...(sessions > CONNECTIONS_PER_PROCESS ? [`there were ${sessions} sessions in Postgres`] : []),
     ],

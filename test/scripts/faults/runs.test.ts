@@ -5,7 +5,7 @@ import type { Kept } from '../../../scripts/faults/load/kept.ts';
 import { byThemselves } from '../../../scripts/faults/runs/killing.ts';
 import { recovery } from '../../../scripts/faults/runs/recovery.ts';
 import { atRate, unanswered, unserved } from '../../../scripts/faults/runs/served.ts';
-import { judged, type Memory, type Sample } from '../../../scripts/faults/runs/soaking.ts';
+import { type Collected, judged, type Sample } from '../../../scripts/faults/runs/soaking.ts';
 
 const SECOND = 1_000;
 
@@ -71,8 +71,12 @@ describe('a soak', () => {
       };
     });
 
-  const alive = (perMinute = 0): readonly Memory[] =>
-    [10, 15, 20, 25, 30].map((minute) => ({ minute, megabytes: 120 + (minute % 2) * 4 + minute * perMinute }));
+  const alive = (perMinute = 0): readonly Collected[] =>
+    [10, 15, 20, 25, 30].map((minute) => ({
+      minute,
+      heapMegabytes: 40,
+      megabytes: 120 + (minute % 2) * 4 + minute * perMinute,
+    }));
 
   it('is passed by memory that breathes, and descriptors that come and go', () => {
     expect(judged(samples(), alive()).losses).to.deep.equal([]);

@@ -1,6 +1,7 @@
 /** The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, one partition a month. */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 import { SET_BACK } from '../errors.ts';
 import { LOCK } from '../locks.ts';
 
@@ -125,7 +126,7 @@ export const ledger: Migration = {
     // Pages are read in the order of time, then number. The services' clocks differ, and a decision waits for locks
     // after it was dated: so under the fence an append is dated no earlier than what is there already, unless that is
     // so far ahead that a clock must have been wrong. See docs/decisions/0001-ledger-paging.md.
-    `create function ledger_time(p_at timestamptz) returns timestamptz language plpgsql as $$
+    `create function ledger_time(p_at timestamptz) returns timestamptz language plpgsql ${BY_INDEX} as $$
     declare
       v_ahead timestamptz;
       v_newest timestamptz;
@@ -141,7 +142,7 @@ export const ledger: Migration = {
     // all by it. From the first number on every other append may have to wait for a sealer that waits for this one, so
     // they are one statement. The fence is held by then; whoever came here without it would be sealed over.
     `create function write_records(p_at timestamptz, p_entries ledger_entry[]) returns void
-    language plpgsql security definer as $$
+    language plpgsql security definer ${BY_INDEX} as $$
     declare
       v_first bigint;
     begin
@@ -165,7 +166,8 @@ export const ledger: Migration = {
       ${refuseSealed('v_first')}
     end $$`,
 
-    `create function append_record(p_entry ledger_entry) returns void language plpgsql security definer as $$
+    `create function append_record(p_entry ledger_entry) returns void
+    language plpgsql security definer ${BY_INDEX} as $$
     declare
       p_at timestamptz := p_entry.at;
       v_ahead timestamptz;

@@ -26,7 +26,7 @@ export const decisions: Migration = {
     `create function find_obstacle(
       p_agent_id text, p_agent_revision bigint, p_sponsor_key text,
       p_assertion_agent_id text, p_jti text, p_forget_at timestamptz
-    ) returns text language plpgsql as $$
+    ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_revision bigint;
       v_block text;
@@ -148,7 +148,7 @@ export const decisions: Migration = {
     // have no record of their own summed up, then the end. What was counted is final once the grants are revoked.
     // Everything is put together before the fence is taken: see write_records.
     `create function write_ends(p_ids text[], p_at timestamptz, p_first ledger_entry[]) returns void
-    language plpgsql as $$
+    language plpgsql ${BY_INDEX} as $$
     declare
       v_entries ledger_entry[];
       v_at timestamptz;

@@ -1,6 +1,7 @@
 /** The seals of the ledger (specification "Checkpoint", "Ledger and seal"): append-only like it. */
 
 import type { Migration } from '../../sql/migrations.ts';
+import { BY_INDEX } from '../by-index.ts';
 import { SET_BACK } from '../errors.ts';
 import { LOCK } from '../locks.ts';
 
@@ -36,7 +37,7 @@ export const checkpoints: Migration = {
     // read in later ones: whoever held it has committed by then, or burnt its number, and whoever takes it afterwards
     // gets a higher one. Appends that come meanwhile wait behind this, so it gives up long before they would.
     `create function unsealed(out previous checkpoints, out highest bigint) language plpgsql
-    set lock_timeout = '1s' as $$
+    ${BY_INDEX} set lock_timeout = '1s' as $$
     begin
       perform pg_advisory_xact_lock(${LOCK.ledgerFence}, 0);
       select * into previous from checkpoints order by checkpoint_id desc limit 1;
@@ -53,7 +54,7 @@ export const checkpoints: Migration = {
     `create function add_checkpoint(
       p_checkpoint_id integer, p_first_seq bigint, p_last_seq bigint, p_tree_size bigint, p_root_hash text,
       p_prev_checkpoint_hash text, p_closed_at timestamptz, p_kid text, p_signature text
-    ) returns boolean language plpgsql security definer as $$
+    ) returns boolean language plpgsql security definer ${BY_INDEX} as $$
     declare
       v_newest checkpoints;
     begin

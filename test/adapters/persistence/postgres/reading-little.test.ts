@@ -175,3 +175,22 @@ for (const [where, mode] of Object.entries(KEPT)) {
     }
   });
 }
+
+describe('functions on Postgres', () => {
+  /** They read no table that grows. */
+  const OTHERS = [
+    ...['spend_assertion', 'remember_signal', 'end_tasks', 'last_number'],
+    ...['create_ledger_partitions', 'refuse_ledger_change'],
+  ];
+
+  it('all look up by index, and compile nothing', async () => {
+    const database = await freshDatabase('postgres');
+    const outside = await database.outside?.();
+    const functions = await outside?.sql(`select proname as name from pg_proc
+      where pronamespace = current_schema()::regnamespace
+        and not coalesce(proconfig @> array['enable_seqscan=off', 'jit=off'], false)`);
+    expect(functions?.map(({ name }) => name)).to.have.members(OTHERS);
+    await outside?.close();
+    await database.drop();
+  });
+});
