@@ -6,6 +6,7 @@ import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
 import { type Alive, type Collector, openCollector, residentMegabytes } from '../stage/collector.ts';
 import { descriptorsOf } from '../stage/descriptors.ts';
+import type { Server } from '../stage/server.ts';
 import { openStage, type Stage, type StageOptions } from '../stage/stage.ts';
 import { atRate, unanswered, unserved } from './served.ts';
 
@@ -39,8 +40,6 @@ export interface Sample extends Memory {
 const MEGABYTES_A_MINUTE = 1;
 /** Resident, with garbage. */
 const MEGABYTES = 400;
-/** How many times garbage is collected on demand. Few, so that in between the service collects as it would by itself. */
-const COLLECTIONS = 5;
 /** Descriptors of the last third beyond those of the first: sessions come and go. */
 const DESCRIPTORS_MORE = 10;
 const CEILING_SECONDS = 10;
@@ -89,7 +88,7 @@ export interface Collected extends Memory, Alive {}
 
 interface Sampled {
   readonly samples: readonly Sample[];
-  /** Memory right after garbage was collected, from the end of the warm-up on. */
+  /** Memory right after garbage was collected: when the warm-up was over, and at the end. */
   readonly alive: readonly Collected[];
 }
 
@@ -102,13 +101,13 @@ async function sampled(
   const alive: Collected[] = [];
   const began = performance.now();
   const minuteNow = () => (performance.now() - began) / 60_000;
-  const between = (minutes - warmUpMinutes) / (COLLECTIONS - 1);
-  const collect = async () => alive.push({ minute: minuteNow(), ...(await collector.collect(pidOf(stage))) });
+  const collect = async () => alive.push({ minute: minuteNow(), ...(await collector.collect(serverOf(stage).pid())) });
   print('| minute | resident MB | descriptors | clients | sessions |\n|---:|---:|---:|---:|---:|');
   for (let printed = -1; minuteNow() < minutes; await pause(SAMPLE_MS)) {
     const sample = { minute: minuteNow(), ...(await lookAt(stage)) };
     samples.push(sample);
-    if (sample.minute >= warmUpMinutes + alive.length * between) await collect();
+    // Once, and again when all is over: in between the service collects as it would by itself.
+    if (sample.minute >= warmUpMinutes && alive.length === 0) await collect();
     if (Math.floor(sample.minute) === printed) continue;
     printed = Math.floor(sample.minute);
     const { megabytes, descriptors, clients, sessions } = sample;
@@ -118,15 +117,16 @@ async function sampled(
   return { samples, alive };
 }
 
-function pidOf({ servers: [server] }: Stage): number {
+function serverOf({ servers: [server] }: Stage): Server {
   if (server === undefined) throw new Error('nobody serves');
-  return server.pid();
+  return server;
 }
 
 async function lookAt(stage: Stage): Promise<Omit<Sample, 'minute'>> {
-  const { database, servers } = stage;
-  const pid = pidOf(stage);
-  const { own, clients } = descriptorsOf(pid, servers[0]?.options.port ?? 0);
+  const { database } = stage;
+  const server = serverOf(stage);
+  const pid = server.pid();
+  const { own, clients } = descriptorsOf(pid, server.options.port);
   const counted =
     database.postgres === undefined
       ? []
@@ -147,7 +147,8 @@ export function judged(
   samples: readonly Sample[],
   alive: readonly Collected[],
 ): { figures: readonly string[]; losses: readonly string[] } {
-  const grows = `memory that is alive grows by ${slopeOf(alive).toFixed(2)} MB a minute`;
+  const slope = slopeOf(samples);
+  const living = slopeOf(alive);
   const most = Math.max(0, ...samples.map(({ megabytes }) => megabytes));
   const third = Math.ceil(samples.length / 3);
   const [first, last] = [samples.slice(0, third), samples.slice(-third)];
@@ -157,14 +158,17 @@ export function judged(
   const clients = Math.max(0, ...samples.map((sample) => sample.clients));
   return {
     figures: [
-      `${grows} after the warm-up (${alive.map(({ megabytes }) => megabytes.toFixed(0)).join(', ')}; of these on the heap ${alive.map(({ heapMegabytes }) => heapMegabytes.toFixed(0)).join(', ')})`,
-      `with garbage it grows by ${slopeOf(samples).toFixed(2)} MB a minute, and is ${most.toFixed(0)} MB at most`,
+      `memory grows by ${slope.toFixed(2)} MB a minute after the warm-up, and is ${most.toFixed(0)} MB at most`,
+      `what is alive of it grows by ${living.toFixed(2)} MB a minute: ${alive
+        .map(({ megabytes, heapMegabytes }) => `${megabytes.toFixed(0)} MB, ${heapMegabytes.toFixed(0)} on the heap`)
+        .join('; ')}`,
       `descriptors ${descriptors.map((count) => count.toFixed(0)).join(' to ')}, sessions at most ${sessions}`,
       `connections of clients at most ${clients}, beside those descriptors`,
     ],
     losses: [
-      ...(samples.length < 3 || alive.length < 3 ? ['there are too few samples to judge by'] : []),
-      ...(slopeOf(alive) >= MEGABYTES_A_MINUTE ? [grows] : []),
+      ...(samples.length < 3 || alive.length < 2 ? ['there are too few samples to judge by'] : []),
+      ...(slope >= MEGABYTES_A_MINUTE ? [`memory grows by ${slope.toFixed(2)} MB a minute`] : []),
+      ...(living >= MEGABYTES_A_MINUTE ? [`what is alive of memory grows by ${living.toFixed(2)} MB a minute`] : []),
       ...(most >= MEGABYTES ? [`there were ${most.toFixed(0)} MB resident`] : []),
       ...(grown > DESCRIPTORS_MORE ? [`there are ${grown.toFixed(0)} descriptors more at the end`] : []),
       ...(sessions > CONNECTIONS_PER_PROCESS ? [`there were ${sessions} sessions in Postgres`] : []),

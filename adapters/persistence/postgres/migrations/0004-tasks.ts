@@ -28,9 +28,9 @@ export const tasks: Migration = {
         or state = 'expired' and ended_at is not null and end_reason is null
       )
     )`,
-    // That a key is not null, which most cannot be, says that these are for whoever looks for one: any would do for a lookup
-    // of something live, and one that is empty, or about one task, seems as short to read as the task's own. (Were Postgres
-    // to see through that, it would plan as it does without these words.)
+    // Most of these keys cannot be null. Saying so keeps an index from lookups that don't name its key: all of these say
+    // something of the state, and a planner that takes the table for empty may read one of them whole to find a live task by
+    // its id.
     `create index tasks_by_agent on tasks (agent_id, state) where agent_id is not null`,
     `create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null`,
     `create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null`,

@@ -103,14 +103,14 @@ for (const [where, mode] of Object.entries(KEPT)) {
         }
       }
       await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
-      jsonb_populate_record(t, jsonb_build_object('task_id', 'task_' || lpad(n::text, 26, '0'), 'agent_id', 'agent_' || n,
-        'session_id', 'other-' || n, 'sponsor', 'person-' || n, 'sponsor_key', 'person-' || n,
-        'parent_task_id', 'task_' || lpad((n - 1)::text, 26, '0'), 'expires_at', t.expires_at + interval '2 days')) copy`);
+        jsonb_populate_record(t, jsonb_build_object('task_id', 'task_' || lpad(n::text, 26, '0'), 'agent_id', 'agent_' || n,
+          'session_id', 'other-' || n, 'sponsor', 'person-' || n, 'sponsor_key', 'person-' || n,
+          'parent_task_id', 'task_' || lpad((n - 1)::text, 26, '0'), 'expires_at', t.expires_at + interval '2 days')) copy`);
       await outside.sql(`insert into tasks select copy.* from tasks t,
-      jsonb_populate_record(t, jsonb_build_object('task_id', '${CHILD}', 'parent_task_id', t.task_id)) copy
-      where t.task_id = '${theOne.taskId}'`);
+        jsonb_populate_record(t, jsonb_build_object('task_id', '${CHILD}', 'parent_task_id', t.task_id)) copy
+        where t.task_id = '${theOne.taskId}'`);
       await outside.sql(`insert into task_grants (grant_hash, task_id, scope)
-      select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.taskId}'`);
+        select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.taskId}'`);
       for (const [table, row] of Object.entries(REMEMBERED)) {
         await outside.sql(
           `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
@@ -129,8 +129,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
       const counted = async () => {
         // Also those of earlier transactions that nobody was told of yet.
         const [row] = await outside.sql(`select
-          sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
-        from pg_stat_xact_user_tables`);
+            sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
+          from pg_stat_xact_user_tables`);
         return { rows: Number(row?.rows), scans: Number(row?.scans) };
       };
       await outside.sql('begin');

@@ -1,7 +1,7 @@
 /**
  * How SQLite looks up what a decision is about: by its key, one after the other, and never by reading all that are live;
- * and what a page of the ledger holds, by the index that leads to fewest records. It knows nothing of how many rows a table has, so
- * that its plans for an empty one are those for a full one.
+ * and what a page of the ledger holds: by the index that leads to fewest records. It knows nothing of how many rows a
+ * table has, so its plans for an empty one are those for a full one.
  */
 
 import { randomUUID } from 'node:crypto';
