@@ -33,8 +33,8 @@ export async function auditArchive(request: ArchiveRequest, overrides: readonly 
         complain('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
         return exitCode.usage;
       }
-      const { months, stop } = await archiveAt(connectionString, before, request.directory, { settings, clock, log });
-      if (months === 0 && stop === undefined) {
+      const { months, stop } = await archiveAt(connectionString, before, request, { settings, clock, log });
+      if (months === 0 && stop === undefined && !request.json) {
         process.stdout.write(`No month before ${before} is left in the ledger.\n`);
       }
       if (stop !== undefined) complain(describeStop(stop));
@@ -71,7 +71,7 @@ interface Surroundings {
 async function archiveAt(
   connectionString: string,
   before: Month,
-  directory: string,
+  { directory, json }: ArchiveRequest,
   { settings, clock, log }: Surroundings,
 ): Promise<ArchiveOutcome> {
   const verifier = await configuredKeys(settings, 'give the settings Service:Signing:Keys');
@@ -90,7 +90,7 @@ async function archiveAt(
       clock,
       archived(month) {
         bar.clear();
-        process.stdout.write(`${describeArchived(month)}\n`);
+        process.stdout.write(`${json ? archivedJson(month) : describeArchived(month)}\n`);
       },
       progress: process.stderr.isTTY ? bar.show : undefined,
     });
@@ -103,4 +103,9 @@ async function archiveAt(
 function describeArchived({ month, checkpoints, records, location, sha256 }: ArchivedMonth): string {
   const content = `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
   return `${month} has left: ${content} are in ${location} (SHA-256 ${sha256}).`;
+}
+
+/** With `export` and `sha256` named as the record `audit.archived` names them. */
+function archivedJson({ month, checkpoints, records, location, sha256 }: ArchivedMonth): string {
+  return JSON.stringify({ month, checkpoints, records, export: location, sha256 });
 }

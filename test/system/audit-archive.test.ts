@@ -1,5 +1,6 @@
 /** Months leaving a real Postgres, beside whatever else goes on in it (specification "Ledger and seal"). */
 
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -495,6 +496,24 @@ describe('Archiving months of the ledger on Postgres', function () {
       const second = await runCommand(line, settingsOf(made));
       expect(second).to.deep.equal({ code: 0, out: 'No month before 2026-11 is left in the ledger.\n', err: '' });
       await expectAllArchived(made);
+    });
+
+    it('says it to machines in a line of JSON for each month, and nothing where none is left', async () => {
+      const made = await scene();
+      const line = ['audit-archive', '--json', '--before', '2026-11', '--to', made.directory];
+      const { code, out, err } = await runCommand(line, settingsOf(made));
+      expect([code, err]).to.deep.equal([0, '']);
+      const [september, october, ...more] = out.split('\n');
+      expect(more).to.deep.equal(['']);
+      const about = (file = '') => {
+        const path = join(made.directory, file);
+        return { export: path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') };
+      };
+      expect([september, october].map((text) => JSON.parse(text ?? ''))).to.deep.equal([
+        { month: '2026-09', checkpoints: 2, records: 20, ...about(FILES[0]) },
+        { month: '2026-10', checkpoints: 1, records: 5, ...about(FILES[1]) },
+      ]);
+      expect(await runCommand(line, settingsOf(made))).to.deep.equal({ code: 0, out: '', err: '' });
     });
 
     it('writes exports that audit-verify verifies alone, with nothing but the published keys', async () => {

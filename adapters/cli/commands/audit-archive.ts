@@ -8,6 +8,7 @@ export interface ArchiveRequest {
   /** Service:Audit:Retention says it when it is undefined. */
   readonly before: Month | undefined;
   readonly directory: string;
+  readonly json: boolean;
 }
 
 /** @param run archives, reports each month, and answers the exit code */
@@ -41,8 +42,14 @@ export function auditArchiveCommand(
           describe: 'The directory for the exports; it must be there',
           demandOption: true,
           coerce: once('--to', (path) => path),
+        })
+        .option('json', {
+          type: 'boolean',
+          nargs: 0,
+          default: false,
+          describe: 'Report each month that left as one JSON object, on a line of its own',
         }),
-    run: ({ before, to }, settings) => run({ before, directory: to ?? '' }, settings),
+    run: ({ before, to, json }, settings) => run({ before, directory: to ?? '', json }, settings),
   });
 }
 
