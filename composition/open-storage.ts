@@ -5,6 +5,7 @@ import type { Storage, StorageSurroundings } from '../adapters/persistence/stora
 import { chosenDatabase } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
+import { refuseUnreadableFiles } from './unreadable-files.ts';
 
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_directory: 'a file in a directory that is not there',
@@ -12,7 +13,7 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_database: 'a file that cannot be opened as a database',
 };
 
-/** @throws StartupError when a SQLite file cannot be opened; a Postgres server may come up later than we do */
+/** @throws StartupError when a SQLite file, or one of certificates, cannot be opened; a Postgres server may come up later */
 export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,
@@ -20,6 +21,7 @@ export async function openStorage(
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'postgres') {
     const { openPostgres } = await import('../adapters/persistence/postgres/open.ts');
+    await refuseUnreadableFiles(chosen);
     return openPostgres(
       {
         connectionString: chosen.connectionString.reveal(),

@@ -30,27 +30,24 @@ export interface GivenSettings {
   readonly unknown: readonly UnknownSetting[];
 }
 
-export function givenSettings(sources: SettingSources): GivenSettings {
-  const texts = new Map<string, string>();
-  const errors: SettingError[] = [];
-  const unknown: UnknownSetting[] = [];
+interface Given {
+  readonly value: string;
+  /** The variable or the argument, as it was written. */
+  readonly name: string;
+  readonly meant: () => string | undefined;
+}
 
-  const take = (key: string, value: string, name: string, meant: () => string | undefined): void => {
-    const removed = Object.hasOwn(removedSettings, key) ? removedSettings[key] : undefined;
-    if (catalogueKeyOf(key) !== undefined) {
-      texts.set(key, value);
-    } else if (removed !== undefined) {
-      errors.push({ key, problem: 'has been removed', accepted: `leaving it unset: ${removed}` });
-    } else {
-      unknown.push({ name, meant: meant() });
-    }
-  };
+export function givenSettings(sources: SettingSources): GivenSettings {
+  const errors: SettingError[] = [];
+  const given = new Map<string, Given>();
 
   for (const [name, value] of Object.entries(sources.environment)) {
     if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
+    const key = name.replaceAll('__', ':');
+    const meant = () => mapped(meantBy(key), variableOf);
     // A colon in a variable's name would be another spelling of the same setting: there is only one.
-    const key = name.includes(':') ? '' : name.replaceAll('__', ':');
-    take(key, value, name, () => mapped(meantBy(name.replaceAll('__', ':')), variableOf));
+    const isOurs = !name.includes(':');
+    given.set(isOurs ? key : `${name} `, { value, name, meant });
   }
 
   const overridden = new Set<string>();
@@ -60,8 +57,22 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     }
     overridden.add(key);
     // An empty argument unsets what the environment set: it overrides it with nothing.
-    texts.delete(key);
-    if (value !== '') take(key, value, `--${key}`, () => mapped(meantBy(key), (meant) => `--${meant}`));
+    given.delete(key);
+    if (value === '') continue;
+    given.set(key, { value, name: `--${key}`, meant: () => mapped(meantBy(key), (meant) => `--${meant}`) });
+  }
+
+  const texts = new Map<string, string>();
+  const unknown: UnknownSetting[] = [];
+  for (const [key, { value, name, meant }] of given) {
+    const removed = Object.hasOwn(removedSettings, key) ? removedSettings[key] : undefined;
+    if (catalogueKeyOf(key) !== undefined) {
+      texts.set(key, value);
+    } else if (removed !== undefined) {
+      errors.push({ key, problem: 'has been removed', accepted: `leaving it unset: ${removed}` });
+    } else {
+      unknown.push({ name, meant: meant() });
+    }
   }
 
   return {

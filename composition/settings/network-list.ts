@@ -15,7 +15,7 @@ const FAULTS: Readonly<Record<NetworkFault, string>> = {
 /** What is wrong is named by its place in the list, never by what it says. */
 export function networkList(): ValueType<readonly Network[]> {
   return {
-    accepts: 'networks in CIDR notation (`192.0.2.0/24`, `2001:db8::/32`), separated by commas',
+    accepts: `at most ${MAX_NETWORKS} networks in CIDR notation (\`192.0.2.0/24\`, \`2001:db8::/32\`), separated by commas`,
     secret: false,
     read(given) {
       const items = given.split(',');

@@ -178,9 +178,21 @@ export function postgresUri(): ValueType<Secret> {
       if (!/^postgres(ql)?:\/\//.test(given)) return wrong('does not begin with postgresql://');
       // With `?host=/path/to/socket` the host before the path is empty, which `URL` takes only without a user.
       const parses = URL.canParse(given) || URL.canParse(given.replace('@/', '@socket/'));
-      return parses ? read(new Secret(given)) : wrong('is not a well-formed URI (is its password percent-encoded?)');
+      const isUsable = parses && hasReadableEscapes(given);
+      return isUsable ? read(new Secret(given)) : wrong('is not a well-formed URI (is its password percent-encoded?)');
     },
   };
+}
+
+/** The driver takes a `%` that begins no escape for itself, and cannot connect where escapes stand for no text (`%ff`). */
+function hasReadableEscapes(uri: string): boolean {
+  if (/%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(uri)) return true;
+  try {
+    decodeURIComponent(uri.split('?', 1)[0] ?? '');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function range(min: string | number | undefined, max: string | number | undefined): string | undefined {

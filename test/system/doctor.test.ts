@@ -330,6 +330,20 @@ for (const kind of databases) {
       );
     });
 
+    if (isPostgres) {
+      it('names the connection string whose certificate cannot be read', async () => {
+        const found = await complaints({
+          'Service:Database:ConnectionString': 'postgresql://mandate@127.0.0.1/mandate?sslrootcert=/nowhere.pem',
+        });
+        expect(found.filter(({ status }) => status === 'failed')).to.have.length(1);
+        expect(found.find(({ check }) => check === 'database')).to.deep.include({
+          status: 'failed',
+          sentence:
+            'Service:Database:ConnectionString (Service__Database__ConnectionString) names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user.',
+        });
+      });
+    }
+
     it('finds a clock that is off: a warning beyond seconds, a failure beyond the skew', async () => {
       clock.advance(20);
       const apart = (seconds: number, whose: string) => new RegExp(`^${whose} clock is ${seconds} seconds behind`);

@@ -221,6 +221,21 @@ const failures: readonly Failure[] = [
     says: [`${POSTGRES} names a role that the server does not let in, or not with this password.`],
   },
   {
+    title: 'certificates for the way to Postgres that are not there',
+    changes: ({ folder, postgres }) => {
+      const uri = `${String(postgres.settings['Service:Database:ConnectionString'])}?sslmode=verify-full&sslrootcert=`;
+      return {
+        ...onPostgres(`${uri}${join(folder, `${MARK}.nowhere`)}`, postgres),
+        'Service:Database:MigrationConnectionString': `${uri}${folder}`,
+      };
+    },
+    says: [
+      `${POSTGRES} names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user.`,
+      'Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString) names a file (sslrootcert,',
+    ],
+    alone: true,
+  },
+  {
     title: 'a schema that is not there, on Postgres',
     changes: ({ postgres }) => onPostgres(undefined, postgres),
     says: ['The database schema is not there: run mandate migrate.'],

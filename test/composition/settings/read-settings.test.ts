@@ -257,6 +257,16 @@ describe('The command line', () => {
     expect(result).to.include({ kind: 'invalid' });
   });
 
+  it('unsets with nothing what may not be set at all, or is unknown', () => {
+    const sources = { ...environment(startable), Service__Audit__Chains: '4', Service__Typo: 'x' };
+    const overrides = ['Service:Audit:Chains', 'Service:Typo'].map((key) => ({ key, value: '' }));
+    expect(readSettings({ environment: sources, overrides })).to.deep.include({ kind: 'valid', unknown: [] });
+    const again = overrides.map(({ key }) => ({ key, value: '4' }));
+    const refused = readSettings({ environment: sources, overrides: again });
+    expect(refused.kind === 'invalid' && refused.errors.map(({ key }) => key)).to.deep.equal(['Service:Audit:Chains']);
+    expect(refused.unknown.map(({ name }) => name)).to.deep.equal(['--Service:Typo']);
+  });
+
   it('says each setting once', () => {
     const result = read({ key: 'Service:Issuer', value: 'https://a.example' }, { key: 'Service:Issuer', value: '' });
     expect(result.kind === 'invalid' && result.errors.map(describeSettingError)).to.deep.include(

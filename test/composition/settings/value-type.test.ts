@@ -199,6 +199,7 @@ const cases: readonly Case[] = [
       ['postgres://db/mandate', 'postgres://db/mandate'],
       ['postgresql:///mandate?host=/run/postgresql', 'postgresql:///mandate?host=/run/postgresql'],
       ['postgresql://u:p@/mandate?host=/run/postgresql', 'postgresql://u:p@/mandate?host=/run/postgresql'],
+      ['postgresql://u:100%@db/mandate', 'postgresql://u:100%@db/mandate'],
     ],
     refuses: [
       'host=db user=u password=p',
@@ -208,6 +209,9 @@ const cases: readonly Case[] = [
       'postgresql://u:p#ss@db/mandate',
       'postgresql://u:p@db:port/mandate',
       'postgresql://u:p@db/man date',
+      'postgresql://u:p%ff@db/mandate',
+      'postgresql://u%ff@db/mandate',
+      'postgresql://u:p@db/mandate%ff',
     ],
   },
 ];
