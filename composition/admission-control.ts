@@ -28,8 +28,8 @@ export function admissionControl(c: DependencyContainer): AdmissionControl {
 }
 
 /**
- * Far more than the requests that a source can have under way by its rate; and many sources fit into what one process
- * takes. A proxy of ours that no setting names is one source as well.
+ * Requests of one source come on far fewer connections than this, even those that may be a burst of thousands; and many
+ * sources fit into what one process takes. A proxy of ours that no setting names is one source as well.
  */
 const CONNECTIONS_OF_ONE_SOURCE = 1000;
 

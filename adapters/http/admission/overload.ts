@@ -33,8 +33,8 @@ const MAX_PIPELINED = 16;
 
 /**
  * Forms that are being read at once, of 64 KiB at most each. Whoever means well has sent one as soon as its head; so it
- * is the one that has taken longest whose connection is ended for one more, and slow senders from many addresses hold no
- * more than this in memory, and keep nobody out.
+ * is the one that has taken longest that is refused for one more, and whose connection is ended. So slow senders from many
+ * addresses hold no more than this in memory, and keep nobody out.
  */
 const MAX_READING = 1024;
 
@@ -56,8 +56,8 @@ export function overload(
   { rounds = shortRounds(), maxReading = MAX_READING }: OverloadOptions = {},
 ): Overload {
   const watch = timeouts(work);
-  /** The one that has taken longest comes first. */
-  const reading = new Set<IncomingMessage>();
+  /** How each is refused; the one that has taken longest comes first. */
+  const reading = new Map<IncomingMessage, () => void>();
 
   const takeTurn: Overload = (_request, response, kind, { serve, refuse }) => {
     // What is not listened to any more is not done.
@@ -92,15 +92,18 @@ export function overload(
     } else if (turnsOfKind.isFull) {
       next.refuse();
     } else {
-      reading.add(request);
-      if (reading.size > maxReading) {
-        const [slowest] = reading;
-        slowest?.destroy();
-        if (slowest !== undefined) reading.delete(slowest);
+      reading.set(request, () => {
+        // With its answer out it is read no further.
+        response.setHeader('Connection', 'close');
+        next.refuse();
+      });
+      const [[slowest, refuseIt] = []] = reading;
+      if (reading.size > maxReading && slowest !== undefined) {
+        reading.delete(slowest);
+        refuseIt?.();
       }
       void readBodyAhead(request).then((isThere) => {
-        reading.delete(request);
-        if (isThere) takeTurn(request, response, kind, next);
+        if (reading.delete(request) && isThere) takeTurn(request, response, kind, next);
       });
     }
   };
