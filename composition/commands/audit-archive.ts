@@ -17,7 +17,8 @@ import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
-import { configuredKeys } from './auditor-keys.ts';
+import { refuseUnreadableFiles } from '../unreadable-files.ts';
+import { auditorKeys } from './auditor-keys.ts';
 import { refuseOtherSchema } from './open-ledger.ts';
 import { complain, running, sources, valid } from './running.ts';
 
@@ -26,7 +27,7 @@ export async function auditArchive(request: ArchiveRequest, overrides: readonly 
   return running(
     async (log) => {
       const settings = sources(overrides);
-      const connectionString = ownersConnection(settings);
+      const connectionString = await ownersConnection(settings);
       const clock = systemClock();
       const before = request.before ?? cutoffByRetention(settings, clock);
       if (before === undefined) {
@@ -45,9 +46,12 @@ export async function auditArchive(request: ArchiveRequest, overrides: readonly 
 }
 
 /** @throws StartupError on SQLite too */
-function ownersConnection(settings: SettingSources): string {
+async function ownersConnection(settings: SettingSources): Promise<string> {
   const chosen = chosenDatabase(valid(readSettingsSection(settings, 'Service:Database'), undefined));
-  if (chosen.provider === 'postgres') return chosen.migrationConnectionString.reveal();
+  if (chosen.provider === 'postgres') {
+    await refuseUnreadableFiles(chosen);
+    return chosen.migrationConnectionString.reveal();
+  }
   throw new StartupError([
     'On sqlite the ledger is one table, from which no month can leave: audit-archive is for postgres only.',
   ]);
@@ -71,10 +75,10 @@ interface Surroundings {
 async function archiveAt(
   connectionString: string,
   before: Month,
-  { directory, json }: ArchiveRequest,
+  { directory, jwks, json }: ArchiveRequest,
   { settings, clock, log }: Surroundings,
 ): Promise<ArchiveOutcome> {
-  const verifier = await configuredKeys(settings, 'give the settings Service:Signing:Keys');
+  const verifier = await auditorKeys(jwks, settings);
   const bar = progressBar(process.stderr, () => performance.now());
   const opened = openPostgresArchives(connectionString, log);
   try {

@@ -26,17 +26,11 @@ export async function auditorKeys(
   settings: SettingSources,
 ): Promise<CheckpointVerifier> {
   if (source !== undefined) return published(await textOf(source));
-  return configuredKeys(settings, 'give the published key set with --jwks, or the settings Service:Signing:Keys');
-}
-
-/**
- * @param remedy completes the sentence that there are none
- * @throws StartupError as above
- */
-export async function configuredKeys(settings: SettingSources, remedy: string): Promise<CheckpointVerifier> {
   const keys = await publicHalves(valid(readSettingsSection(settings, 'Service:Signing'), undefined));
   if (keys.keys.length > 0) return checkpointVerifier(keys);
-  throw new StartupError([`There are no keys to verify with: ${remedy}.`]);
+  throw new StartupError([
+    'There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.',
+  ]);
 }
 
 function published(text: string): CheckpointVerifier {

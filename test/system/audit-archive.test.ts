@@ -570,6 +570,25 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(keyless.err).to.include('--jwks');
     });
 
+    it('needs no private key and no credential but the owner’s, where it is given the published keys', async () => {
+      const made = await scene();
+      const jwks = join(made.directory, 'keys.json');
+      const owner = made.database.settings['Service:Database:MigrationConnectionString'] ?? '';
+      const settings = { 'Service:Database:Provider': 'postgres', 'Service:Database:ConnectionString': owner };
+      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory, '--jwks', jwks];
+      const another = await makeSealingKey();
+      writeFileSync(jwks, JSON.stringify(another.jwks));
+      const unknown = await runCommand(line, settings);
+      expect(unknown).to.include({ code: 1, out: '' });
+      expect(unknown.err).to.match(/^mandate: 2026-09 was not exported, because the seal is not intact\. .*key/);
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+      writeFileSync(jwks, JSON.stringify({ keys: [...another.jwks.keys, ...key.jwks.keys] }));
+      const end = await runCommand(line, settings);
+      expect(end.code, end.err).to.equal(0);
+      rmSync(jwks);
+      await expectAllArchived(made);
+    });
+
     it('refuses the role that serves, and to work without keys, each with what to set', async () => {
       const made = await scene();
       const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
@@ -582,7 +601,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       const keyless = await runCommand(line, made.database.settings);
       expect(keyless).to.include({ code: 1, out: '' });
       expect(keyless.err).to.equal(
-        'mandate: There are no keys to verify with: give the settings Service:Signing:Keys.\n',
+        'mandate: There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.\n',
       );
       expect(readdirSync(made.directory)).to.deep.equal([]);
       expect(await partitions(made.owner)).to.include('ledger_2026_09');

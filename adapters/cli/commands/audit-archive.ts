@@ -2,12 +2,15 @@ import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
 import { once } from '../argument.ts';
 import { type Command, command } from '../command.ts';
 import { exitCode } from '../exit-code.ts';
+import { type KeySource, readKeySource } from '../key-source.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 export interface ArchiveRequest {
   /** Service:Audit:Retention says it when it is undefined. */
   readonly before: Month | undefined;
   readonly directory: string;
+  /** The configured keys when it is undefined. */
+  readonly jwks: KeySource | undefined;
   readonly json: boolean;
 }
 
@@ -24,6 +27,10 @@ export function auditArchiveCommand(
         meaning: 'Everything up to the end of October 2026, oldest month first, a file each',
       },
       { line: 'audit-archive --to /var/archive', meaning: 'Every month that is older than Service:Audit:Retention' },
+      {
+        line: 'audit-archive --to /var/archive --jwks published-keys.json',
+        meaning: 'The same, verified with keys that need not be configured any more, and without a private key',
+      },
     ],
     exitCodes: {
       [exitCode.done]: 'every such month has left, or there was none',
@@ -43,13 +50,18 @@ export function auditArchiveCommand(
           demandOption: true,
           coerce: once('--to', (path) => path),
         })
+        .option('jwks', {
+          type: 'string',
+          describe: 'The published keys to verify with: a file or an https URL. By default the configured signing keys',
+          coerce: once('--jwks', readKeySource),
+        })
         .option('json', {
           type: 'boolean',
           nargs: 0,
           default: false,
           describe: 'Report each month that left as one JSON object, on a line of its own',
         }),
-    run: ({ before, to, json }, settings) => run({ before, directory: to ?? '', json }, settings),
+    run: ({ before, to, jwks, json }, settings) => run({ before, directory: to ?? '', jwks, json }, settings),
   });
 }
 

@@ -84,10 +84,10 @@ describe('audit-verify on the command line', () => {
 describe('audit-archive on the command line', () => {
   it('takes the first month that stays, which may be left to the settings, and a directory', async () => {
     expect((await run('audit-archive', '--before', '2026-11', '--to', '/archive')).asked).to.deep.equal([
-      { before: '2026-11', directory: '/archive', json: false },
+      { before: '2026-11', directory: '/archive', jwks: undefined, json: false },
     ]);
     expect((await run('audit-archive', '--to', '/archive', '--json')).asked).to.deep.equal([
-      { before: undefined, directory: '/archive', json: true },
+      { before: undefined, directory: '/archive', jwks: undefined, json: true },
     ]);
   });
 
