@@ -319,7 +319,9 @@ describe('metrics', () => {
       expect(value(name), name).to.equal(undefined);
       expect(families.has(name)).to.equal(true);
     }
+    // What an alert is for begins at zero: `increase` of a series that begins at one misses the first.
     expect(value('mandate_requests_total', { surface: 'token', outcome: 'ok' })).to.equal(0);
+    expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'invalid_api_key' })).to.equal(0);
     await instance.stop();
     silent.close();
   });
