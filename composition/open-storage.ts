@@ -5,7 +5,7 @@ import type { Storage, StorageSurroundings } from '../adapters/persistence/stora
 import { chosenDatabase } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
-import { refuseUnreadableFiles } from './unreadable-files.ts';
+import { refuseUnusableConnection } from './usable-connections.ts';
 
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_directory: 'a file in a directory that is not there',
@@ -13,7 +13,7 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_database: 'a file that cannot be opened as a database',
 };
 
-/** @throws StartupError when a SQLite file, or one of certificates, cannot be opened; a Postgres server may come up later */
+/** @throws StartupError when a SQLite file, or one of certificates, cannot be read; a Postgres server may come up later */
 export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,
@@ -21,7 +21,7 @@ export async function openStorage(
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'postgres') {
     const { openPostgres } = await import('../adapters/persistence/postgres/open.ts');
-    await refuseUnreadableFiles(chosen);
+    await refuseUnusableConnection(chosen, 'serving');
     return openPostgres(
       {
         connectionString: chosen.connectionString.reveal(),

@@ -82,7 +82,7 @@ export function rotationPlan(
       unset: former.flatMap((key) => signingSettings([key], undefined).map(({ name }) => name)),
       conditions: [
         `wait ${lastToken} from when step 2 had reached the last replica: Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept. Until then tokens signed with the former key are in use.`,
-        'checkpoints verify only with keys that are published. Leave the former key configured for as long as audit-verify or a proof has to hold for what it sealed; it signs nothing. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with audit-verify --jwks.',
+        'checkpoints verify only with keys that are published. Leave the former key configured for as long as audit-verify or a proof has to hold for what it sealed; it signs nothing. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with --jwks (audit-verify and audit-archive).',
       ],
       check: 'GET /.well-known/jwks.json of every replica lists the next key alone (--server asks them).',
     },

@@ -17,7 +17,7 @@ import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
-import { refuseUnreadableFiles } from '../unreadable-files.ts';
+import { refuseUnusableConnection } from '../usable-connections.ts';
 import { auditorKeys } from './auditor-keys.ts';
 import { refuseOtherSchema } from './open-ledger.ts';
 import { complain, running, sources, valid } from './running.ts';
@@ -49,7 +49,7 @@ export async function auditArchive(request: ArchiveRequest, overrides: readonly 
 async function ownersConnection(settings: SettingSources): Promise<string> {
   const chosen = chosenDatabase(valid(readSettingsSection(settings, 'Service:Database'), undefined));
   if (chosen.provider === 'postgres') {
-    await refuseUnreadableFiles(chosen);
+    await refuseUnusableConnection(chosen, 'owner');
     return chosen.migrationConnectionString.reveal();
   }
   throw new StartupError([
@@ -109,7 +109,6 @@ function describeArchived({ month, checkpoints, records, location, sha256 }: Arc
   return `${month} has left: ${content} are in ${location} (SHA-256 ${sha256}).`;
 }
 
-/** With `export` and `sha256` named as the record `audit.archived` names them. */
 function archivedJson({ month, checkpoints, records, location, sha256 }: ArchivedMonth): string {
   return JSON.stringify({ month, checkpoints, records, export: location, sha256 });
 }

@@ -2,7 +2,9 @@ import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
 import { openStorage } from '../open-storage.ts';
+import { chosenDatabase } from '../settings/alternatives.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
+import { refuseUnusableConnection } from '../usable-connections.ts';
 import { running, sources, valid } from './running.ts';
 
 /** Creates the schema or brings it up to date. */
@@ -12,6 +14,8 @@ export async function migrate(overrides: readonly SettingArgument[]): Promise<nu
     const database = valid(readSettingsSection(settings, 'Service:Database'), log);
     // No more than is used: what is wrong for serving is for the service to refuse, and must not hold up its schema.
     const partitions = valid(readSettingsSection(settings, 'Service:Audit:Partitions'), undefined);
+    const chosen = chosenDatabase(database);
+    if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');
     const storage = await openStorage({ ...database, ...partitions }, { clock: systemClock(), log });
     try {
       const applied = await storage.migrate();

@@ -6,13 +6,13 @@ import type { Log } from '../../application/ports/log.ts';
 import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../startup-error.ts';
-import { refuseUnreadableFiles } from '../unreadable-files.ts';
+import { refuseUnusableConnection } from '../usable-connections.ts';
 
 /** @throws StartupError, StorageUnavailable */
 export async function openLedger(settings: SettingsSection<'Service:Database'>, log: Log): Promise<LedgerReading> {
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
-  await refuseUnreadableFiles(chosen);
+  await refuseUnusableConnection(chosen, 'serving');
   const { openPostgresLedger } = await import('../../adapters/persistence/postgres/open-ledger.ts');
   return ofThisRelease(openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
 }

@@ -5,16 +5,17 @@ import type { Log } from '../../application/ports/log.ts';
 import { FILE_PROBLEMS } from '../commands/open-ledger.ts';
 import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
-import { unreadableFiles } from '../unreadable-files.ts';
+import { unusableConnection } from '../usable-connections.ts';
 
-const MOUNT_IT = 'Mount it where the connection string says, readable to the user that the service runs as.';
+const CORRECT_IT =
+  'Correct the connection string, or put the file where it says, readable to the user that the service runs as.';
 const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the service may read and write.';
 
 export async function openCondition(settings: SettingsSection<'Service:Database'>, log: Log): Promise<OpenedStorage> {
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'postgres') {
-    const [unreadable] = await unreadableFiles(chosen);
-    if (unreadable !== undefined) return { kind: 'unusable', sentence: unreadable, remedy: MOUNT_IT };
+    const sentence = await unusableConnection(chosen, 'serving');
+    if (sentence !== undefined) return { kind: 'unusable', sentence, remedy: CORRECT_IT };
     const { openPostgresCondition } = await import('../../adapters/persistence/postgres/open-condition.ts');
     return { kind: 'opened', condition: openPostgresCondition(chosen.connectionString.reveal(), log) };
   }

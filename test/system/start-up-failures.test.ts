@@ -224,16 +224,18 @@ const failures: readonly Failure[] = [
     title: 'certificates for the way to Postgres that are not there',
     changes: ({ folder, postgres }) => {
       const uri = `${String(postgres.settings['Service:Database:ConnectionString'])}?sslmode=verify-full&sslrootcert=`;
-      return {
-        ...onPostgres(`${uri}${join(folder, `${MARK}.nowhere`)}`, postgres),
-        'Service:Database:MigrationConnectionString': `${uri}${folder}`,
-      };
+      return onPostgres(`${uri}${join(folder, `${MARK}.nowhere`)}`, postgres);
     },
-    says: [
-      `${POSTGRES} names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user.`,
-      'Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString) names a file (sslrootcert,',
-    ],
+    says: [`${POSTGRES} names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user.`],
     alone: true,
+  },
+  {
+    title: 'parameters of a connection to Postgres that do not fit together',
+    changes: ({ postgres }) => {
+      const uri = String(postgres.settings['Service:Database:ConnectionString']);
+      return onPostgres(`${uri}?uselibpqcompat=true&sslmode=verify-ca`, postgres);
+    },
+    says: [`${POSTGRES} is not one that the driver can use`],
   },
   {
     title: 'a schema that is not there, on Postgres',

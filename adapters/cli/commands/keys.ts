@@ -136,7 +136,10 @@ function showCommand(run: Act<ShowRequest>): Command {
     summary: 'Show the configured keys, and what is published of them',
     examples: [
       { line: 'keys show', meaning: 'Which key signs, and all of their names and thumbprints' },
-      { line: 'keys show --json > published-keys.json', meaning: 'The key set as published, for audit-verify --jwks' },
+      {
+        line: 'keys show --json > published-keys.json',
+        meaning: 'The key set as published, for --jwks of audit-verify and audit-archive',
+      },
     ],
     exitCodes: {
       [exitCode.done]: 'the keys are shown',

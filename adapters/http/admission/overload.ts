@@ -93,7 +93,8 @@ export function overload(
       next.refuse();
     } else {
       reading.set(request, () => {
-        // With its answer out it is read no further.
+        // With its answer out it is read no further, and what came of it is held no longer; the answer may be lost to who is
+        // still sending.
         response.setHeader('Connection', 'close');
         next.refuse();
       });

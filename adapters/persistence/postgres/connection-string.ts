@@ -2,13 +2,16 @@
 
 import pg from 'pg';
 
-/** Whether the files that it names, of certificates and keys (`sslrootcert`, `sslcert`, `sslkey`), can be read. */
-export function hasReadableFiles(connectionString: string): boolean {
+/** A file of certificates or keys that it names (`sslrootcert`, `sslcert`, `sslkey`), or something else of it. */
+export type ConnectionStringFault = 'unreadable_file' | 'unusable';
+
+/** @returns `undefined` where the driver could connect with it, whether or not somebody is there */
+export function connectionStringFault(connectionString: string): ConnectionStringFault | undefined {
   try {
-    // The driver reads them whenever it is about to connect.
+    // It is read, and the files are, whenever a client is made; a client that is not told to does not connect.
     new pg.Client({ connectionString });
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && 'syscall' in error ? 'unreadable_file' : 'unusable';
   }
 }

@@ -86,8 +86,8 @@ describe('audit-archive on the command line', () => {
     expect((await run('audit-archive', '--before', '2026-11', '--to', '/archive')).asked).to.deep.equal([
       { before: '2026-11', directory: '/archive', jwks: undefined, json: false },
     ]);
-    expect((await run('audit-archive', '--to', '/archive', '--json')).asked).to.deep.equal([
-      { before: undefined, directory: '/archive', jwks: undefined, json: true },
+    expect((await run('audit-archive', '--to', '/archive', '--jwks', 'keys.json', '--json')).asked).to.deep.equal([
+      { before: undefined, directory: '/archive', jwks: { kind: 'file', path: 'keys.json' }, json: true },
     ]);
   });
 
