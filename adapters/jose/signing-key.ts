@@ -1,15 +1,16 @@
 /** One of the service's own keys: EC P-256, for ES256 (specification "Configuration rules", `Service:Signing:Keys`). */
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import type { Jwk } from '../../domain/agents/key-set.ts';
+import { makeSignature } from './signature.ts';
 
 export const SIGNING_ALGORITHM = 'ES256';
 
 export interface SigningKey {
   readonly keyId: string;
-  /** Can't be exported again. */
-  readonly privateKey: CryptoKey;
+  /** Its signature (RFC 7518 §3.4) of these bytes. The private half itself is nobody else's. */
+  readonly sign: (input: Buffer) => Promise<Buffer>;
   /** Public members, with `kid`, `use` and `alg`. */
   readonly publicJwk: Jwk;
 }
@@ -57,16 +58,17 @@ export async function generateSigningKey(): Promise<SigningKey> {
 async function signingKey(jwk: JWK, keyId?: string): Promise<SigningKey | undefined> {
   const { kty = '', crv = '', x = '', y = '', d = '' } = jwk;
   const material = { kty, crv, x, y };
-  let privateKey: CryptoKey | Uint8Array;
+  let privateKey: KeyObject;
   try {
     // A PEM file carries both halves of a key, and nothing checked so far that they belong together. This does.
-    privateKey = await importJWK({ ...material, d }, SIGNING_ALGORITHM, { extractable: false });
+    await importJWK({ ...material, d }, SIGNING_ALGORITHM, { extractable: false });
+    privateKey = createPrivateKey({ key: { ...material, d }, format: 'jwk' });
   } catch {
     return undefined;
   }
-  if (privateKey instanceof Uint8Array) return undefined;
   const kid = keyId ?? (await calculateJwkThumbprint(material));
-  return { keyId: kid, privateKey, publicJwk: { ...material, kid, use: 'sig', alg: SIGNING_ALGORITHM } };
+  const sign = (input: Buffer) => makeSignature(SIGNING_ALGORITHM, privateKey, input);
+  return { keyId: kid, sign, publicJwk: { ...material, kid, use: 'sig', alg: SIGNING_ALGORITHM } };
 }
 
 function privateKeyObject(pem: string): KeyObject | undefined {

@@ -1,11 +1,10 @@
 /** The service's own keys together: every one is published, the active one signs (specification "Configuration rules"). */
 
-import { createHash, KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { boundedCache } from './bounded-cache.ts';
 import { checkpointSigner } from './checkpoint-signer.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
-import { makeSignature } from './signature.ts';
 import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
 
 export type ChosenSigningKeys =
@@ -37,7 +36,6 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
   // The keys are the same for the life of the process, so what verified once stays verified.
   const verified = boundedCache<true>(MAX_VERIFIED);
-  const privateKey = KeyObject.from(active.privateKey);
   const headers = new Map<string, string>();
   const header = (type: string): string => {
     const known = headers.get(type);
@@ -50,7 +48,7 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
     async sign(type, claims) {
       // RFC 7515 §7.1.
       const input = `${header(type)}.${encode(claims)}`;
-      const signature = await makeSignature(SIGNING_ALGORITHM, privateKey, Buffer.from(input));
+      const signature = await active.sign(Buffer.from(input));
       return `${input}.${signature.toString('base64url')}`;
     },
     async verify(jws) {

@@ -16,6 +16,7 @@ import { knexLog } from '../sql/knex-log.ts';
 import type { Built, Rows } from '../sql/query.ts';
 import { bindable } from './column-types.ts';
 import { asUnavailable, isBusy } from './errors.ts';
+import { keepAlive } from './kept-alive.ts';
 import { lane, type Waiting } from './lane.ts';
 import { ACQUIRE_LIMIT_MS, BATCH_SIZE, LOCK_PAUSES_MS } from './limits.ts';
 
@@ -84,6 +85,7 @@ function createPool(path: string, log: Log, access: Access): Knex {
       min: 1,
       max: 1,
       afterCreate: (connection: Database.Database, done: (error?: unknown) => void) => {
+        keepAlive(connection);
         // Write-ahead logging is set once for the file, under a lock that another process may hold: both begin at once.
         patiently(() => configure(connection, path, access)).then(
           () => done(),

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import { expect } from 'chai';
 import { calculateJwkThumbprint } from 'jose';
 import { generateSigningKey, readSigningKey } from '../../../adapters/jose/signing-key.ts';
@@ -39,10 +39,15 @@ describe('a signing key', () => {
     expect(result.key.publicJwk.kid).to.equal('signing-2026');
   });
 
-  it('can not be exported again', async () => {
+  it('signs, and hands out nothing that could be exported', async () => {
     const result = await readSigningKey(pkcs8);
     if (result.kind !== 'read') throw new Error(result.problem);
-    expect(result.key.privateKey.extractable).to.equal(false);
+    const { keyId, sign, publicJwk, ...others } = result.key;
+    expect(others).to.deep.equal({});
+    expect(publicJwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg');
+    const signature = await sign(Buffer.from('text'));
+    const key = { key: pair.publicKey, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', Buffer.from('text'), key, signature)).to.equal(true);
   });
 
   const UNREADABLE = 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)';
@@ -105,6 +110,6 @@ describe('a signing key', () => {
     const [first, second] = await Promise.all([generateSigningKey(), generateSigningKey()]);
     expect(first.keyId).not.to.equal(second.keyId);
     expect(first.publicJwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg');
-    expect(first.privateKey.extractable).to.equal(false);
+    expect(await first.sign(Buffer.from('text'))).to.have.length(64);
   });
 });
