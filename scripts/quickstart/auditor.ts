@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { JwkSet } from 'mandate/audit';
+import { keepAlive } from '../../adapters/persistence/sqlite/kept-alive.ts';
 import { send } from './http.ts';
 import type { LedgerRow, Operator } from './operator.ts';
 import type { Stage } from './stage.ts';
@@ -50,10 +51,10 @@ export function verifyLedger(stage: Stage, databaseFile: string): Promise<Verifi
 
 /** A copy of the ledger in which somebody, owner of the file, has lifted the guards and widened what was granted. */
 export function tamperWithCopy(databaseFile: string, copy: string, scope: string): void {
-  const original = new Database(databaseFile, { readonly: true });
+  const original = keepAlive(new Database(databaseFile, { readonly: true }));
   original.prepare('vacuum into ?').run(copy);
   original.close();
-  const tampered = new Database(copy);
+  const tampered = keepAlive(new Database(copy));
   tampered.exec('drop trigger ledger_no_update');
   tampered.prepare("update ledger set scope = ? where event = 'token.issued'").run(scope);
   tampered.close();

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
 import { openPostgres } from '../../adapters/persistence/postgres/open.ts';
+import { keepAlive } from '../../adapters/persistence/sqlite/kept-alive.ts';
 import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
 import type { Storage, StorageSurroundings } from '../../adapters/persistence/storage.ts';
 import { capturedLog } from './captured-log.ts';
@@ -191,7 +192,7 @@ async function outsidePostgres(connectionString: string): Promise<Outside> {
 }
 
 function outsideSqlite(path: string): Outside {
-  const connection = new Database(path);
+  const connection = keepAlive(new Database(path));
   return {
     async sql(text) {
       const statement = connection.prepare<unknown[], Record<string, unknown>>(text);

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
+import { keepAlive } from '../../adapters/persistence/sqlite/kept-alive.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
@@ -46,7 +47,7 @@ export async function ledgerScene(): Promise<LedgerScene> {
   const database = await file.fresh();
   const storage = await database.open();
   const keys = await newKeys();
-  const behind = new Database(database.settings['Service:Database:Path']);
+  const behind = keepAlive(new Database(database.settings['Service:Database:Path']));
   for (const name of behind.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
     behind.exec(`drop trigger ${name}`);
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
+import { keepAlive } from '../../adapters/persistence/sqlite/kept-alive.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
@@ -82,7 +83,7 @@ describe('audit-verify and the file of a SQLite database', function () {
   });
 
   it('refuses what is no ledger with 1 and a sentence, and changes nothing in it or beside it', async () => {
-    const foreign = new Database(join(directory, 'foreign'));
+    const foreign = keepAlive(new Database(join(directory, 'foreign')));
     foreign.exec(
       'create table schema_migrations (version text); create table ledger (x); insert into ledger values (1)',
     );

@@ -10,8 +10,8 @@ import type Database from 'better-sqlite3';
 /** With its module it lasts as long as its thread. */
 const kept = new Set<unknown>();
 
-/** From now on nothing of the connection's is collected before its thread ends. */
-export function keepAlive(connection: Database.Database): void {
+/** @returns the same, of which nothing is collected from now on before its thread ends */
+export function keepAlive(connection: Database.Database): Database.Database {
   kept.add(connection);
   const prepare = connection.prepare.bind(connection);
   connection.prepare = ((source: string) => {
@@ -26,4 +26,5 @@ export function keepAlive(connection: Database.Database): void {
     statement.run();
     return simple ? undefined : [];
   };
+  return connection;
 }

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
 import { type Connections, openConnections } from '../../../../adapters/persistence/sqlite/connections.ts';
+import { keepAlive } from '../../../../adapters/persistence/sqlite/kept-alive.ts';
 import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 
@@ -18,7 +19,7 @@ describe('the connection to SQLite', () => {
     path = join(directory, 'test.sqlite');
     connections = openConnections(path, capturedLog());
     await connections.decide((run) => run('create table kept (name text primary key) strict'));
-    outside = new Database(path, { timeout: 0 });
+    outside = keepAlive(new Database(path, { timeout: 0 }));
   });
   afterEach(async () => {
     outside.close();
@@ -108,7 +109,7 @@ describe('the connection to SQLite', () => {
 
   it('waits for another process that holds a new file, before write-ahead logging is set in it', async () => {
     const fresh = join(directory, 'begun-twice.sqlite');
-    const first = new Database(fresh, { timeout: 0 });
+    const first = keepAlive(new Database(fresh, { timeout: 0 }));
     first.exec('create table begun (name text) strict; begin immediate');
     const second = openConnections(fresh, capturedLog());
     const reading = second.read((run) => run<{ journal_mode: string }>('pragma journal_mode').rows[0]?.journal_mode);

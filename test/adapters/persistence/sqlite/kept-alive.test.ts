@@ -36,8 +36,7 @@ describe('a connection that is kept alive', () => {
   });
 
   it('answers pragmas as the driver does', () => {
-    const [own, driver] = [new Database(':memory:'), new Database(':memory:')];
-    keepAlive(own);
+    const [own, driver] = [keepAlive(new Database(':memory:')), new Database(':memory:')];
     const asked = [
       ['foreign_keys = on', undefined],
       ['foreign_keys', undefined],
