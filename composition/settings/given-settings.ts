@@ -45,9 +45,9 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
     const key = name.replaceAll('__', ':');
     const meant = () => mapped(meantBy(key), variableOf);
-    // A colon in a variable's name would be another spelling of the same setting: there is only one.
-    const isOurs = !name.includes(':');
-    given.set(isOurs ? key : `${name} `, { value, name, meant });
+    // A colon in a variable's name would be another spelling of the same setting: there is only one. So it is kept under
+    // what is no setting's key.
+    given.set(name.includes(':') ? `${name} ` : key, { value, name, meant });
   }
 
   const overridden = new Set<string>();

@@ -93,15 +93,16 @@ export function overload(
       next.refuse();
     } else {
       reading.set(request, () => {
-        // With its answer out it is read no further, and what came of it is held no longer; the answer may be lost to who is
-        // still sending.
+        // Once its answer is out the connection ends, and with it what has come of the form is let go. Whoever is still
+        // sending may miss the answer.
         response.setHeader('Connection', 'close');
         next.refuse();
       });
-      const [[slowest, refuseIt] = []] = reading;
+      const [slowest] = reading;
       if (reading.size > maxReading && slowest !== undefined) {
-        reading.delete(slowest);
-        refuseIt?.();
+        const [displaced, refuse] = slowest;
+        reading.delete(displaced);
+        refuse();
       }
       void readBodyAhead(request).then((isThere) => {
         if (reading.delete(request) && isThere) takeTurn(request, response, kind, next);

@@ -1,8 +1,8 @@
 /**
  * Connections and statements of better-sqlite3 that are never garbage. Node from 24.19 on aborts the whole process when
- * it collects, in a thread, what an addon of `node::ObjectWrap`'s kind has handed out (nodejs/node#65446), as releases
- * of better-sqlite3 that run on Node 20 are. What is kept is little: a process has one connection, and compiles each
- * statement once.
+ * it collects what an addon of `node::ObjectWrap`'s kind has handed out (nodejs/node#65446), and the releases of
+ * better-sqlite3 that run on Node 20 are of that kind. What is kept is little: a process has one connection, and compiles
+ * each statement once.
  */
 
 import type Database from 'better-sqlite3';
