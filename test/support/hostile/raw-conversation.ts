@@ -56,13 +56,24 @@ export function converse(url: string, bytes: string, { patienceMs = PATIENCE_MS 
 
 /** @throws when what came is not one answer after the other, to its last byte */
 export function readAnswers(text: string, wasHead = false): readonly RawAnswer[] {
+  const { answers, rest } = takeAnswers(text, wasHead);
+  if (rest !== '') throw new Error(`an answer was cut short: ${JSON.stringify(rest.slice(0, 1000))}`);
+  return answers;
+}
+
+/**
+ * The answers that have come whole, and what has come of the next one.
+ * @throws when what came is no answer
+ */
+export function takeAnswers(text: string, wasHead = false): { readonly answers: RawAnswer[]; readonly rest: string } {
   const answers: RawAnswer[] = [];
   let rest = text;
-  while (rest !== '') {
+  while (true) {
     const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd === -1) return { answers, rest };
     const [first = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) [\w -]+$/.exec(first)?.[1]);
-    if (headEnd === -1 || Number.isNaN(status)) throw new Error(`not an answer: ${JSON.stringify(rest)}`);
+    if (Number.isNaN(status)) throw new Error(`not an answer: ${JSON.stringify(rest.slice(0, 1000))}`);
     const headers = new Map(
       lines.map((line): [string, string] => {
         const [name = '', value = ''] = line.split(/: (.*)/s);
@@ -71,9 +82,8 @@ export function readAnswers(text: string, wasHead = false): readonly RawAnswer[]
     );
     const length = status === 100 || wasHead ? 0 : Number(headers.get('content-length') ?? 0);
     const body = rest.slice(headEnd + 4, headEnd + 4 + length);
-    if (body.length !== length) throw new Error(`an answer was cut short: ${JSON.stringify(rest)}`);
+    if (body.length !== length) return { answers, rest };
     answers.push({ status, headers, body });
     rest = rest.slice(headEnd + 4 + length);
   }
-  return answers;
 }
