@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { TaskId } from '../../domain/identifiers.ts';
 import { asProgram } from '../../scripts/from-source.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { databases, type FreshDatabase, type Outside } from '../support/databases.ts';
 import { ledgerOf } from './scene.ts';
 
 const CHILD = new URL('./crash-child.ts', import.meta.url).pathname;
@@ -36,12 +37,13 @@ for (const kind of databases) {
         await Promise.all([once(child, 'exit'), once(lines, 'close')]);
         expect(answered.length).to.be.at.least(enough);
       }
+      const outside = await database.outside?.();
+      if (kind.engine === 'postgres') await untilAlone(outside);
       const storage = await database.open();
       const issued = (await ledgerOf(storage)).filter((record) => record.event === 'token.issued');
       const recorded = new Set(issued.map((record) => record.taskId));
       for (const taskId of answered) expect(recorded.has(taskId), taskId).to.equal(true);
 
-      const outside = await database.outside?.();
       const stored =
         (await outside?.sql('select t.task_id, grant_hash from tasks t left join task_grants using (task_id)')) ?? [];
       const spent = (await outside?.sql('select jti from spent_assertions')) ?? [];
@@ -52,4 +54,14 @@ for (const kind of databases) {
       await storage.close();
     });
   });
+}
+
+/** What a session had been sent when its client was killed may still be carried out, and commit. */
+async function untilAlone(outside: Outside | undefined): Promise<void> {
+  for (let others: unknown; others !== 0; await setTimeout(5)) {
+    const [row] =
+      (await outside?.sql(`select count(*)::integer as others from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`)) ?? [];
+    others = row?.others;
+  }
 }
