@@ -8,12 +8,20 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 const FIRST = 20_000;
-const END = 32_000;
+const RANGES = 12;
+const PORTS_PER_RANGE = 1_000;
+
+/** Processes that were started one after the other draw from different ranges: another's server may be about to listen. */
+const first = FIRST + (process.pid % RANGES) * PORTS_PER_RANGE;
+const given = new Set<number>();
 
 export async function freePort(): Promise<number> {
+  if (given.size > PORTS_PER_RANGE / 2) given.clear();
   for (;;) {
-    const port = randomInt(FIRST, END);
-    if (await isFree(port)) return port;
+    const port = randomInt(first, first + PORTS_PER_RANGE);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
 

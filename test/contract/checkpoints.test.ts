@@ -3,7 +3,7 @@ import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { databases, type Role } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { untilWaiting } from './hold.ts';
+import { haveTimeAtTheFence, untilWaiting } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, ledgerOf } from './scene.ts';
 import { checkpointOver, faultsOf, seal, sealed, seqsOf } from './sealer.ts';
@@ -300,6 +300,7 @@ onEveryDatabase(
       });
 
       it('wait for records that are added without having asked for the time', async () => {
+        await haveTimeAtTheFence(database());
         const connection = await reach('serving');
         await connection.sql('begin');
         await connection.sql(

@@ -3,6 +3,7 @@
 import { openPostgres } from '../../adapters/persistence/postgres/open.ts';
 import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
 import { capturedLog } from '../support/captured-log.ts';
+import { PATIENT } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { anOpening, registeredAgent } from './scene.ts';
 
@@ -11,7 +12,10 @@ const surroundings = { clock: { now: () => NOON }, log: capturedLog() };
 const path = settings['Service:Database:Path'];
 const storage =
   path === undefined
-    ? await openPostgres({ connectionString: settings['Service:Database:ConnectionString'] ?? '' }, surroundings)
+    ? await openPostgres(
+        { connectionString: settings['Service:Database:ConnectionString'] ?? '', limits: PATIENT },
+        surroundings,
+      )
     : await openSqlite({ path }, surroundings);
 
 const agent = await registeredAgent(storage);

@@ -6,7 +6,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK } from '../../adapters/persistence/postgres/locks.ts';
-import type { Outside, TestDatabase } from '../support/databases.ts';
+import type { FreshDatabase, Outside, TestDatabase } from '../support/databases.ts';
 
 export interface Hold {
   /** Resolves once so many decisions wait, for whatever lock. */
@@ -18,6 +18,9 @@ export interface Hold {
 
 /** A lock is waited for two seconds on Postgres, one on SQLite, where nobody can see who waits. */
 const GATHERING_MS = { most: 1_000, unseen: 50, nobodyCame: 50 } as const;
+
+/** Who does not wait by then never will. */
+const WAITING_MS = 15_000;
 
 const WAITERS = `select count(*)::integer as waiters from pg_locks
   where locktype = 'advisory' and not granted
@@ -41,8 +44,15 @@ export async function holdAppends({ engine }: TestDatabase, outside: Outside): P
   };
 }
 
+/** On Postgres, for sealers that are kept waiting by us, and by a machine that stands still for a moment besides. */
+export async function haveTimeAtTheFence({ outside }: FreshDatabase): Promise<void> {
+  const owner = await outside?.('owner');
+  await owner?.sql("alter function unsealed() set lock_timeout to '20s'");
+  await owner?.close();
+}
+
 export async function untilWaiting(outside: Outside, decisions: number): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
     const [row] = await outside.sql(WAITERS);
     if (row?.waiters === decisions) return;
     await pause(5);

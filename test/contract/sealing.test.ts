@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
+import { LIMITS } from '../../adapters/persistence/postgres/limits.ts';
 import { LOCK } from '../../adapters/persistence/postgres/locks.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
 import type { Unsealed } from '../../application/ports/checkpoints.ts';
@@ -16,6 +17,7 @@ import { toMicrosecondText } from '../../domain/instant.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { haveTimeAtTheFence, untilWaiting } from './hold.ts';
 import { checkpointOver, faultsOf, seal } from './sealer.ts';
 
 const CHILD = new URL('./sealing-child.ts', import.meta.url).pathname;
@@ -62,6 +64,10 @@ async function startSealers(database: FreshDatabase, sealers: number) {
     env: { ...process.env, DATABASE: connectionStringOf(database), SEALERS: String(sealers) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  let hasEnded = false;
+  const ended = once(child, 'close').then(() => {
+    hasEnded = true;
+  });
   const said: string[] = [];
   const lines = createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   await Promise.race([once(lines, 'line'), once(child, 'exit')]);
@@ -69,7 +75,7 @@ async function startSealers(database: FreshDatabase, sealers: number) {
     /** @returns how many checkpoints it added */
     async stop(): Promise<number> {
       child.stdin.end();
-      if (child.exitCode === null) await once(child, 'exit');
+      if (!hasEnded) await ended;
       expect(child.exitCode).to.equal(0);
       return Number(/^added (\d+)$/.exec(said.at(-1) ?? '')?.[1]);
     },
@@ -114,10 +120,12 @@ describe('sealing while others append, on Postgres', () => {
 
   it('waits for an append that has a low number, which holds up nobody but the next ones', async () => {
     const [slow, quick] = [await reach(database), await reach(database)];
+    await haveTimeAtTheFence(database);
     await slow.sql('begin');
     await slow.sql(appendMany(1));
     await quick.sql(appendMany(2));
     const sealing = seal(storage.checkpoints);
+    await untilWaiting(quick, 1);
     expect(await Promise.race([sealing, pause(50, 'waiting')])).to.equal('waiting');
     await slow.sql('commit');
     expect(await sealing).to.deep.include({ firstSeq: 1, lastSeq: 3, treeSize: 3 });
@@ -127,10 +135,14 @@ describe('sealing while others append, on Postgres', () => {
 
   it('gives up on one that does not end before the appends behind it do, and seals it once it has ended', async () => {
     const slow = await reach(database);
+    const [fence] = await slow.sql(`select option_value as lock_timeout
+      from pg_proc, pg_options_to_table(proconfig) where proname = 'unsealed' and option_name = 'lock_timeout'`);
+    expect(fence?.lock_timeout).to.equal('1s');
+    expect(LIMITS.serving.lock).to.equal(2_000);
     await slow.sql('begin');
     await slow.sql(appendMany(1));
     const sealing = seal(storage.checkpoints).catch((error: unknown) => error);
-    await pause(50);
+    await untilWaiting(slow, 1);
     const [appending] = [storage.ledger.append({ at: NOON, event: 'admin.denied', decision: 'deny' })];
     expect(await sealing).to.have.property('name', 'StorageUnavailable');
     await appending;
@@ -142,6 +154,7 @@ describe('sealing while others append, on Postgres', () => {
   describe('in a small way', () => {
     /** What the same work leaves behind when the ledger is sealed so. */
     const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
+      await haveTimeAtTheFence(database);
       let appending = true;
       const sealOn = async () => {
         while (appending) {

@@ -392,7 +392,7 @@ onEveryDatabase(
 async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
   const waiting = `select count(distinct pid)::integer as waiting from pg_locks join pg_stat_activity using (pid)
     where datname = current_database() and not granted`;
-  for (let tries = 0; tries < 400; tries++) {
+  for (const began = performance.now(); performance.now() - began < 15_000; ) {
     const [row] = await outside.sql(waiting);
     if (row?.waiting === decisions) return;
     await pause(5);

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
+import { LIMITS, type Limits, type LimitsByUse } from '../../adapters/persistence/postgres/limits.ts';
 import { openPostgres } from '../../adapters/persistence/postgres/open.ts';
 import { keepAlive } from '../../adapters/persistence/sqlite/kept-alive.ts';
 import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
@@ -22,10 +23,15 @@ export interface FreshDatabase {
   /** What a server process is told, by the settings' keys. */
   readonly settings: Readonly<Record<string, string>>;
   /** Another handle on the same database; closed by whoever opened it. */
-  open(surroundings?: Partial<StorageSurroundings>): Promise<Storage>;
+  open(options?: OpenOptions): Promise<Storage>;
   /** The database as its operator reaches it beside the service; `undefined` where nobody can. */
   readonly outside: ((role?: Role) => Promise<Outside>) | undefined;
   drop(): Promise<void>;
+}
+
+export interface OpenOptions extends Partial<StorageSurroundings> {
+  /** On Postgres: PATIENT unless a suite is about them. */
+  readonly limits?: LimitsByUse;
 }
 
 /** A connection that is not the service's. Values are whatever the engine's own driver makes of them. */
@@ -51,7 +57,7 @@ export const sqliteFile: TestDatabase = {
   async fresh(schema = 'applied') {
     const directory = mkdtempSync(join(tmpdir(), 'mandate-sqlite-'));
     const path = join(directory, 'mandate.sqlite');
-    const open: FreshDatabase['open'] = (surroundings) => openSqlite({ path }, surroundingsOr(surroundings));
+    const open: FreshDatabase['open'] = (options) => openSqlite({ path }, surroundingsOf(options));
     if (schema === 'applied') {
       migrated ??= migratedFile();
       writeFileSync(path, await migrated);
@@ -84,8 +90,8 @@ const sqliteInMemory: TestDatabase = {
   async fresh(schema = 'applied') {
     return {
       settings: {},
-      async open(surroundings) {
-        const storage = await openSqlite({ path: ':memory:' }, surroundingsOr(surroundings));
+      async open(options) {
+        const storage = await openSqlite({ path: ':memory:' }, surroundingsOf(options));
         if (schema === 'applied') await storage.migrate();
         return storage;
       },
@@ -113,8 +119,8 @@ const postgres: TestDatabase = {
         'Service:Database:ConnectionString': connectionString,
         'Service:Database:MigrationConnectionString': migrationConnectionString,
       },
-      open: (surroundings) =>
-        openPostgres({ connectionString, migrationConnectionString }, surroundingsOr(surroundings)),
+      open: ({ limits = PATIENT, ...surroundings } = {}) =>
+        openPostgres({ connectionString, migrationConnectionString, limits }, surroundingsOf(surroundings)),
       outside: (role = 'owner') => outsidePostgres(server.url(roles[role], name)),
       drop: () => asSuperuser(`drop database ${name} with (force)`),
     };
@@ -134,6 +140,25 @@ export function freshDatabase(engine: TestDatabase['engine'], schema?: 'applied'
 const OWNER = 'mandate_owner';
 const SERVING = 'mandate_app';
 const TEMPLATE = 'mandate_template';
+
+/**
+ * Ten times what service has: what suites find out about decisions holds on a machine that stands still for some
+ * seconds, too, where a decision that waits for another would be given up.
+ */
+export const PATIENT: LimitsByUse = {
+  serving: tenfold(LIMITS.serving),
+  stopping: tenfold(LIMITS.stopping),
+  draining: tenfold(LIMITS.draining),
+  readiness: tenfold(LIMITS.readiness),
+};
+
+function tenfold(limits: Limits): Limits {
+  const { connect, acquire, lock, statement, query } = limits;
+  return {
+    ...{ ...limits, connect: connect * 10, acquire: acquire * 10 },
+    ...{ lock: lock * 10, statement: statement * 10, query: query * 10 },
+  };
+}
 
 let template: Promise<void> | undefined;
 let created = 0;
@@ -155,8 +180,9 @@ async function prepareTemplate(): Promise<void> {
       {
         connectionString: server.url(SERVING, TEMPLATE),
         migrationConnectionString: server.url(OWNER, TEMPLATE),
+        limits: PATIENT,
       },
-      surroundingsOr(surroundings),
+      surroundingsOf(surroundings),
     ),
   );
 }
@@ -169,8 +195,8 @@ async function migrateOnce(open: FreshDatabase['open']): Promise<void> {
   await storage.close();
 }
 
-function surroundingsOr(given: Partial<StorageSurroundings> = {}): StorageSurroundings {
-  return { clock: movedClock(), log: capturedLog(), ...given };
+function surroundingsOf({ clock = movedClock(), log = capturedLog() }: OpenOptions = {}): StorageSurroundings {
+  return { clock, log };
 }
 
 async function asSuperuser(statement: string): Promise<void> {

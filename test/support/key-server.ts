@@ -1,5 +1,6 @@
 /** Where agents publish their key sets: a real https server on loopback that counts what it is asked. */
 
+import { freePort } from '../../scripts/free-port.ts';
 import { answering, type Loopback, startLoopback } from './loopback.ts';
 
 export interface KeyServer {
@@ -26,11 +27,7 @@ export async function startKeyServer(): Promise<KeyServer> {
       sets.set(path, jwks);
       return `${server.url}${path}`;
     },
-    async nothingAt() {
-      const gone = await startLoopback(answering({}), { tls: true });
-      await gone.close();
-      return `${gone.url}/jwks.json`;
-    },
+    nothingAt: async () => `https://127.0.0.1:${await freePort()}/jwks.json`,
     requests: (uri) => server.received.filter((request) => `${server.url}${request.path}` === uri).length,
     stop: () => server.close(),
   };

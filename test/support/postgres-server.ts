@@ -104,12 +104,12 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
     await said;
   };
   const signalAll = (signal: NodeJS.Signals) => {
-    for (const pid of processesOf(data)) process.kill(pid, signal);
+    for (const pid of processesOf(data)) tellIfThere(pid, signal);
   };
   return {
     server: serverOn(port),
     stop: async () => {
-      if (child.exitCode === null) {
+      if (child.exitCode === null && child.signalCode === null) {
         const ended = new Promise((done) => child.once('exit', done));
         child.stdin?.end();
         await ended;
@@ -128,6 +128,15 @@ function processesOf(data: string): readonly number[] {
   const [first] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
   const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8');
   return [Number(first), ...children.split(' ').filter(Boolean).map(Number)];
+}
+
+/** Sessions come to an end by themselves. */
+function tellIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 function serverOn(port: number): PostgresServer {

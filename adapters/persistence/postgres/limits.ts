@@ -74,6 +74,16 @@ export const STOPPING_LIMITS: Limits = {
   query: 52_000,
 };
 
+/** What the connections of a serving process keep to, by what they are for. */
+export type LimitsByUse = Readonly<Record<'serving' | 'stopping' | 'draining' | 'readiness', Limits>>;
+
+export const LIMITS: LimitsByUse = {
+  serving: SERVING_LIMITS,
+  stopping: STOPPING_LIMITS,
+  draining: DRAINING_LIMITS,
+  readiness: READINESS_LIMITS,
+};
+
 /** Other transactions never pause; one that does lost its client, and must not keep its locks. */
 export const IDLE_IN_TRANSACTION_LIMIT_MS = 10_000;
 

@@ -7,13 +7,11 @@ import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { postgresLedger } from './ledger.ts';
 import {
-  DRAINING_LIMITS,
   DRAINING_POOL_SIZE,
+  LIMITS,
+  type LimitsByUse,
   POOL_SIZE,
-  READINESS_LIMITS,
   READINESS_POOL_SIZE,
-  SERVING_LIMITS,
-  STOPPING_LIMITS,
   STOPPING_POOL_SIZE,
   STOPPING_SHARES,
 } from './limits.ts';
@@ -26,7 +24,7 @@ import { postgresReadiness } from './readiness.ts';
 import { orRefusal } from './refusal.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { postgresSignals } from './signals.ts';
-import { serverIsThere, watched } from './silence.ts';
+import { type IsThere, serverIsThere, watched } from './silence.ts';
 import { postgresSponsors } from './sponsors.ts';
 import { postgresSweeping } from './sweeping.ts';
 import { postgresTasks } from './tasks.ts';
@@ -38,6 +36,8 @@ export interface PostgresOptions {
   readonly migrationConnectionString?: string | undefined;
   /** Connections for requests at most; what else has some of its own is in `limits.ts` (CONNECTIONS_PER_PROCESS). */
   readonly poolSize?: number | undefined;
+  /** How long whatever is asked of the server may take; LIMITS unless somebody has more patience. */
+  readonly limits?: LimitsByUse | undefined;
   /** How many months' partitions `migrate` creates beyond this one. */
   readonly monthsAhead?: number | undefined;
 }
@@ -47,24 +47,22 @@ const MONTHS_AHEAD = 2;
 
 export async function openPostgres(options: PostgresOptions, { clock, log }: StorageSurroundings): Promise<Storage> {
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
-  const connections = openConnections(
-    { connectionString, poolSize: options.poolSize ?? POOL_SIZE, limits: SERVING_LIMITS },
-    log,
-  );
-  const draining = openConnections({ connectionString, poolSize: DRAINING_POOL_SIZE, limits: DRAINING_LIMITS }, log);
-  const readiness = openConnections({ connectionString, poolSize: READINESS_POOL_SIZE, limits: READINESS_LIMITS }, log);
+  const { limits = LIMITS } = options;
+  const connect = (poolSize: number, use: keyof LimitsByUse, isThere?: IsThere) =>
+    openConnections({ connectionString, poolSize, limits: limits[use], isThere }, log);
+  const connections = connect(options.poolSize ?? POOL_SIZE, 'serving');
+  const draining = connect(DRAINING_POOL_SIZE, 'draining');
+  const readiness = connect(READINESS_POOL_SIZE, 'readiness');
   const isThere = serverIsThere(readiness);
-  const stopping = openConnections(
-    { connectionString, poolSize: STOPPING_POOL_SIZE, limits: STOPPING_LIMITS, isThere },
-    log,
-  );
+  const stopping = connect(STOPPING_POOL_SIZE, 'stopping', isThere);
 
-  const byOperators = watched(shareOf(stopping, STOPPING_SHARES.operators, STOPPING_LIMITS.acquire), isThere);
-  const byProviders = watched(shareOf(stopping, STOPPING_SHARES.providers, STOPPING_LIMITS.acquire), isThere);
+  const waitMs = limits.stopping.acquire;
+  const byOperators = watched(shareOf(stopping, STOPPING_SHARES.operators, waitMs), isThere);
+  const byProviders = watched(shareOf(stopping, STOPPING_SHARES.providers, waitMs), isThere);
 
   return {
     agents: postgresAgents(connections),
-    tasks: postgresTasks(connections, byOperators),
+    tasks: postgresTasks(connections, byOperators, limits.serving.acquire),
     sponsors: postgresSponsors(connections, byOperators),
     sweeping: postgresSweeping(connections),
     signals: postgresSignals(byProviders),

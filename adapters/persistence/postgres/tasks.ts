@@ -56,10 +56,17 @@ const tokenFacts = {
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = $2 where t.task_id = $1`,
 };
 
-/** @param stopping connections with time for ending very many tasks */
-export function postgresTasks({ run }: Connections, stopping: Pick<Connections, 'run'>): Tasks {
-  const ofAgent = places(PLACES_PER_AGENT, SERVING_LIMITS.acquire);
-  const ofPerson = places(PLACES_PER_PERSON, SERVING_LIMITS.acquire);
+/**
+ * @param stopping connections with time for ending very many tasks
+ * @param waitMs how long a place among the calls about the same agent or person is waited for
+ */
+export function postgresTasks(
+  { run }: Connections,
+  stopping: Pick<Connections, 'run'>,
+  waitMs = SERVING_LIMITS.acquire,
+): Tasks {
+  const ofAgent = places(PLACES_PER_AGENT, waitMs);
+  const ofPerson = places(PLACES_PER_PERSON, waitMs);
   /** For what waits for whoever ends the tasks of either. */
   const inPlace = <Answer>(
     { agentId, sponsorKey }: Pick<Task, 'agentId' | 'sponsorKey'>,

@@ -148,6 +148,7 @@ describe('sealing', () => {
     const { checkpoints } = scene.storage;
     const delays = monitorEventLoopDelay({ resolution: 10 });
     delays.enable();
+    const began = performance.now();
     const outcome = await scene.seal({
       checkpoints: {
         ...checkpoints,
@@ -167,11 +168,13 @@ describe('sealing', () => {
         }),
     });
     delays.disable();
+    const tookMs = performance.now() - began;
     expect(outcome.kind).to.equal('sealed');
     expect([read, largest]).to.deep.equal([60_000, 500]);
     // What bounds the work of a turn holds on a busy machine, too: the page that is hashed, and the one read meanwhile.
     expect(longest).to.be.at.most(1000);
-    // Measured, the longest stall is a few milliseconds; other processes of a test run may take the processor away.
-    expect(delays.percentile(50) / 1e6).to.be.below(50);
+    // Measured, the longest stall is a few milliseconds; other processes of a test run may take the processor away, and
+    // then all of it takes longer. Without turns there is one stall, as long as all of it.
+    expect(delays.percentile(50) / 1e6).to.be.below(Math.max(50, tookMs / 20));
   });
 });

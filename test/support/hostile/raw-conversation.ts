@@ -20,7 +20,7 @@ export interface Conversation {
 }
 
 /** A service that has not answered by then hangs. */
-const PATIENCE_MS = 4000;
+const PATIENCE_MS = 20_000;
 
 /**
  * @param bytes each character is one byte

@@ -87,9 +87,10 @@ export function providerConfiguration(
         .map(([key, value]) => `${key}: ${value}`)
         .join('\n');
     },
-    // Back-channel logout is sent to loopback here, which the dispatcher that the library passes along refuses.
+    // Back-channel logout is sent to loopback here, which the dispatcher that the library passes along refuses; and a
+    // busy machine may take longer than the library waits.
     fetch: (url, init) => {
-      const { dispatcher: _, ...rest }: RequestInit & { dispatcher?: unknown } = init ?? {};
+      const { dispatcher: _, signal: __, ...rest }: RequestInit & { dispatcher?: unknown } = init ?? {};
       return fetch(url, rest);
     },
   };

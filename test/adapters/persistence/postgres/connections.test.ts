@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type Connections, openConnections } from '../../../../adapters/persistence/postgres/connections.ts';
+import { LIMITS } from '../../../../adapters/persistence/postgres/limits.ts';
 import { openPostgres } from '../../../../adapters/persistence/postgres/open.ts';
 import type { Storage } from '../../../../adapters/persistence/storage.ts';
 import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
@@ -27,7 +28,7 @@ describe('connections to Postgres', () => {
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    storage = await database.open();
+    storage = await database.open({ limits: LIMITS });
   });
   after(async () => {
     await storage.close();

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { LIMITS } from '../../../../adapters/persistence/postgres/limits.ts';
 import type { Storage } from '../../../../adapters/persistence/storage.ts';
 import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
@@ -24,7 +25,7 @@ describe('paging while an append is under way, on Postgres', () => {
   beforeEach(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    storage = await database.open();
+    storage = await database.open({ limits: LIMITS });
     if (database.outside === undefined) throw new Error('Postgres cannot be reached from outside');
     writer = await database.outside('owner');
     observer = await database.outside('superuser');

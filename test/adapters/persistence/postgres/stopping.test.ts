@@ -42,7 +42,7 @@ describe('what ends tasks on Postgres', () => {
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    storage = await database.open();
+    storage = await database.open({ limits: limits.LIMITS });
     const connection = await database.outside?.();
     if (connection === undefined) throw new Error('this database cannot be reached from outside');
     outside = connection;
