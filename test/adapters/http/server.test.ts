@@ -15,8 +15,8 @@ import { readAnswers } from '../../support/hostile/raw-conversation.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Longer than the ten seconds that requests under way are given. */
-const STOPPED_MS = 12_000;
+/** Much longer than the ten seconds that requests under way are given. */
+const STOPPED_MS = 20_000;
 
 async function start(handler: RequestListener) {
   const server = httpServer(handler, { log: capturedLog() });

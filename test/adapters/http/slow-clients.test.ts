@@ -3,13 +3,14 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { parseNetwork } from '../../../adapters/http/admission/network.ts';
 import { peerSource } from '../../../adapters/http/admission/request-source.ts';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
 import { type HttpServerOptions, httpServer, type TimeLimits } from '../../../adapters/http/server.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { readAnswers } from '../../support/hostile/raw-conversation.ts';
+import { readAnswers, takeAnswers } from '../../support/hostile/raw-conversation.ts';
 
 const SHORT: TimeLimits = { headMs: 150, requestMs: 400, takingMs: 300, calmMs: 10_000, lookingMs: 25 };
 /** A byte as often, so that nothing is ever silent. */
@@ -17,12 +18,16 @@ const TRICKLE_MS = 20;
 
 interface Running {
   readonly log: CapturedLog;
+  /** The service's ends, in the order in which they came. */
+  readonly taken: readonly Socket[];
   open(from?: string): Promise<Client>;
   stop(): Promise<void>;
 }
 
 interface Client {
   readonly socket: Socket;
+  /** All that has come so far. */
+  received(): string;
   /** What had come when the connection ended, and after how long. */
   readonly ended: Promise<{ readonly text: string; readonly afterMs: number }>;
 }
@@ -30,9 +35,13 @@ interface Client {
 async function start(handler: RequestListener, options: Partial<HttpServerOptions> = {}): Promise<Running> {
   const log = capturedLog();
   const server = httpServer(handler, { log, limits: SHORT, ...options });
-  const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, server.take);
+  const taken: Socket[] = [];
+  const connections = await acceptConnections({ host: '127.0.0.1', port: 0 }, (socket) => {
+    taken.push(socket);
+    server.take(socket);
+  });
   return {
-    log,
+    ...{ log, taken },
     async open(from = '127.0.0.1') {
       const began = performance.now();
       const socket = connect({ ...connections.address, localAddress: from });
@@ -43,7 +52,7 @@ async function start(handler: RequestListener, options: Partial<HttpServerOption
       socket.on('error', () => undefined);
       const ended = once(socket, 'close').then(() => ({ text, afterMs: performance.now() - began }));
       await once(socket, 'connect');
-      return { socket, ended };
+      return { socket, received: () => text, ended };
     },
     async stop() {
       await connections.close();
@@ -60,11 +69,20 @@ async function trickle({ socket, ended }: Client, text: string): Promise<Awaited
   return end;
 }
 
+async function eventually(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; !isSo(); turn += 1) {
+    if (turn > 3000) throw new Error('it did not come to that');
+    await pause(1);
+  }
+}
+
 describe('clients that are slow', () => {
   let running: Running;
+  let begun = 0;
   const handled: string[] = [];
   before(async () => {
     running = await start((request, response) => {
+      begun += 1;
       const chunks: string[] = [];
       request.setEncoding('latin1').on('data', (chunk: string) => chunks.push(chunk));
       request.on('end', () => {
@@ -76,12 +94,24 @@ describe('clients that are slow', () => {
   });
   after(() => running.stop());
 
+  /** Sends it on a new connection. One from which nothing has come in time, as the machine stood still, comes again. */
+  async function coming(bytes: string): Promise<Client> {
+    const before = begun;
+    while (true) {
+      const client = await running.open();
+      client.socket.write(bytes);
+      await eventually(() => begun > before || client.received() !== '' || client.socket.destroyed);
+      if (begun > before) return client;
+    }
+  }
+
   const expectTooSlow = ({ text, afterMs }: Awaited<Client['ended']>, limitMs: number) => {
     const [answer, ...more] = readAnswers(text);
     expect(more).to.deep.equal([]);
     expect(answer?.status).to.equal(408);
     expect(answer?.headers.get('connection')).to.equal('close');
-    expect(afterMs).to.be.within(limitMs, limitMs + 2000);
+    // The usual limits are ten seconds and more.
+    expect(afterMs).to.be.within(limitMs - 2, limitMs + 8_000);
   };
 
   it('with a head are told so and left', async () => {
@@ -93,11 +123,10 @@ describe('clients that are slow', () => {
   });
 
   it('with a second head on a connection that served before as well', async () => {
-    const client = await running.open();
-    client.socket.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
+    const client = await coming('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
     const { text, afterMs } = await trickle(client, 'GET /second HTTP/1.1\r\nX: '.padEnd(500, 'x'));
     expect(readAnswers(text).map(({ status }) => status)).to.deep.equal([200, 408]);
-    expect(afterMs).to.be.within(SHORT.headMs, SHORT.headMs + 2000);
+    expect(afterMs).to.be.within(SHORT.headMs - 2, SHORT.headMs + 8_000);
   });
 
   for (const [what, framing, body] of [
@@ -107,33 +136,34 @@ describe('clients that are slow', () => {
     ['trailers', 'Transfer-Encoding: chunked', `0\r\nX: ${'x'.repeat(990)}`],
   ] as const) {
     it(`with ${what} are told so and left, and nobody has acted on what there was`, async () => {
-      const client = await running.open();
-      client.socket.write(`POST /slow HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n`);
+      const client = await coming(`POST /slow HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n`);
       expectTooSlow(await trickle(client, body), SHORT.requestMs);
       expect(handled).not.to.include('/slow');
     });
   }
 
   it('to take their answer are left, however much they take of it now and then', async () => {
-    const client = await running.open();
+    const client = await coming('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
     client.socket.pause();
     client.socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+    const its = running.taken.at(-1);
     // Takes what fits into the buffers between the two of us, which then lets some more go out.
-    const now = setInterval(() => client.socket.read(1000), TRICKLE_MS);
-    await new Promise((resolve) => setTimeout(resolve, SHORT.takingMs + 300));
-    clearInterval(now);
+    for (let times = 0; its?.destroyed === false && times < 500; times += 1) {
+      client.socket.read(1000);
+      await pause(TRICKLE_MS);
+    }
     client.socket.resume();
     const { text } = await client.ended;
-    expect(text.length).to.be.within(1, 19_000_000);
+    expect(text.length).to.be.within(1_000, 19_000_000);
   });
 
   it('may take as long as they like to come with another request', async () => {
-    const client = await running.open();
-    for (const path of ['/one', '/two']) {
-      client.socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      await once(client.socket, 'data');
-      await new Promise((resolve) => setTimeout(resolve, SHORT.takingMs + 100));
-    }
+    const client = await coming('GET /one HTTP/1.1\r\nHost: x\r\n\r\n');
+    await eventually(() => takeAnswers(client.received()).answers.length === 1);
+    await pause(SHORT.takingMs + 100);
+    client.socket.write('GET /two HTTP/1.1\r\nHost: x\r\n\r\n');
+    await eventually(() => takeAnswers(client.received()).answers.length === 2);
+    await pause(SHORT.takingMs + 100);
     client.socket.end();
     expect(readAnswers((await client.ended).text).map(({ status }) => status)).to.deep.equal([200, 200]);
   });
@@ -153,21 +183,28 @@ describe('connections of one source', () => {
       return (await ended).text.endsWith('served');
     };
     const held = [await running.open(), await running.open(), await running.open()];
+    const began = performance.now();
     expect((await (await running.open()).ended).text).to.equal('');
     expect((await (await running.open()).ended).text).to.equal('');
     expect(await served(await running.open('127.0.0.2'))).to.equal(true);
     for (let time = 0; time < 5; time += 1) held.push(await running.open('127.0.0.3'));
     expect(await served(await running.open('127.0.0.3'))).to.equal(true);
     held[0]?.socket.destroy();
-    await held[0]?.ended;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => running.taken[0]?.closed === true);
     expect(await served(await running.open())).to.equal(true);
     for (const { socket } of held) socket.destroy();
-    await new Promise((resolve) => setTimeout(resolve, 1100));
-    const lines = running.log.lines.map((line) => JSON.parse(line));
-    expect(lines).to.deep.equal([
-      { level: 'warn', message: 'connections were not taken', reason: 'too_many_of_one_source', count: 2 },
-    ]);
+    await pause(1100);
+    // Together, unless the machine stood still for a second between the two.
+    expect(performance.now() - began).to.be.at.least(running.log.lines.length * 990);
+    let closed = 0;
+    for (const line of running.log.lines) {
+      const { count, ...what } = JSON.parse(line);
+      expect(what).to.deep.equal({
+        ...{ level: 'warn', message: 'connections were not taken', reason: 'too_many_of_one_source' },
+      });
+      closed += count;
+    }
+    expect(closed).to.equal(2);
     await running.stop();
   });
 

@@ -7,6 +7,7 @@ describe('the circuit around the identity provider', () => {
   let gate: Circuit;
   beforeEach(() => {
     clock = movedClock();
+    clock.standStill();
     gate = circuit(clock);
   });
 

@@ -36,6 +36,7 @@ describe('asking the identity provider about a person', () => {
     users = ACTIVE;
     server.received.length = 0;
     clock = movedClock();
+    clock.standStill();
     log = capturedLog();
     directory = make(`${server.url}/admin/realms/people/users`);
   });

@@ -24,6 +24,7 @@ before(async () => {
 });
 beforeEach(() => {
   clock = movedClock();
+  clock.standStill();
 });
 
 function tokensFrom(tokenUrl: string, issuer: string | undefined): ServiceTokens {

@@ -147,6 +147,7 @@ describe("an agent's published keys", () => {
   beforeEach(() => {
     server.received.length = 0;
     clock = movedClock();
+    clock.standStill();
     log = capturedLog();
     // With connections of its own: a GET over a kept one that is cut is sent a second time.
     keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);

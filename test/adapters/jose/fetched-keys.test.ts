@@ -25,6 +25,7 @@ describe('when the keys of others are fetched', () => {
   let from: ReturnType<typeof source>;
   beforeEach(() => {
     clock = movedClock();
+    clock.standStill();
     from = source();
   });
   const make = () => fetchedKeys(from.fetch, clock, { refreshAfter: 300, waitAfter: 900 });

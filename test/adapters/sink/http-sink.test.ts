@@ -35,20 +35,14 @@ const summary: LedgerRecord = {
   count: 12,
 };
 
-/** The network with less patience than ten seconds. */
-function hasty(network: Network, asked: NetworkRequest[]): Network {
-  return {
-    send(request) {
-      asked.push(request);
-      return network.send({ ...request, timeoutMs: 1000 });
-    },
-  };
-}
+/** Where no answer comes to an end: less than ten seconds, and far more than a request takes. */
+const HASTY_MS = 2000;
 
 describe('the sink over HTTP', () => {
   let server: Loopback;
   let log: CapturedLog;
   let asked: NetworkRequest[];
+  let patienceMs: number;
   before(async () => {
     server = await startLoopback(answering('{}'));
   });
@@ -58,9 +52,18 @@ describe('the sink over HTTP', () => {
     server.answer = answering('{}');
     log = capturedLog();
     asked = [];
+    patienceMs = 10_000;
   });
-  const sink = (url = `${server.url}/records?source=mandate`) =>
-    httpSink({ url, bearerToken: undefined }, hasty(httpNetwork(), asked), log);
+  const sink = (url = `${server.url}/records?source=mandate`) => {
+    const real = httpNetwork();
+    const network: Network = {
+      send(request) {
+        asked.push(request);
+        return real.send({ ...request, timeoutMs: patienceMs });
+      },
+    };
+    return httpSink({ url, bearerToken: undefined }, network, log);
+  };
 
   it('posts the records in their order, as the audit shows them', async () => {
     expect(await sink().deliver([issued, summary])).to.equal(true);
@@ -111,7 +114,7 @@ describe('the sink over HTTP', () => {
   });
 
   const long = 'x'.repeat(100_000);
-  const answers: readonly (readonly [string, boolean, Handler])[] = [
+  const answers: readonly (readonly [what: string, taken: boolean, Handler, isHasty?: boolean])[] = [
     ['200 with a body', true, answering({ accepted: 1 })],
     ['201', true, answering('', 201)],
     ['204 without a body', true, (_, response) => response.writeHead(204).end()],
@@ -126,11 +129,12 @@ describe('the sink over HTTP', () => {
     ['500', false, answering('', 500)],
     ['503 with more than is read', false, answering(long, 503)],
     ['nothing, the connection cut', false, (_, response) => response.destroy()],
-    ['nothing in time', false, () => {}],
-    ['the beginning of an answer and no more', false, (_, response) => response.writeHead(200).write('{')],
+    ['nothing in time', false, () => {}, true],
+    ['the beginning of an answer and no more', false, (_, response) => response.writeHead(200).write('{'), true],
   ];
-  for (const [what, taken, handler] of answers) {
+  for (const [what, taken, handler, isHasty = false] of answers) {
     it(`${taken ? 'takes for success' : 'takes for failure'}: ${what}`, async () => {
+      if (isHasty) patienceMs = HASTY_MS;
       server.answer = handler;
       expect(await sink().deliver([issued])).to.equal(taken);
       expect(server.received).to.have.lengthOf(1);
@@ -156,7 +160,9 @@ describe('the sink over HTTP', () => {
     server.answer = answering('', 503);
     for (let time = 0; time < 3; time += 1) await one.deliver([issued]);
     server.answer = () => {};
+    patienceMs = HASTY_MS;
     await one.deliver([issued]);
+    patienceMs = 10_000;
     server.answer = answering('{}');
     await one.deliver([issued]);
     await one.deliver([issued]);

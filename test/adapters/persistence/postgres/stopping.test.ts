@@ -42,7 +42,7 @@ describe('what ends tasks on Postgres', () => {
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    storage = await database.open({ limits: limits.LIMITS });
+    storage = await database.open();
     const connection = await database.outside?.();
     if (connection === undefined) throw new Error('this database cannot be reached from outside');
     outside = connection;
@@ -115,7 +115,7 @@ describe('what ends tasks on Postgres', () => {
         expect((await storage.tasks.renew(aRenewal(other))).kind).to.equal('renewed');
       }
       await outside.sql('commit');
-      // Nobody has given up, as they would have after two seconds: all this was done while they waited.
+      // Nobody has given up: all this was done while they waited.
       const outcomes = await Promise.all(opened);
       expect(outcomes.map(({ kind }) => kind)).to.deep.equal(asked.map(() => 'opened'));
     });
@@ -123,6 +123,7 @@ describe('what ends tasks on Postgres', () => {
 
   it('waits longer for who is deciding about the same person than a request would, and is done then', async () => {
     const { task } = await openedTask(storage, { sponsorKey: SPONSOR, sponsor: SPONSOR });
+    const inEarnest = await database.open({ limits: limits.LIMITS });
     const waits = limits.SERVING_LIMITS.lock + 300;
     await outside.sql('begin');
     await outside.sql(`select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext('${SPONSOR}'))`);
@@ -135,16 +136,17 @@ describe('what ends tasks on Postgres', () => {
     const signal = () => ({ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: KILL.at });
     const action = { ...PURGED, sponsorKey: SPONSOR, statedAt: NOON } as const;
     const decisions = [
-      storage.tasks.end({ kind: 'sponsor', sponsorKey: SPONSOR }, KILL),
-      storage.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
-      storage.sponsors.block(block, 'scim_deactivated'),
-      storage.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: SPONSOR } }),
-      storage.signals.applySecurityEvent({ ...signal(), action }),
-      storage.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: KILL.at }, 10),
+      inEarnest.tasks.end({ kind: 'sponsor', sponsorKey: SPONSOR }, KILL),
+      inEarnest.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
+      inEarnest.sponsors.block(block, 'scim_deactivated'),
+      inEarnest.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: SPONSOR } }),
+      inEarnest.signals.applySecurityEvent({ ...signal(), action }),
+      inEarnest.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: KILL.at }, 10),
     ];
     await pause(waits);
     await outside.sql('commit');
     const outcomes = await Promise.allSettled(decisions);
+    await inEarnest.close();
     expect(outcomes.map(({ status }) => status)).to.deep.equal(outcomes.map(() => 'fulfilled'));
     const ends = (await ledgerOf(storage)).filter(
       ({ taskId, event }) => taskId === task.taskId && event === 'task.revoked',

@@ -132,7 +132,10 @@ describe('a guarded MCP server refuses', () => {
 
   it('whoever the control plane says nothing about in time, with 503 and not with 500', async () => {
     await app.stop();
-    await start({ timeoutMs: 500 });
+    await start({ timeoutMs: 2000 });
+    // From here on the keys are there: the time is for the question alone.
+    expect((await call('read_issue', bearer(plane.token({ scope: 'jira' })))).status).to.equal(403);
+    events.splice(0);
     plane.answerIntrospection = () => undefined;
     expectRefusal(await call('delete_issue', bearer(plane.token())), { reason: 'introspection_unavailable' });
     expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([['introspection_unavailable', 'ada']]);
