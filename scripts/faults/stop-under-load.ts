@@ -12,9 +12,12 @@ import { stoppingUnderLoad } from './runs/stopping.ts';
 
 const { numbers, engine, program } = runOptions({ times: 10, rate: 200, workers: 1, 'serves-ms': 6000 });
 const { times, rate, workers, seed, 'serves-ms': servesMs } = numbers;
-const { outcome, figures } = await stoppingUnderLoad({
+const { outcome, figures, unsent } = await stoppingUnderLoad({
   ...{ engine, program, seed, workers, times, servesMs },
   perSecond: rate,
 });
 const what = `stopped ${workers === 1 ? 'one process' : `${workers} workers`} on ${engine}`;
-report(`${what} ${times} times at ${rate} requests a second, seed ${seed}`, figures, outcome);
+report(`${what} ${times} times at ${rate} requests a second, seed ${seed}`, figures, {
+  ...outcome,
+  losses: [...outcome.losses, ...unsent],
+});

@@ -1,6 +1,7 @@
 /** The page for those who write agents, held to the code; its examples, and the auditor's, are run as they stand there. */
 
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +93,8 @@ describe('the examples of docs/agents.md', () => {
           'delete_issue [{"type":"text","text":"OPS-7, deleted for ada"}]\n',
       );
       expect(code).to.equal(0);
+      const isTold = () => server.lines.some((line) => line.includes('"delete_issue"'));
+      while (!isTold()) await once(server.child.stdout ?? server.child, 'data');
       const calls = server.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
       expect(calls.map(({ route, decision }) => [route, decision])).to.deep.include.members([
         ['read_issue', 'allow'],

@@ -50,8 +50,10 @@ export function startCommand(
     ended,
     said: (text) =>
       new Promise((resolve, reject) => {
-        child.stdout.on('data', () => out.includes(text) && resolve(out));
-        child.once('close', () => reject(new Error(`it ended: ${out}${err}`)));
+        const look = () => out.includes(text) && resolve(out);
+        child.stdout.on('data', look);
+        void ended.then(() => reject(new Error(`it ended: ${out}${err}`)));
+        look();
       }),
   };
 }

@@ -31,6 +31,7 @@ export async function startExample(name: string, environment: Environment): Prom
   return {
     ...{ url, child, lines },
     async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill();
       await once(child, 'exit');
     },

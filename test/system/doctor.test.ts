@@ -27,6 +27,8 @@ type Settings = Readonly<Record<string, string | undefined>>;
 /** What no output may hold a piece of. */
 const SECRET = 'zq7-recognisable-secret-zq7';
 
+const isUnseen = ({ sentence }: NamedFinding): boolean => sentence.startsWith('Looking failed');
+
 for (const kind of databases) {
   describe(`mandate doctor on ${kind.name}`, function () {
     this.timeout(60_000);
@@ -102,7 +104,10 @@ for (const kind of databases) {
     /** What is not in order; everything else is. */
     async function complaints(changes: Settings = {}): Promise<readonly NamedFinding[]> {
       const settings = doctorSettings({ environment: environment(changes), overrides: [] });
-      const found = await examineEverything(settings, clock);
+      let found = await examineEverything(settings, clock);
+      // A database has two seconds to be connected to, of which a machine may steal more.
+      for (let again = 0; again < 2 && found.some(isUnseen); again += 1)
+        found = await examineEverything(settings, clock);
       for (const { sentence, remedy } of found)
         expect(`${sentence} ${remedy}`).not.to.match(/undefined\.|NaN|\[object/);
       return found.filter(({ status }) => status === 'failed' || status === 'warning');
@@ -346,15 +351,18 @@ for (const kind of databases) {
 
     it('finds a clock that is off: a warning beyond seconds, a failure beyond the skew', async () => {
       clock.advance(20);
-      const apart = (seconds: number, whose: string) => new RegExp(`^${whose} clock is ${seconds} seconds behind`);
+      const began = performance.now();
       const few = (await complaints()).filter(({ check }) => check.endsWith('clock'));
-      const database = isPostgres ? [['database clock', 'warning', apart(20, "The database's")] as const] : [];
+      const took = Math.ceil((performance.now() - began) / 1000);
+      // Each is read some time after ours.
+      const apart = (whose: string, atMostLess: number) => {
+        const seconds = Array.from({ length: atMostLess + 1 }, (_, less) => 20 - less);
+        return new RegExp(`^${whose} clock is (${seconds.join('|')}) seconds behind`);
+      };
+      const database = isPostgres ? [['database clock', 'warning', apart("The database's", took)] as const] : [];
       // The provider tells whole seconds.
-      await expectOnly(few, ...database, [
-        'provider clock',
-        'warning',
-        /^The identity provider's clock is (19|20) seconds behind/,
-      ]);
+      const ofProvider = apart("The identity provider's", took + 1);
+      await expectOnly(few, ...database, ['provider clock', 'warning', ofProvider]);
       clock.advance(100);
       const many = (await complaints()).filter(({ check }) => check.endsWith('clock'));
       expect(many.map(({ status }) => status)).to.deep.equal(isPostgres ? ['failed', 'failed'] : ['failed']);

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Mandate, startMandate } from '../support/mandate.ts';
+import { untilReady } from './until-ready.ts';
 
 for (const database of databases) {
   describe(`discovery and health on ${database.name}`, () => {
@@ -52,11 +53,11 @@ for (const database of databases) {
 
     it('is ready once the database, the signing key and the identity provider’s keys are there', async () => {
       expect((await (await mandate.agent()).exchange()).status).to.equal(200);
-      const answer = await mandate.get('/readyz', { accept: 'application/json' });
+      const answer = await untilReady(mandate, { accept: 'application/json' });
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body.status).to.equal('Healthy');
       expect(answer.body.checks).to.have.all.keys('database', 'signing_key', 'identity_provider_keys');
-      expect((await mandate.get('/readyz')).text).to.equal('Healthy');
+      expect((await untilReady(mandate)).text).to.equal('Healthy');
     });
 
     it('is not ready before the identity provider was reached, and ready later without a restart', async () => {
@@ -71,7 +72,7 @@ for (const database of databases) {
       // An exchange that needs the keys fetches them.
       early.clock.advance(30);
       expect((await (await early.agent()).exchange()).status).to.equal(200);
-      expect((await early.get('/readyz')).text).to.equal('Healthy');
+      expect((await untilReady(early)).text).to.equal('Healthy');
       await early.stop();
       await provider.stop();
     });
@@ -80,10 +81,10 @@ for (const database of databases) {
       const provider = await startIdentityProvider();
       const other = await mandate.another({}, provider);
       expect((await (await other.agent()).exchange()).status).to.equal(200);
-      expect((await other.get('/readyz')).text).to.equal('Healthy');
+      expect((await untilReady(other)).text).to.equal('Healthy');
       await provider.goDown();
       other.clock.advance(15 * 60 + 1);
-      const answer = await other.get('/readyz');
+      const answer = await untilReady(other);
       expect(answer.status).to.equal(200);
       expect(answer.text).to.equal('Degraded');
       await other.stop();

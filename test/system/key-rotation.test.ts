@@ -22,8 +22,8 @@ const AGENT = 'rotation-agent';
 const REPLICAS = 3;
 /** Short enough to wait for the last token of the former key. */
 const TOKEN_SECONDS = 5;
-/** A token is not presented in its last moments: a busy machine may take that long to look at it. */
-const MARGIN_SECONDS = 2;
+/** A token is not presented in its last moments. Where the machine takes longer than that to look at it, it may be over. */
+const MARGIN_MS = 2000;
 /** What step 2 waits for: the tool server's ten minutes and the five of a cache on the way. */
 const KEY_SET_AGE = 900;
 const BETWEEN_REQUESTS_MS = 40;
@@ -117,7 +117,11 @@ interface Issued {
   readonly token: string;
   readonly kid: string;
   /** Milliseconds since the epoch. */
-  readonly presentUntil: number;
+  readonly expiresAt: number;
+}
+
+function isPresented({ expiresAt }: Issued): boolean {
+  return Date.now() < expiresAt - MARGIN_MS;
 }
 
 /** Agents, tool servers and introspection at work, until they are told to stop. */
@@ -154,11 +158,17 @@ function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentK
     const token = body.access_token;
     const kid = decodeProtectedHeader(token).kid ?? '';
     count(kids, kid);
-    const presentUntil = ((decodeJwt(token).exp ?? 0) - MARGIN_SECONDS) * 1000;
-    live = [...live.filter((one) => one.presentUntil > Date.now()), { token, kid, presentUntil }];
+    const expiresAt = (decodeJwt(token).exp ?? 0) * 1000;
+    live = [...live.filter(isPresented), { token, kid, expiresAt }];
   }
 
-  async function introspect({ token, kid }: Issued) {
+  /** Told when the answer is there. */
+  function refused(what: string, { expiresAt }: Issued) {
+    if (Date.now() < expiresAt) lost.push(what);
+  }
+
+  async function introspect(one: Issued) {
+    const { token, kid } = one;
     const answer = await balancer.send('/oauth2/introspect', {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -166,14 +176,15 @@ function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentK
     });
     const { active } = (await answer.json()) as { active?: boolean };
     if (active === true) count(introspected, kid);
-    else lost.push(`introspection of a token of ${kid}: ${answer.status}, active ${active}`);
+    else refused(`introspection of a token of ${kid}: ${answer.status}, active ${active}`, one);
   }
 
-  async function verify({ token, kid }: Issued) {
+  async function verify(one: Issued) {
+    const { token, kid } = one;
     for (const [at, server] of servers.entries()) {
       await server.verify(token).then(
         () => count(verified, kid),
-        (fault: Error) => lost.push(`tool server ${at}, a token of ${kid}: ${fault.name}`),
+        (fault: Error) => refused(`tool server ${at}, a token of ${kid}: ${fault.name}`, one),
       );
     }
   }
@@ -186,7 +197,7 @@ function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentK
   }
 
   async function withLiveToken(act: (token: Issued) => Promise<unknown>) {
-    const usable = live.filter((one) => one.presentUntil > Date.now());
+    const usable = live.filter(isPresented);
     const chosen = usable[Math.floor(Math.random() * usable.length)];
     if (chosen !== undefined) await act(chosen);
   }

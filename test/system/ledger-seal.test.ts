@@ -205,6 +205,8 @@ for (const database of databases) {
     it('that fails is left alone for a while, and then receives all that it missed, in order', async () => {
       sink.received.length = 0;
       sink.answer = refused;
+      // What failed may be due again after a second.
+      mandate.clock.standStill();
       const agent = await mandate.agent();
       const lines = await mandate.recorded(async () => {
         await times(4, async () => expect((await agent.exchange()).status).to.equal(200));
@@ -231,12 +233,17 @@ for (const database of databases) {
     });
 
     it('that never answers keeps no token waiting', async () => {
-      sink.answer = () => {};
+      const asked = new Promise<void>((resolve) => {
+        sink.answer = () => resolve();
+      });
       const agent = await mandate.agent();
-      const draining = mandate.passes.drain();
-      const started = performance.now();
+      let isOver = false;
+      const draining = mandate.passes.drain().then(() => {
+        isOver = true;
+      });
+      await asked;
       await times(5, async () => expect((await agent.exchange()).status).to.equal(200));
-      expect(performance.now() - started).to.be.below(2000);
+      expect(isOver).to.equal(false);
       await sink.close();
       await draining;
     });

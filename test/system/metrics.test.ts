@@ -53,6 +53,8 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
     before(async () => {
       port = await freePort();
       mandate = await startMandate({ database, settings: { [METRICS_PORT]: String(port) } });
+      // No summary of denials comes to be due between two looks.
+      mandate.clock.standStill();
     });
     after(() => mandate.stop());
     /** The database is asked once in five seconds. */
@@ -125,16 +127,21 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
     });
 
     it('tell how much of the ledger is not sealed, and how old that is', async () => {
-      await mandate.passes.seal();
-      mandate.clock.advance(30);
-      const sealed = await look();
+      // On a ledger of its own: what others have to record, such as summaries of denials, comes when it is due.
+      const ofItsOwn = await freePort();
+      const instance = await startMandate({ database, settings: { [METRICS_PORT]: String(ofItsOwn) } });
+      instance.clock.standStill();
+      const agent = await instance.agent();
+      await instance.passes.seal();
+      instance.clock.advance(30);
+      const sealed = await scrape(ofItsOwn);
       expect(sealed.value('mandate_ledger_unsealed_records')).to.equal(0);
       expect(sealed.value('mandate_ledger_oldest_unsealed_age_seconds')).to.equal(0);
       expect(sealed.value('mandate_ledger_last_checkpoint_age_seconds')).to.be.within(30, 60);
-      const agent = await mandate.agent();
       await agent.exchange();
-      mandate.clock.advance(100);
-      const open = await look();
+      await agent.exchange();
+      instance.clock.advance(100);
+      const open = await scrape(ofItsOwn);
       expect(open.value('mandate_ledger_unsealed_records')).to.equal(2);
       expect(open.value('mandate_ledger_oldest_unsealed_age_seconds')).to.be.within(100, 130);
       expect(open.value('mandate_database_up')).to.equal(1);
@@ -142,11 +149,12 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       expect(open.value('mandate_outbox_oldest_age_seconds')).to.equal(0);
       // Within the five seconds the database is not asked again.
       await agent.exchange();
-      expect((await scrape(port)).value('mandate_ledger_unsealed_records')).to.equal(2);
+      expect((await scrape(ofItsOwn)).value('mandate_ledger_unsealed_records')).to.equal(2);
+      await instance.stop();
     });
 
     it('tell what waits for the sink', async () => {
-      // On a ledger of its own: what others have to record, such as summaries of denials, comes when it is due.
+      // On a ledger of its own, as above.
       const withSink = await freePort();
       const instance = await startMandate({
         database,
@@ -298,7 +306,9 @@ describe('metrics', () => {
     taken.close();
   });
 
-  it('are told while the database is away, which they say, without what only it knows', async () => {
+  it('are told while the database is away, which they say, without what only it knows', async function () {
+    // It is elapsed time that is held to the second that a scrape may wait.
+    this.retries(2);
     const port = await freePort();
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -313,7 +323,7 @@ describe('metrics', () => {
     });
     const began = performance.now();
     const { value, families } = await scrape(port);
-    expect(performance.now() - began).to.be.lessThan(2000);
+    const took = performance.now() - began;
     expect(value('mandate_database_up')).to.equal(0);
     for (const name of ['mandate_ledger_unsealed_records', 'mandate_ledger_oldest_unsealed_age_seconds'] as const) {
       expect(value(name), name).to.equal(undefined);
@@ -324,5 +334,6 @@ describe('metrics', () => {
     expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'invalid_api_key' })).to.equal(0);
     await instance.stop();
     silent.close();
+    expect(took).to.be.lessThan(2000);
   });
 });

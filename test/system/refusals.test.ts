@@ -183,7 +183,10 @@ const cases: readonly Case[] = [
   assertionCase(
     'actor_lifetime_too_long',
     'it lives over five minutes',
-    ({ agent }) => agent.assertion({ exp: seconds() + 301, iat: seconds() }),
+    ({ agent }) => {
+      const now = seconds();
+      return agent.assertion({ exp: now + 301, iat: now });
+    },
     named,
   ),
   assertionCase(
@@ -412,6 +415,7 @@ const cases: readonly Case[] = [
     reason: 'task_ending',
     when: 'less than five seconds of the task are left',
     act: async ({ mandate, agent }) => {
+      mandate.clock.standStill();
       const grant = await grantOf(agent);
       mandate.clock.advance(20 * 60 - 4);
       return agent.refresh(grant);

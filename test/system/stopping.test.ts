@@ -143,6 +143,7 @@ for (const database of databases) {
     it('is recorded of a task that is over only once it is so by every replica’s clock', async () => {
       // On one machine there is one clock.
       const seconds = database.engine === 'postgres' ? 2 : 0;
+      for (const instance of [mandate, replica]) instance.clock.standStill();
       const issued = await exchange();
       const recorded = async () => {
         const lines = await mandate.recorded(() => mandate.passes.sweep());
@@ -176,13 +177,15 @@ for (const database of databases) {
   describe(`ten thousand live tasks of one agent on ${database.name}`, () => {
     const TASKS = 10_000;
     let mandate: Mandate;
-    before(async () => {
+    beforeEach(async () => {
       mandate = await startMandate({ database, settings: sharedSigningKey() });
     });
-    after(() => mandate.stop());
+    afterEach(() => mandate.stop());
 
     it('end within five seconds, all in the ledger, and nobody else is starved meanwhile', async function () {
       this.timeout(120_000);
+      // It is elapsed time that is guarded, that of `/readyz` as well.
+      this.retries(2);
       const doomed = await mandate.agent();
       const agent = await mandate.agent();
       await mandate.sql(seeded(doomed.id, TASKS));
@@ -192,10 +195,12 @@ for (const database of databases) {
 
       let over = false;
       const slowest = { exchange: 0, introspection: 0, readiness: 0 };
+      const refusals: string[] = [];
       const busy = async (name: keyof typeof slowest, ask: () => Promise<Answer>) => {
         while (!over) {
           const started = performance.now();
-          expect((await ask()).status).to.equal(200);
+          const { status } = await ask();
+          if (status !== 200) refusals.push(`${name} ${status}`);
           slowest[name] = Math.max(slowest[name], performance.now() - started);
         }
       };
@@ -210,6 +215,7 @@ for (const database of databases) {
       over = true;
       await others;
 
+      expect(refusals).to.deep.equal([]);
       expect(answer.body).to.deep.equal({ revoked_tasks: TASKS });
       expect(took).to.be.lessThan(5_000);
       for (const [name, wait] of Object.entries(slowest)) expect(wait, name).to.be.lessThan(3_000);

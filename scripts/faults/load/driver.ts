@@ -82,7 +82,11 @@ async function atPace({ perSecond }: Pace, act: (nth: number) => Promise<boolean
   let began = performance.now();
   for (let sent = 0; !isOver; await pause(TICK_MS)) {
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
-    if (due - sent > atOnce) began += ((due - sent - atOnce) / perSecond) * 1000;
+    if (due - sent > atOnce) {
+      began += ((due - sent - atOnce) / perSecond) * 1000;
+      // It did not run for a while: connections that were closed meanwhile are found out before they are used again.
+      await pause(TICK_MS);
+    }
     for (const until = Math.min(due, sent + atOnce); sent < until; sent++) {
       const one = act(sent).finally(() => underWay.delete(one));
       underWay.add(one);

@@ -12,6 +12,8 @@ import type { Terminal } from '../terminal.ts';
 export async function theAgentIsDone({ issuer }: Stage, terminal: Terminal, task: Task): Promise<void> {
   terminal.chapter('The agent is done, and gives its authority back');
   const { introspection } = await discover(issuer);
+  // A new token, which is not over by itself before it has been asked about twice.
+  await task.narrow(task.scope);
   const token = await task.token();
   /** What a high-risk route does. */
   const introspect = (): Promise<Answer> => postForm(introspection, { token });

@@ -3,6 +3,7 @@
  * requests of these suites carry the admin key and would register an agent, so that one that is reached leaves a record.
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ADMIN_KEY, type LedgerLine, type Mandate } from '../mandate.ts';
 import type { RawAnswer } from './raw-conversation.ts';
@@ -13,14 +14,21 @@ export interface Reached {
   readonly served: readonly string[];
 }
 
-export async function reachedBy(mandate: Mandate, act: () => Promise<unknown>): Promise<Reached> {
+/** A line that is not written by then is none. */
+const LOGGED_WITHIN_MS = 5_000;
+
+/** @param requests how many are to be logged: nobody waits for longer than a moment for more */
+export async function reachedBy(mandate: Mandate, act: () => Promise<unknown>, requests = 0): Promise<Reached> {
   mandate.log.lines.splice(0);
   const served: string[] = [];
   const records = await mandate.recorded(async () => {
     mandate.log.lines.splice(0);
     await act();
     // A line is written once its answer is out, which its client may know first.
-    await new Promise((resolve) => setTimeout(resolve, 3));
+    const logged = () => mandate.log.lines.filter((text) => JSON.parse(text).message === 'request').length;
+    const until = performance.now() + LOGGED_WITHIN_MS;
+    await pause(3);
+    while (logged() < requests && performance.now() < until) await pause(3);
     for (const text of mandate.log.lines.splice(0)) {
       const line = JSON.parse(text) as Readonly<Record<string, unknown>>;
       if (line.level === 'error') throw new Error(`an error was logged: ${text}`);

@@ -1,11 +1,18 @@
 /** A Postgres of a suite's own, to be stopped, frozen and filled, with one migrated database on it. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgres } from '../../../adapters/persistence/postgres/open.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../support/postgres-server.ts';
+
+export interface Occupied {
+  /** How many were left to be had. */
+  readonly connections: number;
+  leave(): Promise<void>;
+}
 
 export interface OwnPostgres {
   readonly postgres: RunningPostgres;
@@ -14,8 +21,8 @@ export interface OwnPostgres {
   /** Asks as the superuser, for whom a few connections are kept. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Somebody else's connections, until the server refuses the next one. */
-  occupy(): Promise<{ leave(): Promise<void> }>;
-  /** Ends every session of the service. */
+  occupy(): Promise<Occupied>;
+  /** Ends every session of the service, and resolves once they are gone. */
   terminate(): Promise<void>;
   /** How many the service has. */
   sessions(): Promise<number>;
@@ -24,6 +31,7 @@ export interface OwnPostgres {
 export const DATABASE = 'mandate';
 /** More than one service needs. */
 const MAX_CONNECTIONS = 40;
+const POLL_MS = 5;
 
 export async function ownPostgres(): Promise<OwnPostgres> {
   const postgres = await startPostgresServer({ maxConnections: MAX_CONNECTIONS });
@@ -73,7 +81,10 @@ export async function ownPostgres(): Promise<OwnPostgres> {
         try {
           clients.push(await connected(url('owning')));
         } catch {
-          return { leave: async () => void (await Promise.all(clients.map((client) => client.end()))) };
+          return {
+            connections: clients.length,
+            leave: async () => void (await Promise.all(clients.map((client) => client.end()))),
+          };
         }
       }
     },
@@ -82,7 +93,11 @@ export async function ownPostgres(): Promise<OwnPostgres> {
       return Number(row?.sessions);
     },
     async terminate() {
-      await sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mandate'`);
+      const told = await sql(
+        `select pid, pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mandate'`,
+      );
+      const pids = ['null', ...told.map(({ pid }) => pid)].join();
+      while ((await sql(`select pid from pg_stat_activity where pid in (${pids})`)).length > 0) await pause(POLL_MS);
     },
   };
 }

@@ -8,29 +8,34 @@ import { expect } from 'chai';
 import { holdAppends } from '../../contract/hold.ts';
 import type { Answer } from '../../support/mandate.ts';
 import { type Ending, endings } from '../../support/replicas/endings.ts';
+import type { Replicas } from '../../support/replicas/replicas.ts';
 import { aTarget, exchange, introspect, newTask, type Target } from '../../support/replicas/targets.ts';
 import type { Stage } from './stage.ts';
 
 export function ordersThatAreForced(stage: Stage): void {
   for (const ending of endings) {
     it(`${ending.name} waits for an exchange under way, and ends its task`, async () => {
-      const { replicas, target, say } = await prepare(stage, ending);
-      const ask = () => exchange(replicas, replicas.at(0), target);
-      const [issued, told] = await inOrder(stage, ask, () => say(replicas.at(1)));
+      const { answers } = await inOrder(stage, async () => {
+        const { replicas, target, say } = await prepare(stage, ending);
+        return { first: () => exchange(replicas, replicas.at(0), target), second: () => say(replicas.at(1)) };
+      });
+      const [issued, told] = answers;
       expect(issued.status, issued.text).to.equal(200);
       expect(told.status, told.text).to.be.oneOf([200, 202, 204]);
       await expectEnded(stage, issued, ending);
     });
 
     it(`${ending.name} under way is waited for by an exchange, which comes after it`, async () => {
-      const { replicas, target, say } = await prepare(stage, ending);
-      const earlier = await newTask(replicas, replicas.at(0), target);
-      const ask = () => exchange(replicas, replicas.at(1), target);
-      const [told, issued] = await inOrder(stage, () => say(replicas.at(0)), ask);
+      const { answers, earlier } = await inOrder(stage, async () => {
+        const { replicas, target, say } = await prepare(stage, ending);
+        const earlier = await newTask(replicas, replicas.at(0), target);
+        return { earlier, first: () => say(replicas.at(0)), second: () => exchange(replicas, replicas.at(1), target) };
+      });
+      const [told, issued] = answers;
       expect(told.status, told.text).to.be.oneOf([200, 202, 204]);
       await expectEnded(stage, earlier, ending);
       if (ending.refuses === undefined) {
-        const said = await replicas.each((replica) => introspect(replica, issued));
+        const said = await stage.replicas().each((replica) => introspect(replica, issued));
         expect(said.map(({ active }) => active)).to.deep.equal([true, true, true]);
       } else {
         expect(issued.body, issued.text).to.include({ error: 'access_denied', reason: ending.refuses });
@@ -46,18 +51,33 @@ async function prepare(stage: Stage, ending: Ending) {
   return { replicas, target, say: await ending.about(replicas, target) };
 }
 
-async function inOrder(
+interface Round {
+  readonly first: () => Promise<Answer>;
+  readonly second: () => Promise<Answer>;
+}
+
+/** Played anew where one was kept waiting for so long that it had to ask again, and may have come second. */
+async function inOrder<Prepared extends Round>(
   { kind, replicas }: Stage,
-  first: () => Promise<Answer>,
-  second: () => Promise<Answer>,
-): Promise<readonly [Answer, Answer]> {
-  const hold = await holdAppends(kind, replicas().outside);
-  const one = first();
-  await hold.waiting(1);
-  const other = second();
-  await hold.waiting(2);
-  await hold.release();
-  return Promise.all([one, other]);
+  prepare: () => Promise<Prepared>,
+): Promise<Prepared & { readonly answers: readonly [Answer, Answer] }> {
+  for (;;) {
+    const round = await prepare();
+    const before = await putOff(replicas());
+    const hold = await holdAppends(kind, replicas().outside);
+    const one = round.first();
+    await hold.waiting(1);
+    const other = round.second();
+    await hold.waiting(2);
+    await hold.release();
+    const answers = await Promise.all([one, other]);
+    if ((await putOff(replicas())) === before) return { ...round, answers };
+  }
+}
+
+async function putOff({ each }: Replicas): Promise<number> {
+  const times = await each(async (replica) => replica.putOff());
+  return times.reduce((sum, one) => sum + one, 0);
 }
 
 async function expectEnded({ replicas }: Stage, issued: Answer, { reason }: Ending): Promise<void> {
