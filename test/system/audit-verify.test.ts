@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { SERVING_LIMITS } from '../../adapters/persistence/postgres/limits.ts';
+import { LIMITS } from '../../adapters/persistence/postgres/limits.ts';
 import type { Storage } from '../../adapters/persistence/storage.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
@@ -182,7 +182,8 @@ for (const kind of databases) {
       if (kind.engine === 'postgres') {
         it('waits longer than a request could for a database that has to look far', async () => {
           const owner = await database.outside?.('owner');
-          const seconds = SERVING_LIMITS.statement / 1_000 + 0.5;
+          const seconds = LIMITS.serving.statement / 1_000 + 0.5;
+          const requests = await database.open({ limits: LIMITS });
           await owner?.sql('alter table ledger_archives rename to kept');
           await owner?.sql(
             `create view ledger_archives as select kept.* from pg_sleep(${seconds}) left join kept on true`,
@@ -190,8 +191,9 @@ for (const kind of databases) {
           await owner?.sql('grant select on ledger_archives to public');
           const [verified, asked] = await Promise.all([
             runCommand(['audit-verify'], settings),
-            storage.checkpoints.archivedThrough().catch((error: unknown) => error),
+            requests.checkpoints.archivedThrough().catch((error: unknown) => error),
           ]);
+          await requests.close();
           await owner?.sql('drop view ledger_archives');
           await owner?.sql('alter table kept rename to ledger_archives');
           await owner?.close();
