@@ -12,7 +12,7 @@ import { judgeEqual, prepareEqual } from './writes.ts';
 
 /** One wave, in which everything meets; where the machine is too busy for that, another. */
 const ROUNDS = 40;
-const WAVES = 5;
+const WAVES = 20;
 
 export function racesThatAreSeen(stage: Stage): void {
   const locks = [
