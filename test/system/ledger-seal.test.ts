@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
 import { answering, type Handler, type Loopback, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 
@@ -162,7 +163,7 @@ for (const database of databases) {
       await eventually(async () => {
         const lines = await mandate.ledger();
         return lines.every(({ checkpoint }) => checkpoint !== null);
-      });
+      }, 50);
       await other.stop();
     });
   });
@@ -303,12 +304,4 @@ function fold(leaf: Buffer, { leaf_index, audit_path, checkpoint }: Proof): stri
   }
   expect(last).to.equal(0);
   return node.toString('hex');
-}
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const until = performance.now() + 10_000;
-  while (!(await holds())) {
-    if (performance.now() > until) throw new Error('it never came to hold');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

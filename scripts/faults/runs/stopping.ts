@@ -23,6 +23,8 @@ export interface Stopping {
 
 /** Of what the rate makes in `servesMs`: a stop at which nobody asks finds nothing. */
 const LEAST_OF_ANSWERS = 0.5;
+/** For these, beyond `servesMs`, as a multiple of it. */
+const LONGEST_WAIT = 10;
 const POLL_MS = 50;
 
 export async function stoppingUnderLoad(options: StoppingOptions): Promise<Stopping> {
@@ -38,7 +40,9 @@ export async function stoppingUnderLoad(options: StoppingOptions): Promise<Stopp
     for (let nth = 0; nth < times; nth++) {
       const least = (await stage.driver.count()) + (perSecond * servesMs * LEAST_OF_ANSWERS) / 1000;
       await pause(servesMs);
-      while ((await stage.driver.count()) < least) await pause(POLL_MS);
+      // One that answers nobody any more is stopped as well: what it lost shows in the end.
+      const until = performance.now() + servesMs * LONGEST_WAIT;
+      while ((await stage.driver.count()) < least && performance.now() < until) await pause(POLL_MS);
       const told = wallClock();
       stops.push(told);
       codes.push(await server.end('SIGTERM'));

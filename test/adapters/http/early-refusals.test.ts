@@ -8,6 +8,7 @@ import { acceptConnections } from '../../../adapters/http/connections.ts';
 import type { EarlyAnswer } from '../../../adapters/http/early-answers.ts';
 import { httpServer, TIME_LIMITS, type TimeLimits } from '../../../adapters/http/server.ts';
 import { capturedLog } from '../../support/captured-log.ts';
+import { eventually } from '../../support/eventually.ts';
 import { readAnswers, takeAnswers } from '../../support/hostile/raw-conversation.ts';
 import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
 
@@ -612,11 +613,4 @@ describe('A connection that has not been served', () => {
 
 async function untilAnswers(connection: RawConnection, count: number): Promise<void> {
   await eventually(() => takeAnswers(connection.received()).answers.length >= count);
-}
-
-async function eventually(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn += 1) {
-    if (turn > 3000) throw new Error('it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }

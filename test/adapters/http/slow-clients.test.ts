@@ -10,6 +10,7 @@ import { peerSource } from '../../../adapters/http/admission/request-source.ts';
 import { acceptConnections } from '../../../adapters/http/connections.ts';
 import { type HttpServerOptions, httpServer, type TimeLimits } from '../../../adapters/http/server.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { eventually } from '../../support/eventually.ts';
 import { readAnswers, takeAnswers } from '../../support/hostile/raw-conversation.ts';
 
 const SHORT: TimeLimits = { headMs: 150, requestMs: 400, takingMs: 300, calmMs: 10_000, lookingMs: 25 };
@@ -67,13 +68,6 @@ async function trickle({ socket, ended }: Client, text: string): Promise<Awaited
   const end = await ended;
   clearInterval(timer);
   return end;
-}
-
-async function eventually(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn += 1) {
-    if (turn > 3000) throw new Error('it did not come to that');
-    await pause(1);
-  }
 }
 
 describe('clients that are slow', () => {

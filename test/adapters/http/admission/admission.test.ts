@@ -14,6 +14,7 @@ import { readBody } from '../../../../adapters/http/body.ts';
 import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { readAnswers } from '../../../support/hostile/raw-conversation.ts';
 import { type MovedClock, movedClock } from '../../../support/moved-clock.ts';
 import { formPost, type RawConnection, rawConnection } from '../../../support/raw-http.ts';
@@ -97,13 +98,6 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-async function eventually(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn += 1) {
-    if (turn > 2000) throw new Error('it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: mandate.test\r\n\r\n`;
