@@ -11,7 +11,7 @@ import { serveCommand } from '../adapters/cli/commands/serve.ts';
 import { runCli } from '../adapters/cli/run-cli.ts';
 
 process.exitCode = await runCli(process.argv.slice(2), [
-  serveCommand(async (workers, settings) => (await import('./commands/serve.ts')).serve(settings, workers)),
+  serveCommand(async (settings) => (await import('./commands/serve.ts')).serve(settings)),
   migrateCommand(async (settings) => (await import('./commands/migrate.ts')).migrate(settings)),
   agentCommand({
     init: async (request) => (await import('./commands/agent-init.ts')).agentInit(request),

@@ -14,9 +14,6 @@ export interface Published {
   close(): Promise<void>;
 }
 
-/** Makes the measures available to whoever watches. @throws StartupError */
-export type Publish = (settings: Settings, metrics: ServiceMetrics) => Promise<Published>;
-
 /** `undefined`, and nothing of it is loaded, where nobody can ask. */
 export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
@@ -25,7 +22,9 @@ export async function openMetrics(settings: Settings): Promise<ServiceMetrics | 
 }
 
 /** On a port of its own. */
-export const publishOnPort: Publish = (settings, metrics) => listening(settings, metrics.text);
+export function publishOnPort(settings: Settings, metrics: ServiceMetrics): Promise<Published> {
+  return listening(settings, metrics.text);
+}
 
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use on HOST already',

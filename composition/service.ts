@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { httpApp } from '../adapters/http/app.ts';
-import { httpServer, TIME_LIMITS, type TimeLimits } from '../adapters/http/server.ts';
+import type { TimeLimits } from '../adapters/http/server/server.ts';
 import { tracedLog } from '../adapters/logging/traced-log.ts';
 import { httpNetwork } from '../adapters/network/http-network.ts';
 import { tracedNetwork } from '../adapters/network/traced-network.ts';
@@ -14,10 +14,9 @@ import type { Clock } from '../application/ports/clock.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Network } from '../application/ports/network.ts';
 import { StorageUnavailable } from '../application/ports/storage-unavailable.ts';
-import { accepting } from './accepting.ts';
-import { sourceConnections } from './admission-control.ts';
 import { buildContainer } from './container.ts';
-import { observed, openMetrics, type Publish, type Published, publishOnPort } from './metrics.ts';
+import { listen } from './listen.ts';
+import { observed, openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Passes, recurringPasses } from './passes.ts';
 import { startRecurring } from './recurring.ts';
@@ -32,14 +31,7 @@ export interface Surroundings {
   readonly log: Log;
   readonly clock?: Clock;
   readonly network?: Network;
-  /** Where its connections come from; the address of the settings where it is not said. */
-  readonly accept?: typeof accepting;
-  /** Where its measures can be asked for, if the settings want that; on a port of their own where it is not said. */
-  readonly publish?: Publish;
-  /**
-   * How long a stop waits for what clients with an open connection may just be sending; not at all where it is not said.
-   * Milliseconds.
-   */
+  /** How long a stop goes on accepting requests, each response the last on its connection; 0 unless given. Milliseconds. */
   readonly lingerMs?: number;
   /** How long clients may take. */
   readonly timeLimits?: TimeLimits;
@@ -57,11 +49,10 @@ export interface Service {
 
 /** @throws StartupError when it must not start: an unusable signing key, a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
-  const { clock = systemClock(), publish = publishOnPort } = surroundings;
+  const { clock = systemClock(), lingerMs = 0, timeLimits } = surroundings;
   const tracing = asyncTracing();
   const log = tracedLog(surroundings.log, tracing);
   const network = tracedNetwork(surroundings.network ?? httpNetwork(), tracing);
-  const { accept = accepting, lingerMs = 0, timeLimits = TIME_LIMITS } = surroundings;
   const signingKeys = await loadSigningKeys(settings, log);
   warnOfRepeatedSecrets(settings, log);
   refuseMissingFile(settings);
@@ -76,22 +67,15 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const passes = container.resolve(tokens.passes);
     // Before the first request, so that a sink gets every record of this instance. A recurring pass says it again.
     const queueingIsSet = answers && (await setQueueing(passes, log));
-    const { listener, unread } = httpApp(container.resolve(tokens.httpSurfaces));
-    const server = httpServer(listener, {
-      ...{ log, limits: timeLimits, sources: sourceConnections(settings) },
-      refuser: unread && {
-        ...unread,
-        turnAway: ({ url, headers }, socket) => unread.turnAway({ url, headers, socket })?.answer,
-      },
-    });
+    const app = httpApp(container.resolve(tokens.httpSurfaces));
     metrics?.observe(observed(container));
-    published = metrics && (await publish(settings, metrics));
-    const connections = await accept(settings, server.take);
+    published = metrics && (await publishOnPort(settings, metrics));
+    const server = await listen(settings, { ...app, log, ...(timeLimits === undefined ? {} : { limits: timeLimits }) });
     // A provider that is slow or down holds up readiness, not the start.
     const fetchedKeys = [container.resolve(tokens.providerKeys), container.resolve(tokens.transmitter).keys];
     for (const keys of fetchedKeys) void keys?.start();
     const recurring = recurringPasses(container, queueingIsSet).map((pass) => startRecurring(pass, log));
-    const { host, port } = connections.address;
+    const { host, port } = server.address;
     log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
     return {
       host,
@@ -100,7 +84,6 @@ export async function startService(settings: Settings, surroundings: Surrounding
       passes,
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
-        await connections.close();
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
         for (const keys of fetchedKeys) keys?.stop();
         // No request and no pass is left to count, or to write, a denial.

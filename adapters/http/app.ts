@@ -1,5 +1,6 @@
 /** The whole HTTP surface, path by path (specification "Endpoints"). */
 
+import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/log.ts';
@@ -9,7 +10,7 @@ import type { ReadinessCheck } from '../../application/ports/readiness.ts';
 import type { Tracing } from '../../application/ports/tracing.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
-import { type AdmissionControl, admission, type Door } from './admission/admission.ts';
+import { type AdmissionControl, admission } from './admission/admission.ts';
 import { type AgentKeysSurface, agentKeysRouter } from './agent-keys-router.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { discoveryRouter } from './discovery.ts';
@@ -20,6 +21,7 @@ import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
 import { answerFaults, unknownPath } from './problem-faults.ts';
 import { requestLog } from './request-log.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
+import { type MessageClasses, messageClasses } from './server/message-classes.ts';
 
 export interface HttpSurfaces {
   readonly admission: AdmissionControl;
@@ -42,7 +44,13 @@ export interface HttpSurfaces {
   readonly measurements: Measurements | undefined;
 }
 
-export function httpApp(surfaces: HttpSurfaces): Door {
+export interface HttpApp {
+  readonly listener: RequestListener;
+  /** The classes that the server must make its messages with. */
+  readonly classes: MessageClasses;
+}
+
+export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const app = express();
   app.disable('x-powered-by');
   // Nothing here is worth a conditional request, and a hash of an answer is nobody's business.
@@ -65,5 +73,8 @@ export function httpApp(surfaces: HttpSurfaces): Door {
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
   const admitted = admission(surfaces.admission, app);
-  return surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
+  return {
+    listener: surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted),
+    classes: messageClasses(app),
+  };
 }

@@ -4,12 +4,12 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { inviteBody } from './invitations.ts';
+import type { ServedRequest } from './server/message-classes.ts';
 
 /** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** What an early answer still takes in and throws away, so that a client mid-send sees the answer and not a reset. */
+/** How much of a body is discarded after an early response, so that a client mid-send sees the response and not a reset. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 const MAX_DISCARD_MS = 2000;
 
@@ -21,19 +21,15 @@ export type BodyOutcome =
   /** The client left before it had sent everything. */
   | { readonly kind: 'aborted' };
 
-/** What was read before the surface asked for it. */
-const ahead = new WeakMap<IncomingMessage, BodyOutcome>();
-
-/** Reads the body now and keeps it for whoever asks for it later; whether there still is somebody to answer. */
-export async function readBodyAhead(request: IncomingMessage): Promise<boolean> {
+/** Reads the body before the application asks for it; `false` where the client has left. */
+export async function readBodyAhead(request: ServedRequest): Promise<boolean> {
   const outcome = await readBody(request);
-  ahead.set(request, outcome);
+  request.readAhead = outcome;
   return outcome.kind !== 'aborted';
 }
 
-export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTES): Promise<BodyOutcome> {
-  const known = ahead.get(request);
-  if (known !== undefined) return Promise.resolve(known);
+export function readBody(request: ServedRequest, limit: number = MAX_BODY_BYTES): Promise<BodyOutcome> {
+  if (request.readAhead !== undefined) return Promise.resolve(request.readAhead);
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     discardRest(request);
@@ -43,7 +39,7 @@ export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTE
     discardRest(request);
     return Promise.resolve({ kind: 'too_large' });
   }
-  inviteBody(request);
+  request.invite?.();
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -68,33 +64,11 @@ export function readBody(request: IncomingMessage, limit: number = MAX_BODY_BYTE
 }
 
 /**
- * Throws away what is still coming, within bounds, then closes. Closing at once would make the kernel reset the
- * connection, and a client that is still sending would never see the answer.
+ * Discards the rest of a body after an early response. Node does so by itself, without a limit; a body that may be long
+ * gets one. Closing at once would reset the connection, and the client would lose the response.
  */
 export function discardRest(request: IncomingMessage): void {
-  if (request.complete) return;
-  // What is short has mostly come with its head and is only still to be read, which node does by itself once it is
-  // answered: to be watched over, each, would be much of what a refusal costs. What is long is watched from the
-  // beginning: what node throws away by itself it does not count.
-  if ((declaredLength(request) ?? Number.POSITIVE_INFINITY) > MAX_BODY_BYTES) watchRest(request);
-  else if (short.push(request) === 1) setImmediate(watchUnfinished);
-}
-
-/** Bytes of its body, by its head (RFC 9112 §6.3), to which the parser keeps; `undefined` where it comes in chunks. */
-function declaredLength({ headers }: IncomingMessage): number | undefined {
-  if (headers['transfer-encoding'] !== undefined) return undefined;
-  return Number(headers['content-length'] ?? 0);
-}
-
-let short: IncomingMessage[] = [];
-
-function watchUnfinished(): void {
-  const discarded = short;
-  short = [];
-  for (const request of discarded) if (!request.complete && !request.destroyed) watchRest(request);
-}
-
-function watchRest(request: IncomingMessage): void {
+  if (request.complete || (declaredLength(request) ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES) return;
   const deadline = setTimeout(() => request.destroy(), MAX_DISCARD_MS);
   deadline.unref();
   let discarded = 0;
@@ -105,4 +79,10 @@ function watchRest(request: IncomingMessage): void {
   request.on('close', () => clearTimeout(deadline));
   request.on('error', () => undefined);
   request.resume();
+}
+
+/** Bytes of the body by its head (RFC 9112 §6.3), which the parser keeps to; `undefined` where it comes in chunks. */
+function declaredLength({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }

@@ -22,8 +22,6 @@ export interface LogOptions {
   /** The least grave level that is written. */
   readonly level?: LogLevel;
   readonly stream?: Writable;
-  /** On every line, where several processes write to one stream. */
-  readonly origin?: LogFields;
 }
 
 export interface ClosableLog extends Log {
@@ -31,13 +29,7 @@ export interface ClosableLog extends Log {
   close(): Promise<void>;
 }
 
-export function winstonLog({
-  clock,
-  tty,
-  level = 'info',
-  stream = process.stdout,
-  origin = {},
-}: LogOptions): ClosableLog {
+export function winstonLog({ clock, tty, level = 'info', stream = process.stdout }: LogOptions): ClosableLog {
   const format = tty ? readableLine : jsonLine;
   const timestamp = () => toMillisecondText(clock.now());
   const lines = batchedLines(stream, (lost) =>
@@ -63,7 +55,7 @@ export function winstonLog({
     // What was under way when the log closed, such as a fetch, may still have something to say: nobody listens.
     if (closed || LEVELS[at] > LEVELS[level]) return;
     const report = cause === undefined ? undefined : reportError(cause.thrown);
-    const line = { level: at, message, timestamp: timestamp(), fields: { ...origin, ...fields }, cause: report };
+    const line = { level: at, message, timestamp: timestamp(), fields, cause: report };
     logger.log({ level: at, message: format(line) });
   };
 

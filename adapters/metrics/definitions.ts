@@ -9,23 +9,15 @@ export interface Definition {
   readonly labelNames: readonly string[];
 }
 
-export interface GaugeDefinition extends Definition {
-  /**
-   * What several workers of one machine have of a gauge: their sum, that of the one that was asked, or one by one under
-   * a label `worker`. What only grows is always their sum.
-   */
-  readonly together: 'sum' | 'first' | 'apart';
-}
-
 const counter = (name: `mandate_${string}_total`, labelNames: readonly string[], help: string) => ({
   ...{ kind: 'counter' as const, name, help, labelNames },
 });
-const gauge = (
-  name: `mandate_${string}`,
-  labelNames: readonly string[],
-  together: GaugeDefinition['together'],
-  help: string,
-) => ({ kind: 'gauge' as const, name, help, labelNames, together });
+const gauge = (name: `mandate_${string}`, labelNames: readonly string[], help: string) => ({
+  kind: 'gauge' as const,
+  name,
+  help,
+  labelNames,
+});
 
 export const REQUESTS = counter(
   'mandate_requests_total',
@@ -51,82 +43,69 @@ export const ADMISSION_REFUSALS = counter(
 export const TURNS_BUSY = gauge(
   'mandate_admission_turns_busy',
   ['work'],
-  'sum',
   'Requests that are worked on, by kind of work; absent where Service:Overload:Enabled is false.',
 );
 export const TURNS_WAITING = gauge(
   'mandate_admission_turns_waiting',
   ['work'],
-  'sum',
   'Requests that wait for their turn, by kind of work; absent where Service:Overload:Enabled is false.',
 );
 export const DATABASE_UP = gauge(
   'mandate_database_up',
   [],
-  'first',
   '1 if the database said within a second what has piled up in it, 0 if not. The ledger and outbox gauges are absent then.',
 );
 export const DATABASE_CONNECTIONS = gauge(
   'mandate_database_connections',
   ['pool', 'state'],
-  'sum',
   'Connections to Postgres by pool: used, free, or most, which is how many there may be. Absent on SQLite.',
 );
 export const DATABASE_WAITING = gauge(
   'mandate_database_waiting',
   ['pool'],
-  'sum',
   'Who waits for a connection of a pool; on SQLite, pool "thread", calls that the database has still to answer.',
 );
 export const UNSEALED = gauge(
   'mandate_ledger_unsealed_records',
   [],
-  'first',
   'Records that no checkpoint covers yet. Counted up to 100000.',
 );
 export const UNSEALED_AGE = gauge(
   'mandate_ledger_oldest_unsealed_age_seconds',
   [],
-  'first',
   'Age of the oldest record that no checkpoint covers; 0 where all are sealed.',
 );
 export const CHECKPOINT_AGE = gauge(
   'mandate_ledger_last_checkpoint_age_seconds',
   [],
-  'first',
   'Since the newest checkpoint was closed; absent before the first. Nothing is sealed while nothing is recorded.',
 );
 export const OUTBOX = gauge(
   'mandate_outbox_records',
   ['state'],
-  'first',
   'Records that wait for the sink: waiting counts all of them, failing those that it has refused at least once. Counted up to 100000.',
 );
 export const OUTBOX_AGE = gauge(
   'mandate_outbox_oldest_age_seconds',
   [],
-  'first',
   'Age of the oldest record that waits for the sink; 0 where none does.',
 );
 export const CIRCUIT = gauge(
   'mandate_sponsor_check_circuit_open',
   [],
-  'apart',
   '1 from when the identity provider failed five times in a row until it answers a question about a person again, else 0. Absent in mode signals.',
 );
 export const KEYS_AGE = gauge(
   'mandate_key_set_age_seconds',
   ['owner'],
-  'apart',
   'Since the key set of the identity_provider, or of the transmitter, was last fetched; absent before the first time.',
 );
 export const SIGNING_KEY = gauge(
   'mandate_signing_key_info',
   ['kid', 'state'],
-  'first',
   'Always 1: the published signing keys, of which the one with state active signs.',
 );
-export const BUILD = gauge('mandate_build_info', ['version'], 'first', 'Always 1: the release that runs.');
+export const BUILD = gauge('mandate_build_info', ['version'], 'Always 1: the release that runs.');
 
 /** What one serving process has. */
 export const SERVICE_DEFINITIONS: readonly Definition[] = [
@@ -134,18 +113,3 @@ export const SERVICE_DEFINITIONS: readonly Definition[] = [
   ...[DATABASE_UP, DATABASE_CONNECTIONS, DATABASE_WAITING, UNSEALED, UNSEALED_AGE, CHECKPOINT_AGE, OUTBOX, OUTBOX_AGE],
   ...[CIRCUIT, KEYS_AGE, SIGNING_KEY, BUILD],
 ];
-
-export const WORKERS = gauge(
-  'mandate_workers',
-  ['state'],
-  'first',
-  'Only with --workers: worker processes that are wanted, and that answered this scrape.',
-);
-export const WORKER_ENDS = counter(
-  'mandate_worker_ends_total',
-  [],
-  'Only with --workers: workers that ended by themselves. Each is replaced.',
-);
-
-/** What the process that keeps several workers has of its own. */
-export const FLEET_DEFINITIONS: readonly Definition[] = [WORKERS, WORKER_ENDS];

@@ -23,7 +23,7 @@ export interface Observed {
 }
 
 /** What the database said; `unknown` where it was asked and did not. */
-export type DatabaseAnswer = Backlog | 'unknown' | 'not_asked';
+export type DatabaseAnswer = Backlog | 'unknown';
 
 export interface ServiceGauges {
   set(observed: Observed, database: DatabaseAnswer): void;
@@ -44,7 +44,7 @@ interface Reading {
 
 type Read = (look: Look) => readonly Reading[];
 
-const READ: readonly (readonly [definitions.GaugeDefinition, Read])[] = [
+const READ: readonly (readonly [definitions.Definition, Read])[] = [
   [
     definitions.TURNS_BUSY,
     ({ observed }) => observed.turns().map(({ work, busy }) => ({ labels: { work }, value: busy })),
@@ -53,7 +53,7 @@ const READ: readonly (readonly [definitions.GaugeDefinition, Read])[] = [
     definitions.TURNS_WAITING,
     ({ observed }) => observed.turns().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
   ],
-  [definitions.DATABASE_UP, ({ database }) => (database === 'not_asked' ? [] : one(database === 'unknown' ? 0 : 1))],
+  [definitions.DATABASE_UP, ({ database }) => one(database === 'unknown' ? 0 : 1)],
   [
     definitions.DATABASE_CONNECTIONS,
     ({ observed }) =>
@@ -108,13 +108,9 @@ const READ: readonly (readonly [definitions.GaugeDefinition, Read])[] = [
   [definitions.BUILD, ({ observed: { version } }) => [{ labels: { version }, value: 1 }]],
 ];
 
-/** Prom-client's word for what is done with the same gauge of several processes; `omit` stands for one by one. */
-const AGGREGATORS = { sum: 'sum', first: 'first', apart: 'omit' } as const;
-
 export function serviceGauges(registry: Registry): ServiceGauges {
-  const gauges = READ.map(([{ name, help, labelNames, together }, read]) => {
-    const aggregator = AGGREGATORS[together];
-    const gauge = new Gauge({ name, help, labelNames: [...labelNames], aggregator, registers: [registry] });
+  const gauges = READ.map(([{ name, help, labelNames }, read]) => {
+    const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     const clear = () => {
       gauge.reset();
       // Without a label prom-client begins with a zero, which would be an answer that nobody gave.

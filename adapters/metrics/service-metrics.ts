@@ -1,6 +1,6 @@
 /** The measures of one running service, in a registry of its own (docs/operating.md, "Metrics"). */
 
-import { Counter, Histogram, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { type Measurements, outcomes, surfaces } from '../../application/ports/measurements.ts';
 import type { Backlog } from '../../application/ports/storage-condition.ts';
 import type { TimeLimit } from '../../application/ports/time-limit.ts';
@@ -9,17 +9,12 @@ import { occasionally } from './occasionally.ts';
 import { processMetrics } from './process-metrics.ts';
 import { type Observed, serviceGauges } from './service-gauges.ts';
 
-/** As they travel between processes. */
-export type Samples = readonly MetricObjectWithValues<MetricValue<string>>[];
-
 export interface ServiceMetrics {
   readonly measurements: Measurements;
   /** From now on there is something to ask. */
   observe(observed: Observed): void;
   /** Everything in Prometheus's text format. Never fails, and takes little more than a second at most. */
   text(): Promise<string>;
-  /** @param database whether to ask it: of several processes that share one, one does */
-  samples(database: boolean): Promise<Samples>;
 }
 
 /** From a signature's time to the ten seconds that the identity provider is given. */
@@ -36,12 +31,6 @@ export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
   let observed: Observed | undefined;
   let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
 
-  const look = async (database: boolean): Promise<Registry> => {
-    const answer = database ? ((await askBacklog()) ?? 'unknown') : 'not_asked';
-    if (observed !== undefined) gauges.set(observed, answer);
-    return Registry.merge([registry, processMetrics()]);
-  };
-
   return {
     measurements,
     observe(given) {
@@ -50,8 +39,11 @@ export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
         ...{ everySeconds: BACKLOG_EVERY_SECONDS, limitMs: BACKLOG_LIMIT_MS, timeLimit, now: given.now },
       });
     },
-    text: async () => (await look(true)).metrics(),
-    samples: async (database) => (await look(database)).getMetricsAsJSON(),
+    async text() {
+      const backlog = (await askBacklog()) ?? 'unknown';
+      if (observed !== undefined) gauges.set(observed, backlog);
+      return Registry.merge([registry, processMetrics()]).metrics();
+    },
   };
 }
 

@@ -19,9 +19,6 @@ export interface AnonymousDenials {
    */
   record(denial: AnonymousDenial): Promise<void> | undefined;
 
-  /** Counts one denial, where that is all there is to do; otherwise does nothing, and says `false`. */
-  count(denial: AnonymousDenial): boolean;
-
   /**
    * Writes the summaries of windows that have ended. What could not be written is kept, and counted on.
    *
@@ -47,7 +44,6 @@ export function anonymousDenials(service: DenialLedger, windowSeconds: number | 
 function eachByItself(service: DenialLedger): AnonymousDenials {
   return {
     record: (denial) => answeredAnyway(service, denial, () => append(service, denial)),
-    count: () => false,
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
@@ -94,8 +90,6 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
         }
       });
     },
-
-    count: (denial) => windows.occurredAgain(denial, clock.now()),
 
     closeEnded: () => writeNext(() => windows.takeEnded(clock.now())),
 

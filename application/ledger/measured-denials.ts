@@ -16,11 +16,6 @@ export function measuredAnonymousDenials(anonymous: AnonymousDenials, { denied }
       denied(denial.event, denial.reason);
       return anonymous.record(denial);
     },
-    count(denial) {
-      const isCounted = anonymous.count(denial);
-      if (isCounted) denied(denial.event, denial.reason);
-      return isCounted;
-    },
   };
 }
 

@@ -13,7 +13,6 @@ import { describeUnknownSetting, type SettingSources } from '../settings/given-s
 import type { SettingsResult } from '../settings/read-settings.ts';
 import { describeSettingError } from '../settings/setting-error.ts';
 import { StartupError } from '../startup-error.ts';
-import { logOrigin } from '../workers.ts';
 
 export function sources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };
@@ -43,8 +42,7 @@ export async function running(
   run: (log: ClosableLog) => Promise<number>,
   { log: stream = process.stdout }: RunningOptions = {},
 ): Promise<number> {
-  const origin = logOrigin();
-  const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream, origin });
+  const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
   const isReportLost = stream === process.stdout ? async () => false : watchReport();
   try {
     const code = await run(log);

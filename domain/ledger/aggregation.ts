@@ -36,8 +36,6 @@ export type Occurrence =
 
 export interface Aggregation {
   occurred(denial: AnonymousDenial, now: Instant): Occurrence;
-  /** The same where its window is open; otherwise nothing has occurred yet, and it says `false`. */
-  occurredAgain(denial: AnonymousDenial, now: Instant): boolean;
   /** What windows counted that have ended by now, and what is owed from earlier: handed over to be written. */
   takeEnded(now: Instant): readonly Summary[];
   /** The same of every window; they end by it. */
@@ -70,21 +68,16 @@ export function aggregation(windowSeconds: number): Aggregation {
     return taken.flatMap(([, { denial, counted }]) => (counted === 0 ? [] : [{ ...denial, count: counted }]));
   };
 
-  const occurredAgain: Aggregation['occurredAgain'] = (denial, now) => {
-    const window = windows.get(keyOf(denial));
-    if (window === undefined || !isOpen(window, now)) return false;
-    window.counted += 1;
-    return true;
-  };
-
   return {
-    occurredAgain,
-
     occurred({ event, reason }, now) {
       const denial = { event, reason };
-      if (occurredAgain(denial, now)) return { kind: 'counted' };
       const key = keyOf(denial);
-      const counted = windows.get(key)?.counted ?? 0;
+      const window = windows.get(key);
+      if (window !== undefined && isOpen(window, now)) {
+        window.counted += 1;
+        return { kind: 'counted' };
+      }
+      const counted = window?.counted ?? 0;
       windows.set(key, { denial, openedAt: now, counted: 0 });
       return { kind: 'first', ended: counted === 0 ? undefined : { ...denial, count: counted } };
     },

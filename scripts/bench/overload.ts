@@ -26,7 +26,7 @@ import { percentile } from './statistics.ts';
 
 const FACTORS = [1, 2, 3];
 /** At twice and three times the ceiling: of it served at least, and at most for a refusal, in memory, and for what is asked beside. */
-const GOALS = { share: 0.9, refusedMs: 1200, megabytes: 400, besideMs: 250 };
+const GOALS = { share: 0.7, refusedMs: 1200, megabytes: 300, besideMs: 250 };
 /** A turn at the ceiling, between two floods. */
 const CEILING_SECONDS = 3;
 /** How much faster a turn may be than those before, until it ends early for want of requests. */

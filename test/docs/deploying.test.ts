@@ -55,7 +55,7 @@ const { bin, files, engines } = JSON.parse(text('package.json')) as {
   engines: { node: string };
 };
 /** How long requests under way have to finish once a stop was asked for. */
-const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server.ts'))?.[1]);
+const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server/server.ts'))?.[1]);
 const PORT = catalogue.PORT.default;
 const program = [...fromSource, at('composition/main.ts').pathname];
 const nothing = async () => 0;
@@ -190,10 +190,7 @@ describe('The deployment examples', () => {
     expect(named).to.include.members(['serve', 'migrate', 'keys']);
     for (const name of new Set(named)) expect(has(name), name).to.equal(true);
     const actions = { generate: nothing, rotate: nothing, show: nothing };
-    for (const [words, option] of [
-      [['keys', 'generate'], '--out'],
-      [['serve'], '--workers'],
-    ] as const) {
+    for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
       const help: string[] = [];
       const io = { out: (text: string) => void help.push(text), complain: fail };
       await runCli([...words, '--help'], [serveCommand(nothing), keysCommand(actions)], io);

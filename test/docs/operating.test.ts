@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { FLEET_DEFINITIONS, SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
+import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
 import { processMetrics } from '../../adapters/metrics/process-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/measurements.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
@@ -11,7 +11,7 @@ import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 
 const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
-const definitions = [...SERVICE_DEFINITIONS, ...FLEET_DEFINITIONS];
+const definitions = SERVICE_DEFINITIONS;
 
 /** What each label that an expression may choose by can be; those of what a file or a release names are not closed. */
 const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {

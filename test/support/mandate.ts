@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { TimeLimits } from '../../adapters/http/server.ts';
+import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork } from '../../adapters/network/http-network.ts';
 import type { Passes } from '../../composition/passes.ts';
 import { startService } from '../../composition/service.ts';

@@ -1,8 +1,6 @@
 /** What a running service tells Prometheus (docs/operating.md, "Metrics"): what happened, and nothing that was sent. */
 
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
 import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
@@ -21,20 +19,6 @@ const METRICS_PORT = 'Service:Metrics:Port';
 /** What happens elsewhere in this process, and soon. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-/** Node tells of each request that it has read; whoever is refused before that is none of them. */
-function countRequestsThatNodeReads(path: string): () => number {
-  let count = 0;
-  const told = (message: unknown): void => {
-    const { request } = message as { readonly request: IncomingMessage };
-    if (request.url === path) count += 1;
-  };
-  subscribe('http.server.request.start', told);
-  return () => {
-    unsubscribe('http.server.request.start', told);
-    return count;
-  };
 }
 
 /** The counters that have grown, and by how much. */
@@ -251,15 +235,13 @@ describe('metrics', () => {
       'Service:Overload:QueueLimit': '0',
     });
     instance.clock.standStill();
-    // The first is served, the others are refused: two by their answers, and then by their heads, before they are read.
-    const readByNode = countRequestsThatNodeReads('/no-such-path');
+    // The first is served, the others are refused.
     const flood = await rawConnection(instance.url);
     for (let sent = 1; sent <= 7; sent += 1) {
       flood.send('GET /no-such-path HTTP/1.1\r\nHost: mandate.test\r\n\r\n');
       await until(async () => (flood.received().match(/HTTP\/1\.1 /g) ?? []).length === sent);
     }
     flood.leave();
-    expect(readByNode()).to.equal(3);
     // It has its turn for as long as its body does not come.
     const { host, port: servedAt } = new URL(instance.url);
     const held = connect(Number(servedAt), '127.0.0.1');

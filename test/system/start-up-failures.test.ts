@@ -335,7 +335,7 @@ describe('mandate serve, with settings that hold', () => {
         result: code,
         out,
         err,
-      } = await capturingOutput(() => withEnvironment(environment(settings), () => serve([], 1)));
+      } = await capturingOutput(() => withEnvironment(environment(settings), () => serve([])));
       refusedWith(failure.says, { code, out, err });
     });
   }

@@ -20,7 +20,7 @@ const standing = (): Texts => ({ ...startable, 'Service:Signing:Keys:0:Path': jo
 
 function start({ changes, overrides = [] }: Pick<WrongConfiguration, 'changes' | 'overrides'>) {
   const settings = environment({ ...standing(), ...changes });
-  return capturingOutput(() => withEnvironment(settings, () => serve(overrides, 1)));
+  return capturingOutput(() => withEnvironment(settings, () => serve(overrides)));
 }
 
 /** What of the settings stands in the text. */

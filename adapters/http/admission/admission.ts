@@ -6,19 +6,17 @@
  * in memory; the log says each second how many there were, and not each by itself.
  */
 
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AnonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import type { Measurements } from '../../../application/ports/measurements.ts';
-import type { EarlyAnswer } from '../early-answers.ts';
+import type { ServedResponse } from '../server/message-classes.ts';
+import { throttledLog } from '../server/throttled-log.ts';
 import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { type AdmissionRefusal, admissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';
-import { refusedLines } from './refused-lines.ts';
-import { HEALTH, type RequestKind, requestKind, type Work } from './request-kind.ts';
-import type { FromSomewhere } from './request-source.ts';
-import { shortRounds } from './short-rounds.ts';
+import { type AdmissionRefusal, answerRefusal } from './refusals.ts';
+import { HEALTH, type RequestKind, requestKind, type Surface } from './request-kind.ts';
 
 export interface AdmissionControl {
   /** `undefined` where nobody's rate is limited. */
@@ -26,30 +24,11 @@ export interface AdmissionControl {
   /** `undefined` where as much is begun as comes. */
   readonly turns: WorkTurns | undefined;
   /** Refusals are recorded there. */
-  readonly denials: Pick<AnonymousDenials, 'record' | 'count'>;
+  readonly denials: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Is told of each refusal. */
   readonly notAdmitted?: Measurements['notAdmitted'] | undefined;
-}
-
-export interface Door {
-  readonly listener: RequestListener;
-  /** `undefined` where everybody is let in. */
-  readonly unread: UnreadDoor | undefined;
-}
-
-/** For requests that nobody has read yet. */
-export interface UnreadDoor {
-  /** Whether the listener turned it away. */
-  wasTurnedAway(response: ServerResponse): boolean;
-  /** Refuses, by its head, a request that the listener would refuse at once; otherwise does nothing. */
-  turnAway(request: FromSomewhere & { readonly url: string }): TurnedAway | undefined;
-}
-
-export interface TurnedAway {
-  readonly reason: AdmissionRefusal;
-  readonly answer: EarlyAnswer;
 }
 
 /**
@@ -58,22 +37,21 @@ export interface TurnedAway {
  */
 const RECORD_PATIENCE_MS = 200;
 
-export function admission(control: AdmissionControl, app: RequestListener): Door {
+export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
   const { rates, turns, denials, clock, log, notAdmitted } = control;
-  if (rates === undefined && turns === undefined) return { listener: app, unread: undefined };
+  if (rates === undefined && turns === undefined) return app;
   const permits = rates && rateLimit(rates, clock);
-  const rounds = turns && shortRounds<Work>();
-  const takeTurn = turns && overload(turns, { rounds });
-  const countLine = refusedLines(log);
+  const takeTurn = turns && overload(turns);
+  const countLine = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were not let in');
 
   const tell = ({ surface, bucket, work }: RequestKind, reason: AdmissionRefusal): void => {
-    countLine(surface, reason);
+    countLine({ surface, reason });
     notAdmitted?.(reason === 'overloaded' ? { reason, kind: work } : { reason, kind: bucket });
   };
 
   const refuse = (
     request: IncomingMessage,
-    response: ServerResponse,
+    response: ServedResponse,
     kind: RequestKind,
     reason: AdmissionRefusal,
   ): void => {
@@ -94,7 +72,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
       });
   };
 
-  const listener: RequestListener = (request, response) => {
+  return (request, response) => {
     const kind = requestKind(request.url ?? '');
     if (kind === HEALTH) {
       app(request, response);
@@ -108,28 +86,5 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
         refuse: () => refuse(request, response, kind, 'overloaded'),
       });
     }
-  };
-
-  const reasonNow = (request: FromSomewhere, { bucket, work }: RequestKind): AdmissionRefusal | undefined => {
-    if (permits?.isEmpty(request, bucket)) return 'rate_limited';
-    return turns?.[work].isFull ? 'overloaded' : undefined;
-  };
-  const turnAway: UnreadDoor['turnAway'] = (request) => {
-    const kind = requestKind(request.url);
-    if (kind === HEALTH) return undefined;
-    const reason = reasonNow(request, kind);
-    // One that is to be written first is waited for, by the listener.
-    if (reason === undefined || !denials.count({ event: kind.event, reason })) return undefined;
-    // Behind a new connection there may be others in line, whether or not this one is let in.
-    rounds?.sees(request.socket);
-    // Whoever is refused for want of a turn has had a permit, where there was one.
-    if (reason === 'overloaded') permits?.take(request, kind.bucket);
-    tell(kind, reason);
-    return { reason, answer: refusalBytes(kind.surface, reason) };
-  };
-
-  return {
-    listener,
-    unread: { wasTurnedAway: (response) => admissionRefusal(response) !== undefined, turnAway },
   };
 }

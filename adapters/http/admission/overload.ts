@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBodyAhead } from '../body.ts';
 import { hasMediaType } from '../headers.ts';
 import type { RequestKind, Work } from './request-kind.ts';
-import { type ShortRounds, shortRounds } from './short-rounds.ts';
 import { type Turn, type TurnLimits, type Turns, turns } from './turns.ts';
 
 export type WorkTurns = Readonly<Record<Work, Turns>>;
@@ -28,9 +27,6 @@ export function workTurns(limits: TurnLimits, now: () => number = () => performa
   };
 }
 
-/** As many requests may wait on one connection for the answers before theirs. HTTP/1.1 allows it; hardly anyone does. */
-const MAX_PIPELINED = 16;
-
 /**
  * Forms that are being read at once, of 64 KiB at most each. Whoever means well has sent one as soon as its head; so it
  * is the one that has taken longest that is refused for one more, and whose connection is ended. So slow senders from many
@@ -47,14 +43,10 @@ export type Overload = (
 ) => void;
 
 export interface OverloadOptions {
-  readonly rounds?: ShortRounds<Work> | undefined;
   readonly maxReading?: number;
 }
 
-export function overload(
-  work: WorkTurns,
-  { rounds = shortRounds(), maxReading = MAX_READING }: OverloadOptions = {},
-): Overload {
+export function overload(work: WorkTurns, { maxReading = MAX_READING }: OverloadOptions = {}): Overload {
   const watch = timeouts(work);
   /** How each is refused; the one that has taken longest comes first. */
   const reading = new Map<IncomingMessage, () => void>();
@@ -68,15 +60,9 @@ export function overload(
         refuse();
         return;
       }
-      let forget = (): void => undefined;
-      // Its answer is out, or its sender has left: one of the two comes, and once.
-      response.once('close', () => {
-        forget();
-        turn.release();
-      });
-      forget = rounds.begin(kind.work, () => {
-        if (!response.destroyed) serve();
-      });
+      // The response is out, or the client has left: 'close' comes once in both cases.
+      response.once('close', () => turn.release());
+      serve();
     };
     const leave = (): void => place?.leave();
     const place = work[kind.work].ask(start);
@@ -110,27 +96,7 @@ export function overload(
     }
   };
 
-  const waitingOn = new WeakMap<object, number>();
-  return (request, response, kind, next) => {
-    rounds.sees(request.socket);
-    if (response.socket !== null) {
-      readThenTake(request, response, kind, next);
-      return;
-    }
-    // Pipelined behind another. Until its answer can be sent nothing tells that its sender has left, and a turn taken
-    // now might never come back.
-    const { socket } = request;
-    const ahead = waitingOn.get(socket) ?? 0;
-    if (ahead >= MAX_PIPELINED) {
-      next.refuse();
-      return;
-    }
-    waitingOn.set(socket, ahead + 1);
-    response.once('socket', () => {
-      waitingOn.set(socket, (waitingOn.get(socket) ?? 1) - 1);
-      readThenTake(request, response, kind, next);
-    });
-  };
+  return readThenTake;
 }
 
 const FORM = ['application/x-www-form-urlencoded'];

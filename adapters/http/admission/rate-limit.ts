@@ -1,9 +1,10 @@
 /** Which requests come too fast from where they come from (specification "Rate limiting"). */
 
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Network } from './network.ts';
 import { type Bucket, buckets } from './request-kind.ts';
-import { type FromSomewhere, requestSource } from './request-source.ts';
+import { requestSource } from './request-source.ts';
 import { type BucketRules, type TokenBuckets, tokenBuckets } from './token-buckets.ts';
 
 export interface RateLimitRules {
@@ -16,9 +17,7 @@ export interface RateLimitRules {
 
 export interface RateLimit {
   /** Takes a permit for the request; whether there was one. */
-  take(request: FromSomewhere, bucket: Bucket): boolean;
-  /** Whether there is none for it; takes none. */
-  isEmpty(request: FromSomewhere, bucket: Bucket): boolean;
+  take(request: IncomingMessage, bucket: Bucket): boolean;
 }
 
 export function rateLimit(rules: RateLimitRules, clock: Clock): RateLimit {
@@ -33,6 +32,5 @@ export function rateLimit(rules: RateLimitRules, clock: Clock): RateLimit {
   const sourceOf = requestSource(rules.trustedProxies);
   return {
     take: (request, bucket) => known.get(bucket)?.take(sourceOf(request), clock.now()) ?? true,
-    isEmpty: (request, bucket) => known.get(bucket)?.isEmpty(sourceOf(request), clock.now()) ?? false,
   };
 }

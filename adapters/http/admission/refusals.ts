@@ -4,14 +4,14 @@
  * there is nothing else to do.
  */
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
 import { discardRest } from '../body.ts';
-import type { EarlyAnswer } from '../early-answers.ts';
 import { statusOf } from '../oauth/answers.ts';
 import { problemDocument } from '../problem-details.ts';
 import { CAPACITY_RETRY_AFTER } from '../retry-after.ts';
 import { scimErrorMessage } from '../scim/answers.ts';
+import type { ServedResponse } from '../server/message-classes.ts';
 import type { Surface } from './request-kind.ts';
 import { RETRY_AFTER_SECONDS } from './token-buckets.ts';
 
@@ -29,31 +29,19 @@ interface Answer {
   readonly body: string;
 }
 
-const answered = new WeakMap<ServerResponse, AdmissionRefusal>();
-
-/** Why the request was not let in; `undefined` where it was. */
-export function admissionRefusal(response: ServerResponse): AdmissionRefusal | undefined {
-  return answered.get(response);
-}
-
 /** Says no without looking at the request; what it still sends is thrown away, within bounds. */
 export function answerRefusal(
   request: IncomingMessage,
-  response: ServerResponse,
+  response: ServedResponse,
   surface: Surface,
   reason: AdmissionRefusal,
 ): void {
   if (response.writableEnded || response.destroyed) return;
   const { status, headers, body } = ANSWERS[surface][reason];
-  answered.set(response, reason);
+  response.refusal = reason;
   discardRest(request);
   response.writeHead(status, headers);
   response.end(body);
-}
-
-/** What that says, as bytes, for a request that node has not read. */
-export function refusalBytes(surface: Surface, reason: AdmissionRefusal): EarlyAnswer {
-  return BYTES[surface][reason];
 }
 
 const NOT_STORED = { 'Cache-Control': 'no-store' } as const;
@@ -74,18 +62,6 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
   admin: both(problem),
   public: both(problem),
 };
-
-const BYTES = Object.fromEntries(
-  Object.entries(ANSWERS).map(([surface, { rate_limited, overloaded }]) => [
-    surface,
-    { rate_limited: bytesOf(rate_limited), overloaded: bytesOf(overloaded) },
-  ]),
-) as Record<Surface, Readonly<Record<AdmissionRefusal, EarlyAnswer>>>;
-
-function bytesOf({ status, headers, body }: Answer): EarlyAnswer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return { head: `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}`, body };
-}
 
 interface Shape {
   readonly type: string;

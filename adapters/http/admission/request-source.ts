@@ -6,6 +6,7 @@
  * end: from there we go back as long as we are still among our proxies. What stands before is the client's invention.
  */
 
+import type { IncomingMessage } from 'node:http';
 import { type Address, contains, type Network, parseAddress } from './network.ts';
 
 /** Longer chains of proxies of one's own are not built; what is looked at for one request has to end somewhere. */
@@ -16,14 +17,10 @@ const GONE = 'gone';
 
 const PLAIN_IPV4 = /^[\d.]+$/;
 
-/** What is asked of a request: as node has it, or as it came. */
-export interface FromSomewhere {
-  readonly socket: { readonly remoteAddress?: string | undefined };
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-}
-
 /** @param trusted the networks of our own proxies */
-export function requestSource(trusted: readonly Network[]): (request: FromSomewhere) => string {
+export function requestSource(
+  trusted: readonly Network[],
+): (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string {
   const isTrusted = (address: Address) => trusted.some((network) => contains(network, address));
   return (request) => {
     const peer = request.socket.remoteAddress;
@@ -36,18 +33,6 @@ export function requestSource(trusted: readonly Network[]): (request: FromSomewh
     // Node has joined several headers of that name with commas, in their order.
     if (typeof forwarded !== 'string' || !isTrusted(address)) return nameOf(address);
     return nameOf(lastForeignHop(address, forwarded, isTrusted));
-  };
-}
-
-/**
- * Of a connection, of which nothing has been read yet; `undefined` for a proxy of ours, which asks for any number of
- * sources.
- */
-export function peerSource(trusted: readonly Network[]): (peer: string) => string | undefined {
-  return (peer) => {
-    const address = parseAddress(peer);
-    if (address === undefined) return peer;
-    return trusted.some((network) => contains(network, address)) ? undefined : nameOf(address);
   };
 }
 

@@ -14,8 +14,6 @@ export interface BucketRules {
 export interface TokenBuckets {
   /** Takes a permit of the source's bucket; whether there was one. */
   take(source: string, now: Instant): boolean;
-  /** Whether it is known that there is none; takes none. */
-  isEmpty(source: string, now: Instant): boolean;
   /** How many sources are known; at most MAX_SOURCES. */
   readonly size: number;
 }
@@ -74,10 +72,6 @@ export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): Toke
       if (isStranger) takenByStrangers = total;
       else taken.set(source, total);
       return true;
-    },
-    isEmpty(source, now) {
-      const known = taken.get(source);
-      return known !== undefined && known + 1 - secondsSoFar(now) * perSecond > burst;
     },
     get size() {
       return taken.size;

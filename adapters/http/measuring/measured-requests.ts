@@ -1,42 +1,28 @@
-/** Counts and times every request there is, in front of everything else: those that are not let in count as well. */
+/** Counts and times every request, in front of admission: refused requests count as well. */
 
-import type { ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { Measurements, RequestOutcome } from '../../../application/ports/measurements.ts';
-import type { Door } from '../admission/admission.ts';
-import { admissionRefusal } from '../admission/refusals.ts';
+import type { ServedResponse } from '../server/message-classes.ts';
 import { measuredSurface } from './measured-surface.ts';
 
-export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, door: Door): Door {
-  const { listener, unread } = door;
-  const secondsSince = (began: number) => (performance.now() - began) / 1000;
-  return {
-    listener(request, response) {
-      const began = performance.now();
-      const surface = measuredSurface(request.url ?? '');
-      response.once('close', () => answered(surface, outcomeOf(response), secondsSince(began)));
-      listener(request, response);
-    },
-    unread: unread && {
-      ...unread,
-      turnAway(request) {
-        const began = performance.now();
-        const turnedAway = unread.turnAway(request);
-        if (turnedAway !== undefined) answered(measuredSurface(request.url), turnedAway.reason, secondsSince(began));
-        return turnedAway;
-      },
-    },
+export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, next: RequestListener): RequestListener {
+  return (request, response) => {
+    const began = performance.now();
+    const surface = measuredSurface(request.url ?? '');
+    response.once('close', () => answered(surface, outcomeOf(response), (performance.now() - began) / 1000));
+    next(request, response);
   };
 }
 
 /** A SCIM directory that is full (507) says no to what was sent, and nothing is wrong here. */
 const FULL = 507;
 
-function outcomeOf(response: ServerResponse): RequestOutcome {
+function outcomeOf(response: ServedResponse): RequestOutcome {
   if (!response.writableFinished) return 'aborted';
   const { statusCode } = response;
   if (statusCode < 400) return 'ok';
   return (
-    admissionRefusal(response) ??
+    response.refusal ??
     (statusCode === 503 ? 'unavailable' : statusCode < 500 || statusCode === FULL ? 'refused' : 'failed')
   );
 }

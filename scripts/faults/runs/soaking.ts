@@ -10,7 +10,7 @@ import type { Server } from '../stage/server.ts';
 import { openStage, type Stage, type StageOptions } from '../stage/stage.ts';
 import { atRate, unanswered, unserved } from './served.ts';
 
-export interface SoakingOptions extends Omit<StageOptions, 'replicas' | 'workers'> {
+export interface SoakingOptions extends Omit<StageOptions, 'replicas'> {
   readonly minutes: number;
   readonly warmUpMinutes: number;
   readonly print: (line: string) => void;

@@ -11,7 +11,6 @@ export interface ServerOptions {
   readonly environment: Readonly<Record<string, string>>;
   readonly port: number;
   readonly logFile: string;
-  readonly workers: number;
 }
 
 export interface Server {
@@ -34,7 +33,7 @@ const START_LIMIT_MS = 60_000;
 const POLL_MS = 15;
 
 export function serverProcess(options: ServerOptions): Server {
-  const { program, environment, port, logFile, workers } = options;
+  const { program, environment, port, logFile } = options;
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
   let gone: Promise<number | string> = Promise.resolve(0);
@@ -49,8 +48,7 @@ export function serverProcess(options: ServerOptions): Server {
     options,
     start() {
       const log = openSync(logFile, 'a');
-      const args = [...program, 'serve', ...(workers === 1 ? [] : ['--workers', String(workers)])];
-      child = spawn(process.execPath, args, {
+      child = spawn(process.execPath, [...program, 'serve'], {
         env: { ...ownEnvironment(), ...environment, PORT: String(port) },
         stdio: ['ignore', log, log],
       });

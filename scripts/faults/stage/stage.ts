@@ -20,7 +20,6 @@ export interface StageOptions {
   readonly program: readonly string[];
   readonly seed: number;
   readonly replicas?: number;
-  readonly workers?: number;
   /** Of the load. */
   readonly concurrency?: number;
   readonly pauseMs?: number;
@@ -46,7 +45,7 @@ const ADMIN_KEY = 'an-admin-key-of-a-fault-run-0123456789abcdef';
 const CONCURRENCY = 8;
 
 export async function openStage(options: StageOptions): Promise<Stage> {
-  const { engine, program, seed, replicas = 1, workers = 1 } = options;
+  const { engine, program, seed, replicas = 1 } = options;
   const folder = mkdtempSync(join(tmpdir(), 'mandate-faults-'));
   const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   const close = async () => {
@@ -61,7 +60,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const servers: Server[] = [];
     for (let nth = 0; nth < replicas; nth++) {
       const logFile = join(folder, `replica-${nth}.log`);
-      servers.push(serverProcess({ program, environment, port: await freePort(), logFile, workers }));
+      servers.push(serverProcess({ program, environment, port: await freePort(), logFile }));
     }
     undo.push(() => Promise.all(servers.map((server) => server.end('SIGKILL'))));
     const [first] = servers;

@@ -26,7 +26,7 @@ async function run(
       ran.push([name, ...settings.map(({ key, value }) => `${key}=${value}`)].join(' '));
       return behaviour(settings);
     };
-  const serving = serveCommand((workers, settings) => as(workers === 1 ? 'serve' : `serve*${workers}`)(settings));
+  const serving = serveCommand(as('serve'));
   const code = await runCli(argv, [serving, migrateCommand(as('migrate')), ...more], {
     out: (text) => out.push(text),
     complain: (text) => complaints.push(text),
@@ -39,9 +39,6 @@ describe('The command line', () => {
     [[], 'serve'],
     [['serve'], 'serve'],
     [['--Service:Issuer=https://a.example'], 'serve Service:Issuer=https://a.example'],
-    [['serve', '--workers', '4', '--Service:X=1'], 'serve*4 Service:X=1'],
-    [['serve', '--workers=256'], 'serve*256'],
-    [['serve', '--workers=1'], 'serve'],
     [['migrate'], 'migrate'],
     [['migrate', '--Service:Database:Path', 'a.db'], 'migrate Service:Database:Path=a.db'],
     [['--Service:Database:Path=a.db', 'migrate', '--Service:X=1'], 'migrate Service:Database:Path=a.db Service:X=1'],

@@ -86,24 +86,6 @@ describe('denials that name nobody', () => {
     ]);
   });
 
-  it('are counted alone where that is all there is to do, and otherwise left to be written', async () => {
-    expect(denials.count(malformed)).to.equal(false);
-    await denials.record(malformed);
-    expect([denials.count(malformed), denials.count(malformed), denials.count(stranger)]).to.deep.equal([
-      ...[true, true, false],
-    ]);
-    clock.advance(WINDOW);
-    expect(denials.count(malformed)).to.equal(false);
-    await denials.closeAll();
-    expect(await written()).to.deep.equal([
-      ['invalid_request', undefined],
-      ['invalid_request', 2],
-    ]);
-    const each = over(undefined);
-    await each.record(malformed);
-    expect(each.count(malformed)).to.equal(false);
-  });
-
   it('of the next window come after the summary of the one before', async () => {
     await times(2);
     clock.advance(WINDOW);

@@ -28,16 +28,6 @@ describe('the aggregation of denials that name nobody', () => {
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([]);
   });
 
-  it('counts on in a window that is open, and opens none where that is all that is asked for', () => {
-    expect(windows.occurredAgain(malformed, NOON)).to.equal(false);
-    expect(windows.takeAll()).to.deep.equal([]);
-    occur(malformed, 1);
-    expect(windows.occurredAgain(malformed, later(WINDOW - MICRO))).to.equal(true);
-    expect(windows.occurredAgain(unknown, NOON)).to.equal(false);
-    expect(windows.occurredAgain(malformed, later(WINDOW))).to.equal(false);
-    expect(windows.takeAll()).to.deep.equal([{ ...malformed, count: 1 }]);
-  });
-
   it('gives no summary of what happened once', () => {
     occur(malformed, 1);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([]);

@@ -18,7 +18,7 @@ describe('what is no request', () => {
   before(async () => {
     const options = { database: sqliteFile, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } };
     mandate = await startMandate(options);
-    const timeLimits = { headMs: 300, requestMs: 600, takingMs: 30_000, calmMs: 10_000, lookingMs: 50 };
+    const timeLimits = { headMs: 300, requestMs: 600, idleMs: 30_000, checkMs: 50 };
     hasty = await startMandate({ ...options, timeLimits });
   });
   after(async () => {
@@ -97,7 +97,7 @@ describe('what is no request', () => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const lines = mandate.log.lines.map((line) => JSON.parse(line));
     expect(new Set(lines.map(({ level, message, reason }) => `${level} ${message} ${reason}`))).to.deep.equal(
-      new Set(['warn what came was no request malformed']),
+      new Set(['warn a client broke the protocol malformed']),
     );
     expect(lines.reduce((sum, { count }) => sum + count, 0)).to.equal(MANY);
     expect(lines.length).to.be.below(MANY / 10);

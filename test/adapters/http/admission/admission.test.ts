@@ -1,21 +1,19 @@
 /** The door over real HTTP, with an application behind it that answers when it is told to. */
 
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { type AdmissionControl, admission, type UnreadDoor } from '../../../../adapters/http/admission/admission.ts';
-import { parseNetwork } from '../../../../adapters/http/admission/network.ts';
+import { type AdmissionControl, admission } from '../../../../adapters/http/admission/admission.ts';
 import { overload, type WorkTurns, workTurns } from '../../../../adapters/http/admission/overload.ts';
 import type { RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
 import { HEALTH, requestKind, type Work, works } from '../../../../adapters/http/admission/request-kind.ts';
 import type { BucketRules } from '../../../../adapters/http/admission/token-buckets.ts';
 import { readBody } from '../../../../adapters/http/body.ts';
+import { startHttpServer } from '../../../../adapters/http/server/server.ts';
 import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { readAnswers } from '../../../support/hostile/raw-conversation.ts';
 import { type MovedClock, movedClock } from '../../../support/moved-clock.ts';
 import { formPost, type RawConnection, rawConnection } from '../../../support/raw-http.ts';
 
@@ -38,8 +36,6 @@ interface Scene {
   readonly turns: WorkTurns;
   /** Requests that have come to the application and have not been answered, by path. */
   readonly held: { readonly path: string; readonly request: IncomingMessage; readonly response: ServerResponse }[];
-  readonly unread: UnreadDoor | undefined;
-  readonly server: Server;
   /** Resolves once as many have come to the application. */
   come(count: number): Promise<void>;
   connection(): Promise<RawConnection>;
@@ -68,24 +64,20 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
         records.push(denial);
         return isCounted ? undefined : (record?.(denial) ?? Promise.resolve());
       },
-      count(denial) {
-        if (isCounted) records.push(denial);
-        return isCounted;
-      },
     },
     clock,
     log,
   };
-  const door = admission(control, (request, response) => {
+  const listener = admission(control, (request, response) => {
     held.push({ path: request.url ?? '', request, response });
   });
-  // By itself node would leave whoever says nothing for five seconds.
-  const server: Server = createServer({ keepAliveTimeout: 65_000 }, door.listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await startHttpServer(
+    { host: '127.0.0.1', port: 0 },
+    { listener, classes: { IncomingMessage, ServerResponse }, log: capturedLog() },
+  );
+  const url = `http://127.0.0.1:${server.address.port}`;
   return {
-    ...{ url, clock, log, records, turns, held, server },
-    unread: door.unread,
+    ...{ url, clock, log, records, turns, held },
     come: (count) => eventually(() => held.length >= count),
     async connection() {
       const connection = await rawConnection(url);
@@ -94,8 +86,7 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
     },
     async stop() {
       for (const connection of connections) connection.leave();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server.stop(0);
     },
   };
 }
@@ -183,34 +174,6 @@ describe('The door, when there is more to do than is done at once', () => {
       expect(await sender.until('served')).to.match(/^HTTP\/1.1 200/);
       sender.leave();
     }
-    server.close();
-  });
-
-  it('begins what comes on a new connection a round later, so that others are accepted, and then at once', async () => {
-    scene = await open({});
-    const takeTurn = overload(workTurns({ concurrency: 4, queue: 0, waitMs: 1000 }));
-    const kind = requestKind('/unknown');
-    if (kind === HEALTH) throw new Error('this is no health route');
-    const wereAtOnce: boolean[] = [];
-    const server = createServer((request, response) => {
-      let isAtOnce = true;
-      const serve = () => {
-        wereAtOnce.push(isAtOnce);
-        response.end('served');
-      };
-      takeTurn(request, response, kind, { serve, refuse: () => response.end('refused') });
-      isAtOnce = false;
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const connection = await rawConnection(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    for (let nth = 1; nth <= 2; nth += 1) {
-      connection.send(get('/unknown'));
-      await eventually(() => connection.received().split('served').length > nth);
-      // The rounds of the new connection are over.
-      for (let round = 0; round < 3; round += 1) await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(wereAtOnce).to.deep.equal([false, true]);
-    connection.leave();
     server.close();
   });
 
@@ -362,19 +325,6 @@ describe('The door, when there is more to do than is done at once', () => {
     await eventually(() => scene.turns.other.busy === 0);
     expect(scene.held.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
-
-  it('keeps only so many requests that were sent together, and answers all of them in their order', async () => {
-    scene = await open({ turns: { concurrency: 5, queue: 5 } });
-    const together = await scene.connection();
-    together.send(Array.from({ length: 40 }, (_, at) => get(`/${at}`)).join(''));
-    for (let at = 0; at < 17; at += 1) {
-      await scene.come(at + 1);
-      scene.held[at]?.response.end(`answer ${at}`);
-    }
-    await eventually(() => (together.received().match(/HTTP\/1.1 503/g) ?? []).length === 23);
-    const statuses = [...together.received().matchAll(/HTTP\/1.1 (\d+)/g)].map((match) => match[1]);
-    expect(statuses).to.deep.equal([...Array(17).fill('200'), ...Array(23).fill('503')]);
-  });
 });
 
 describe('The door, when somebody comes too fast', () => {
@@ -443,17 +393,6 @@ describe('The door, when somebody comes too fast', () => {
     expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
   });
 
-  it('leaves whoever sends the rest of a short body never, soon after the answer', async () => {
-    const connection = await withoutPermits();
-    const began = performance.now();
-    connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
-    await connection.until('slow_down');
-    await once(connection.socket, 'close');
-    // Node's own limit for a request is minutes long.
-    expect(performance.now() - began).to.be.within(1_500, 20_000);
-    expect(scene.held).to.have.lengthOf(1);
-  });
-
   it('reads on behind a short body that comes after the answer', async () => {
     const connection = await withoutPermits();
     connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
@@ -510,149 +449,5 @@ describe('The door, when somebody comes too fast', () => {
         ...{ level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited' },
       });
     }
-  });
-});
-
-describe('The door, when nobody has read a request yet', () => {
-  let scene: Scene;
-  afterEach(() => scene.stop());
-
-  const from = (remoteAddress: string, url: string, headers: Readonly<Record<string, string>> = {}) =>
-    scene.unread?.turnAway({ url, headers, socket: { remoteAddress } })?.reason;
-  /** Nobody else is served until it has been. */
-  const takeTheTurn = async (path: string) => {
-    const connection = await scene.connection();
-    connection.send(get(path));
-    await scene.come(scene.held.length + 1);
-  };
-
-  it('refuses what has no turn, of its own kind of work alone, in the words that the listener has for it', async () => {
-    scene = await open({ turns: { concurrency: 1, queue: 0 }, isCounted: true });
-    for (const path of ['/oauth2/token', '/scim/v2/Users', '/events', '/audit', '/backchannel-logout']) {
-      expect(from('127.0.0.1', path), path).to.equal(undefined);
-    }
-    await takeTheTurn('/oauth2/token');
-    await takeTheTurn('/scim/v2/Users');
-    expect(from('127.0.0.1', '/audit')).to.equal(undefined);
-    for (const path of ['/oauth2/token', '/scim/v2/Users', '/events', '/admin/agents', '/backchannel-logout']) {
-      const early = scene.unread?.turnAway({ url: path, headers: {}, socket: { remoteAddress: '127.0.0.1' } });
-      const connection = await scene.connection();
-      connection.send(get(path));
-      await connection.until('}');
-      const [answer] = readAnswers(connection.received());
-      const [same] = readAnswers(`${early?.answer.head}\r\n${early?.answer.body}`);
-      expect(answer?.status).to.equal(503);
-      expect([same?.status, same?.body]).to.deep.equal([answer?.status, answer?.body]);
-      const ofConnection = ['date', 'connection', 'keep-alive'];
-      expect([...(same?.headers ?? [])]).to.deep.equal(
-        [...(answer?.headers ?? [])].filter(([name]) => !ofConnection.includes(name)),
-      );
-    }
-  });
-
-  it('has little begun in a round where a new connection was refused as well, so that others are accepted', async () => {
-    scene = await open({ turns: { concurrency: 1, queue: 0 }, isCounted: true });
-    await takeTheTurn('/oauth2/token');
-    const known = await scene.connection();
-    const isBegunAtOnce = async (): Promise<boolean> => {
-      const before = scene.held.length;
-      let isAtOnce = false;
-      scene.server.once('request', () => {
-        isAtOnce = scene.held.length > before;
-      });
-      known.send(get('/audit'));
-      await scene.come(before + 1);
-      scene.held.at(-1)?.response.end('done');
-      await eventually(() => scene.turns.other.busy === 0);
-      // The rounds of a new connection are over.
-      for (let round = 0; round < 3; round += 1) await new Promise((resolve) => setImmediate(resolve));
-      return isAtOnce;
-    };
-    const refused = { url: '/oauth2/token', headers: {}, socket: { remoteAddress: '127.0.0.1' } };
-    const refuseFirst = () => scene.server.prependOnceListener('request', () => void scene.unread?.turnAway(refused));
-    await isBegunAtOnce();
-    expect(await isBegunAtOnce()).to.equal(true);
-    refuseFirst();
-    expect(await isBegunAtOnce()).to.equal(false);
-    refuseFirst();
-    expect(await isBegunAtOnce()).to.equal(true);
-  });
-
-  it('refuses what has no permit, by where it comes from, and takes none for asking', async () => {
-    const proxy = parseNetwork('127.0.0.1/32');
-    if (typeof proxy === 'string') throw new Error(proxy);
-    scene = await open({
-      rates: { main: { permitsPerMinute: 60, burst: 2 }, trustedProxies: [proxy] },
-      isCounted: true,
-    });
-    for (let asked = 0; asked < 5; asked += 1) expect(from('127.0.0.1', '/a')).to.equal(undefined);
-    await takeTheTurn('/a');
-    await takeTheTurn('/a');
-    expect(from('127.0.0.1', '/a')).to.equal('rate_limited');
-    expect(from('127.0.0.1', '/oauth2/introspect')).to.equal(undefined);
-    expect(from('127.0.0.1', '/a', { 'x-forwarded-for': '192.0.2.1' })).to.equal(undefined);
-    expect(from('192.0.2.9', '/a')).to.equal(undefined);
-    scene.clock.advance(1);
-    expect(from('127.0.0.1', '/a')).to.equal(undefined);
-    expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
-  });
-
-  it('takes no permit that comes in the very moment of refusing', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
-    await takeTheTurn('/a');
-    const remoteAddress = '127.0.0.1';
-    const asked = {
-      ...{ url: '/a', headers: {} },
-      socket: {
-        get remoteAddress() {
-          scene.clock.advance(0.5);
-          return remoteAddress;
-        },
-      },
-    };
-    expect(scene.unread?.turnAway(asked)?.reason).to.equal('rate_limited');
-    scene.clock.advance(0.5);
-    expect(from(remoteAddress, '/a')).to.equal(undefined);
-  });
-
-  it('takes a permit of whoever has no turn, as it would from whoever waits for one', async () => {
-    const rates = { main: { permitsPerMinute: 60, burst: 3 } };
-    scene = await open({ turns: { concurrency: 1, queue: 0 }, rates, isCounted: true });
-    await takeTheTurn('/oauth2/token');
-    const reasons = Array.from({ length: 4 }, () => from('127.0.0.1', '/oauth2/token'));
-    expect(reasons).to.deep.equal(['overloaded', 'overloaded', 'rate_limited', 'rate_limited']);
-    expect(scene.records.map(({ reason }) => reason)).to.deep.equal(reasons);
-  });
-
-  it('leaves to the listener what is to be written first, and has not counted, told or taken anything by then', async () => {
-    const rates = { main: { permitsPerMinute: 60, burst: 2 } };
-    scene = await open({ turns: { concurrency: 1, queue: 0 }, rates });
-    await takeTheTurn('/oauth2/token');
-    for (let asked = 0; asked < 5; asked += 1) expect(from('127.0.0.1', '/oauth2/token')).to.equal(undefined);
-    const connection = await scene.connection();
-    connection.send(get('/oauth2/token'));
-    expect(await connection.until('}')).to.include('at capacity');
-    expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'overloaded' }]);
-  });
-
-  it('never refuses a health check, and nothing where everybody is let in', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
-    await takeTheTurn('/a');
-    expect(['/a', '/healthz', '/readyz'].map((path) => from('127.0.0.1', path))).to.deep.equal([
-      ...['rate_limited', undefined, undefined],
-    ]);
-    await scene.stop();
-    scene = await open({});
-    expect(scene.unread).to.equal(undefined);
-  });
-
-  it('says in the log how many there were', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, isCounted: true });
-    await takeTheTurn('/a');
-    for (let sent = 0; sent < 5; sent += 1) from('127.0.0.1', '/oauth2/token');
-    await eventually(() => scene.log.lines.length > 0);
-    expect(scene.log.lines.map((line) => JSON.parse(line))).to.deep.equal([
-      { level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited', count: 5 },
-    ]);
   });
 });

@@ -35,24 +35,6 @@ describe('A token bucket', () => {
     expect(admitted(buckets, 'b', 5, at(0))).to.equal(2);
   });
 
-  it('says whether it is empty without taking anything, or knowing whoever is asked about', () => {
-    const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
-    for (let asked = 0; asked < 5; asked += 1) expect(buckets.isEmpty('a', at(0))).to.equal(false);
-    expect(buckets.size).to.equal(0);
-    expect(admitted(buckets, 'a', 2, at(0))).to.equal(2);
-    expect(buckets.isEmpty('a', at(0.999))).to.equal(true);
-    expect(buckets.isEmpty('b', at(0.999))).to.equal(false);
-    expect(buckets.isEmpty('a', at(1))).to.equal(false);
-  });
-
-  it('is not known to be empty for a stranger: whoever has to share one may have a place by the next request', () => {
-    const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 1 }, 2);
-    for (const source of ['a', 'b', 'c']) expect(admitted(buckets, source, 2, at(0)), source).to.equal(1);
-    expect(buckets.isEmpty('a', at(0))).to.equal(true);
-    expect(buckets.isEmpty('c', at(0))).to.equal(false);
-    expect(admitted(buckets, 'd', 1, at(0))).to.equal(0);
-  });
-
   it('takes nothing for a request that it refuses', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
     expect(admitted(buckets, 'a', 1000, at(0))).to.equal(2);

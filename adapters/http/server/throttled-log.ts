@@ -1,14 +1,14 @@
 /**
- * The log of what may happen any number of times a second, and is somebody else's doing: how many there were, once a
- * second for each kind. A line for each would cost more than the refusal, at the very time when there are the most.
+ * A log for events that a client can cause at any rate: one line a second for each kind, with a count. A line for each
+ * event would cost more than the refusal that it reports.
  */
 
-import type { Log } from '../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/log.ts';
 
 const LINE_EVERY_MS = 1000;
 
-/** @returns counts one more of that kind; kinds are made of fixed words, so that there are only so many */
-export function countedLines<Kind extends Readonly<Record<string, string>>>(
+/** @returns counts one event of that kind; kinds are made of fixed words, so their number is bounded */
+export function throttledLog<Kind extends Readonly<Record<string, string>>>(
   log: Log,
   message: string,
 ): (kind: Kind) => void {
@@ -24,7 +24,7 @@ export function countedLines<Kind extends Readonly<Record<string, string>>>(
       counted.count += 1;
       return;
     }
-    // The last second of a process that ends is not told of.
+    // The process may end before the timer does: its last second is then not logged.
     if (counts.size === 0) setTimeout(write, LINE_EVERY_MS).unref();
     counts.set(key, { kind, count: 1 });
   };

@@ -1,14 +1,14 @@
 /**
- * The last thing said on a connection whose client sent what is no request: fixed words, nothing of what was sent, and
- * the end. There may be no request to answer, so these are bytes, ready to go.
+ * The last response on a connection whose client broke the protocol: fixed words, nothing that the client sent, then the
+ * end. Node's parser may have made no request of it, so these are bytes.
  */
 
 import { STATUS_CODES } from 'node:http';
-import { problemDocument } from './problem-details.ts';
+import { problemDocument } from '../problem-details.ts';
 import type { ShapeFault } from './request-shape.ts';
 
-/** For the log as well: a fixed word. */
-export type ClosingReason =
+/** A fixed word, for the log as well. */
+export type ConnectionError =
   | ShapeFault
   | 'malformed'
   | 'head_too_large'
@@ -17,7 +17,7 @@ export type ClosingReason =
   | 'expectation'
   | 'tunnel';
 
-const TOLD: Readonly<Record<ClosingReason, readonly [status: number, detail: string]>> = {
+const ERRORS: Readonly<Record<ConnectionError, readonly [status: number, detail: string]>> = {
   malformed: [400, 'The request is not well-formed HTTP/1.1.'],
   version: [400, 'The request is not well-formed HTTP/1.1.'],
   target: [400, 'The target must be a path and a query, in ASCII and without dot segments.'],
@@ -32,9 +32,9 @@ const TOLD: Readonly<Record<ClosingReason, readonly [status: number, detail: str
   expectation: [417, 'Nothing but 100-continue can be expected here.'],
 };
 
-/** @param forHead whether it answers a HEAD, which takes no body */
-export function closingAnswer(reason: ClosingReason, forHead: boolean): string {
-  const { head, body } = ANSWERS[reason];
+/** @param forHead whether it answers a HEAD, whose response has no body */
+export function connectionErrorResponse(error: ConnectionError, forHead = false): string {
+  const { head, body } = RESPONSES[error];
   return `${head}Date: ${new Date().toUTCString()}\r\n\r\n${forHead ? '' : body}`;
 }
 
@@ -43,23 +43,23 @@ interface Bytes {
   readonly body: string;
 }
 
-const ANSWERS = Object.fromEntries(
-  Object.entries(TOLD).map(([reason, [status, detail]]): [string, Bytes] => {
+const RESPONSES = Object.fromEntries(
+  Object.entries(ERRORS).map(([error, [status, detail]]): [string, Bytes] => {
     const body = JSON.stringify(problemDocument({ status, detail }));
     const head =
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nCache-Control: no-store\r\n` +
       `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${body.length}\r\n`;
-    return [reason, { head, body }];
+    return [error, { head, body }];
   }),
-) as Record<ClosingReason, Bytes>;
+) as Record<ConnectionError, Bytes>;
 
-/** Of what node's parser refused; `undefined` where nobody is left to tell: the connection itself is broken. */
-export function closingReason(error: Error): ClosingReason | undefined {
+/** What Node's parser refused; `undefined` where the connection itself failed, so that no response can reach the client. */
+export function parserError(error: Error): ConnectionError | undefined {
   const code = 'code' in error ? String(error.code) : '';
   return BY_CODE.get(code) ?? (code.startsWith('HPE_') ? 'malformed' : undefined);
 }
 
-const BY_CODE: ReadonlyMap<string, ClosingReason> = new Map([
+const BY_CODE: ReadonlyMap<string, ConnectionError> = new Map([
   ['HPE_HEADER_OVERFLOW', 'head_too_large'],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'chunk_too_large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', 'too_slow'],

@@ -1,11 +1,10 @@
-/** Connections at the address of the settings, or the reason why there can be none. */
+/** Listens at the address of the settings, or says which of them is wrong. */
 
-import type { Socket } from 'node:net';
-import { acceptConnections, type Connections } from '../adapters/http/connections.ts';
+import { type HttpServer, type HttpServerOptions, startHttpServer } from '../adapters/http/server/server.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 
-/** What the system says of an address that can't be listened on, and the setting that named it. */
+/** The system's error codes for an address that cannot be listened on. */
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'PORT is in use on HOST already.',
   EACCES: 'PORT may not be listened on by this user.',
@@ -15,12 +14,12 @@ const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** @throws StartupError */
-export async function accepting(
-  settings: Pick<Settings, 'HOST' | 'PORT'>,
-  take: (connection: Socket) => void,
-): Promise<Connections> {
+export async function listen(
+  { HOST: host, PORT: port }: Pick<Settings, 'HOST' | 'PORT'>,
+  options: HttpServerOptions,
+): Promise<HttpServer> {
   try {
-    return await acceptConnections({ host: settings.HOST, port: settings.PORT }, take);
+    return await startHttpServer({ host, port }, options);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const reason = ADDRESS_FAULTS[code];
