@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { variableOf } from '../../../composition/settings/setting-error.ts';
 import { freePort } from '../../../scripts/free-port.ts';
-import { fromSource } from '../../../scripts/from-source.ts';
+import { asProgram } from '../../../scripts/from-source.ts';
 import { freshDatabase } from '../../support/databases.ts';
 import { converse } from '../../support/hostile/raw-conversation.ts';
 import { expectRefused, wholeRegistration } from '../../support/hostile/untouched.ts';
@@ -37,7 +37,7 @@ async function startFleet(surroundings: Readonly<Record<string, string>> = {}): 
   };
   const variables = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
   const env = { PATH: process.env.PATH, ...variables, ...surroundings };
-  const child = spawn(process.execPath, [...fromSource, FLEET], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...asProgram(FLEET)], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const ready = await once(child.stdout, 'data');
   expect(String(ready[0])).to.match(/serving/);
   return {
