@@ -84,7 +84,7 @@ async function migratedFile(): Promise<Uint8Array> {
 }
 
 /** Lives in its one connection, so it cannot be served by a process of its own, nor reached from outside. */
-const sqliteInMemory: TestDatabase = {
+export const sqliteInMemory: TestDatabase = {
   name: 'SQLite in memory',
   engine: 'sqlite',
   async fresh(schema = 'applied') {
