@@ -81,6 +81,7 @@ export interface RegisteredAgent {
 
 export interface MandateOptions {
   readonly database: TestDatabase;
+  /** One that a test takes down or gives new keys; all others share one. */
   readonly provider?: IdentityProvider;
   readonly settings?: Readonly<Record<string, string>>;
   /** Where it listens, instead of a name that nobody resolves: for clients that hold the one against the other. */
@@ -91,7 +92,7 @@ export interface MandateOptions {
 
 /** The service on a fresh database of its own. */
 export async function startMandate(options: MandateOptions): Promise<Mandate> {
-  const provider = options.provider ?? (await startIdentityProvider());
+  const provider = options.provider ?? (await commonProvider());
   const keyServer = await startKeyServer();
   const database = await options.database.fresh();
   const port = options.issuer === 'own-address' ? await freePort() : 0;
@@ -115,9 +116,35 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
       await mandate.stop();
       await database.drop();
       await keyServer.stop();
-      if (options.provider === undefined) await provider.stop();
     },
   };
+}
+
+let common: Promise<IdentityProvider> | undefined;
+
+/** One for this process, until it ends: making an RSA key takes longer than starting the service. */
+function commonProvider(): Promise<IdentityProvider> {
+  common ??= startIdentityProvider();
+  return common;
+}
+
+const shared = new Map<TestDatabase, Promise<Mandate>>();
+
+/**
+ * One running service on each database for the test files of this process that neither move its clock, nor change its
+ * settings, nor count the records of its whole ledger. It listens where its issuer says, until the process ends.
+ */
+export function sharedMandate(database: TestDatabase): Promise<Mandate> {
+  const started = shared.get(database) ?? startShared(database);
+  shared.set(database, started);
+  return started;
+}
+
+async function startShared(database: TestDatabase): Promise<Mandate> {
+  const fresh = await database.fresh();
+  // The directory of a SQLite file. Postgres is thrown away with all its databases.
+  if (database.engine === 'sqlite') process.once('exit', () => void fresh.drop());
+  return startMandate({ database: { ...database, fresh: async () => fresh }, issuer: 'own-address' });
 }
 
 interface Surroundings {

@@ -5,7 +5,7 @@ import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { databases } from '../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { JIRA, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
@@ -15,10 +15,9 @@ for (const database of databases) {
     let agent: RegisteredAgent;
     before(async () => {
       // The issuer is where it really listens: clients hold the one against the other.
-      mandate = await startMandate({ database, issuer: 'own-address' });
+      mandate = await sharedMandate(database);
       agent = await mandate.agent();
     });
-    after(() => mandate.stop());
 
     const parameters = (): Record<string, string> => {
       const form = agent.exchangeForm();
