@@ -197,7 +197,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
   it('leaves nothing live of what races it, and what starts afterwards alone', async function () {
     this.timeout(60_000);
     const agent = await registeredAgent(storage());
-    for (let round = 0; round < rounds(30); round++) {
+    for (let round = 0; round < rounds(10, 30); round++) {
       const opening = anOpening(agent);
       const select = [itsAgent, itsSponsor][round % 2] ?? itsAgent;
       const decide = [() => storage().tasks.open(opening), () => end(select(opening))];
@@ -310,7 +310,7 @@ onEveryDatabase(
       this.timeout(60_000);
       const other = await database().open();
       const agent = await registeredAgent(storage());
-      for (let round = 0; round < rounds(60); round++) {
+      for (let round = 0; round < rounds(20, 60); round++) {
         const opening = await openedTask(storage(), {}, agent);
         const { taskId } = opening.task;
         const select = [theTask, itsAgent, itsSponsor][round % 3] ?? theTask;

@@ -29,6 +29,7 @@ import { type FreshDatabase, freshDatabase, type Outside } from '../support/data
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import { byLength } from '../support/length.ts';
 
 /** The fixtures' partitions are those of September to November 2026. */
 const SEPTEMBER = at('2026-09-17T10:00:00Z');
@@ -36,6 +37,8 @@ const OCTOBER = at('2026-10-01T00:00:00Z');
 const NOVEMBER = at('2026-11-01T00:00:00Z');
 const NOW = at('2026-11-15T12:00:00Z');
 const THIS_MONTH = monthOf('2026-11');
+/** When an interrupted run is killed, as shares of the time that a run takes to begin. */
+const KILLED_AT = byLength({ short: [0.9, 1.1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
 const FILES = ['audit-2026-09.service-archive.gz', 'audit-2026-10.service-archive.gz'];
 
 function at(text: string): Instant {
@@ -279,7 +282,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       const began = performance.now();
       await runCommand(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
       const usual = performance.now() - began;
-      for (const share of [0.6, 0.8, 0.9, 1, 1.1, 1.2]) {
+      for (const share of KILLED_AT) {
         const { child, ended } = startCommand(line, settings);
         const timer = setTimeout(() => child.kill('SIGKILL'), usual * share);
         await ended;
