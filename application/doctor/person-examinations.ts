@@ -27,10 +27,10 @@ async function examineBlock({ sponsorKey }: Person, { blocks }: PersonSources): 
   if (found.length === 0) return ok('Nobody has blocked the person.');
   const shown = found.map(({ source, kind }) => `source ${source}, kind ${kind}`).join('; ');
   const byOperator = found.some(({ source }) => source === 'admin');
-  return failed(`The person is blocked: ${shown}.`, adviceOn(byOperator, found.length > 1));
+  return failed(`The person is blocked: ${shown}.`, remedyFor(byOperator, found.length > 1));
 }
 
-function adviceOn(byOperator: boolean, several: boolean): string {
+function remedyFor(byOperator: boolean, several: boolean): string {
   const route = 'DELETE /admin/sponsors/{sponsor_key}/block.';
   if (several) return `Each source lifts its own block only.${byOperator ? ` An operator lifts theirs: ${route}` : ''}`;
   return byOperator ? `An operator can lift it: ${route}` : 'Only its source can lift it.';
