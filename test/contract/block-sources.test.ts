@@ -16,6 +16,7 @@ import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { BlockKind, BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { rounds } from './rounds.ts';
 import { anEntry, anOpening, newSponsorKey, openedTask, recordedBy, registeredAgent } from './scene.ts';
@@ -166,7 +167,30 @@ onEveryDatabase('blocks of several sources', ({ storage }) => {
 
 onEveryDatabase(
   'blocks of several sources that meet',
-  ({ database }) => {
+  ({ storage, database, kind }) => {
+    it('wait for each other: an operator’s lift finds the block that another source was placing, and is refused', async () => {
+      const connection = await database().outside?.();
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      const placing: readonly Act[] = [
+        { source: 'ssf', act: ['purged', 0] },
+        { source: 'scim', act: 'off' },
+      ];
+      for (const act of placing) {
+        const sponsorKey = newSponsorKey();
+        const person = aPerson(sponsorKey);
+        const hold = await holdAppends(kind, connection);
+        const placed = person.act(storage(), act, NOON);
+        await hold.waiting(1);
+        const lifted = person.act(storage(), { source: 'admin', act: 'lift' }, NOON);
+        await hold.waiting(2);
+        await hold.release();
+        await placed;
+        expect(await lifted).to.deep.equal(['sponsor.unblocked deny sponsor_block_not_owned']);
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal(person.blocks());
+      }
+      await connection.close();
+    });
+
     it('are what each source said last, from three processes at once; no task outlives them, each act is on record', async function () {
       this.timeout(120_000);
       const processes = await Promise.all([database().open(), database().open(), database().open()]);

@@ -349,24 +349,32 @@ onEveryDatabase(
       });
     }
 
-    it('ends the tasks that run beside a block of another source, in the transaction that places its own', async () => {
-      const connection = await database().outside?.();
-      if (connection === undefined) throw new Error('this database cannot be reached from outside');
-      const { task } = await openedTask(storage());
-      const { sponsorKey } = task;
-      const other = aBlock(sponsorKey, { source: 'scim', blockedAt: NOON });
-      await copyBlock(storage(), connection, other);
-      const own = aBlock(sponsorKey, { source: 'admin', kind: 'disabled' });
-      const records = await recordedBy(storage(), async () => {
-        const outcome = await storage().sponsors.block(own, 'sponsor_blocked');
-        expect(outcome).to.deep.equal({ blocks: [other, own], revokedTasks: 1 });
+    for (const [source, placed] of [
+      ['scim', ['sponsor.blocked sponsor_blocked']],
+      ['ssf', ['sponsor.blocked sponsor_blocked']],
+      ['admin', []],
+    ] as const) {
+      it(`ends the tasks that run beside a block of ${source}, in the same transaction`, async () => {
+        const connection = await database().outside?.();
+        if (connection === undefined) throw new Error('this database cannot be reached from outside');
+        const { task } = await openedTask(storage());
+        const { sponsorKey } = task;
+        const other = aBlock(sponsorKey, { source, blockedAt: NOON });
+        await copyBlock(storage(), connection, other);
+        const own = aBlock(sponsorKey, { source: 'admin', kind: 'disabled' });
+        const records = await recordedBy(storage(), async () => {
+          const blocks = source === 'admin' ? [other] : [other, own];
+          const outcome = await storage().sponsors.block(own, 'sponsor_blocked');
+          expect(outcome).to.deep.equal({ blocks, revokedTasks: 1 });
+        });
+        expect(records.map(({ event, reason }) => `${event} ${reason}`)).to.deep.equal([
+          ...placed,
+          'task.revoked sponsor_blocked',
+        ]);
+        expect(records.at(-1)?.taskId).to.equal(task.taskId);
+        await connection.close();
       });
-      expect(records.map(({ event, taskId, reason }) => [event, taskId, reason])).to.deep.equal([
-        ['sponsor.blocked', undefined, 'sponsor_blocked'],
-        ['task.revoked', task.taskId, 'sponsor_blocked'],
-      ]);
-      await connection.close();
-    });
+    }
   },
   databases,
 );
