@@ -89,7 +89,7 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
       update: (agentId, patch) => updateAgent(registration, agentId, patch),
       remove: (agentId) => removeAgent({ agents, clock }, agentId),
       stop: (selection) => stopTasks({ tasks, clock }, selection),
-      findBlock: (sponsorKey) => sponsors.findBlock(sponsorKey),
+      findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
       block: (sponsorKey) => blockSponsor({ sponsors, clock }, sponsorKey),
       unblock: (sponsorKey) => unblockSponsor({ sponsors, clock }, sponsorKey),
       log,

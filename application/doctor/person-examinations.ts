@@ -7,7 +7,7 @@ import { type Examination, type Finding, failed, ok, skipped } from './finding.t
 import { describeProblem, type Problem } from './problem.ts';
 
 export interface PersonSources {
-  readonly blocks: () => Promise<Pick<StorageCondition, 'findBlock'> | undefined>;
+  readonly blocks: () => Promise<Pick<StorageCondition, 'findBlocks'> | undefined>;
   /** `undefined` in mode `signals`; `unusable` while there is no key to ask with. */
   readonly directory: SponsorDirectory | 'unusable' | undefined;
   readonly problem: () => Problem;
@@ -23,14 +23,17 @@ export function personExaminations(person: Person, sources: PersonSources): read
 async function examineBlock({ sponsorKey }: Person, { blocks }: PersonSources): Promise<Finding> {
   const storage = await blocks();
   if (storage === undefined) return skipped('The database does not answer.');
-  const block = await storage.findBlock(sponsorKey);
-  if (block === undefined) return ok('Nobody has blocked the person.');
-  return failed(
-    `The person is blocked: source ${block.source}, kind ${block.kind}.`,
-    block.source === 'admin'
-      ? 'An operator can lift it: DELETE /admin/sponsors/{sponsor_key}/block.'
-      : 'Only its source can lift it.',
-  );
+  const found = await storage.findBlocks(sponsorKey);
+  if (found.length === 0) return ok('Nobody has blocked the person.');
+  const shown = found.map(({ source, kind }) => `source ${source}, kind ${kind}`).join('; ');
+  const byOperator = found.some(({ source }) => source === 'admin');
+  return failed(`The person is blocked: ${shown}.`, remedyFor(byOperator, found.length > 1));
+}
+
+function remedyFor(byOperator: boolean, several: boolean): string {
+  const route = 'DELETE /admin/sponsors/{sponsor_key}/block.';
+  if (several) return `Each source lifts its own block only.${byOperator ? ` An operator lifts theirs: ${route}` : ''}`;
+  return byOperator ? `An operator can lift it: ${route}` : 'Only its source can lift it.';
 }
 
 async function examineStatus({ subject }: Person, { directory, problem }: PersonSources): Promise<Finding> {

@@ -25,7 +25,7 @@ export type SignalResult =
 
 export type SecurityEventResult =
   | SignalResult
-  /** Accepted; but it lifts a block that was stated later. That one stands, and all else that it says was done. */
+  /** Accepted, but this receiver's block was stated later: it was not lifted. All else that the token says was done. */
   | { readonly kind: 'outdated'; readonly revokedTasks: number };
 
 /**
@@ -45,10 +45,10 @@ export interface Signals {
   logOut(signal: LogoutSignal): Promise<SignalResult>;
 
   /**
-   * Lifts the person's block if it is this receiver's own and is not a later statement than this one (`isOutdated`), or
-   * places one if none stands; a block of another source is left as it is, and one of its own stands from when it was
-   * placed but has the latest of its statements. Ends their live tasks when `end` says why. Appends a `sponsor.signal`
-   * for each of `reasons`, but for that of a lift which is outdated.
+   * Lifts this receiver's block of the person unless it was stated later (`isOutdated`), or places one. Blocks of other
+   * sources are never touched. A block that is restated keeps the time when it was placed and takes the time of the
+   * latest statement; a disabled person may become a deleted one, never the reverse. Ends the person's live tasks when
+   * `end` says why. Appends a `sponsor.signal` for each of `reasonsOnRecord`.
    */
   applySecurityEvent(signal: SecuritySignal): Promise<SecurityEventResult>;
 }

@@ -100,6 +100,6 @@ export interface StorageCondition {
   isSetBack(): Promise<boolean>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
-  findBlock: Sponsors['findBlock'];
+  findBlocks: Sponsors['findBlocks'];
   close(): Promise<void>;
 }

@@ -24,6 +24,7 @@ export type Obstacle =
   | { readonly kind: 'replayed' }
   /** The agent is no longer at the revision that was judged: judge again. */
   | { readonly kind: 'agent_changed' }
+  /** `block` is the kind of the person's block that was placed first. */
   | { readonly kind: 'sponsor_blocked'; readonly block: BlockKind };
 
 export interface TaskOpening {

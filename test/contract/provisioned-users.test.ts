@@ -10,6 +10,7 @@ import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { BlockSource } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -68,10 +69,10 @@ function provisioning(storage: () => Storage) {
     expect(await replace(stored, user)).to.equal('replaced');
     return user;
   };
-  /** Source and kind of the block that stands. */
+  /** Source and kind of each block, oldest first; `undefined` where the person is not blocked. */
   const blockOf = async (sponsorKey: SponsorKey) => {
-    const block = await storage().sponsors.findBlock(sponsorKey);
-    return block && `${block.source} ${block.kind}`;
+    const blocks = await storage().sponsors.findBlocks(sponsorKey);
+    return blocks.length === 0 ? undefined : blocks.map(({ source, kind }) => `${source} ${kind}`).join(', ');
   };
   const blocked = (sponsorKey: SponsorKey, source: BlockSource) =>
     storage().sponsors.block({ sponsorKey, source, kind: 'disabled', blockedAt: NOON }, 'sponsor_blocked');
@@ -189,12 +190,9 @@ onEveryDatabase('provisioned users', ({ storage }) => {
       said(anEntry('task.revoked', { ...about(busy), reason: 'scim_deactivated' })),
       said(anEntry('task.revoked', { ...about(child), reason: 'parent_revoked' })),
     ]);
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal({
-      sponsorKey,
-      source: 'scim',
-      kind: 'disabled',
-      blockedAt: LATER,
-    });
+    expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([
+      { sponsorKey, source: 'scim', kind: 'disabled', blockedAt: LATER },
+    ]);
     for (const one of [expired, stranger]) {
       const grant = await storage().tasks.findGrant(one.task.agentId, one.grantHash);
       expect(grant?.taskState).to.deep.equal({ kind: 'live' });
@@ -228,62 +226,38 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     expect(await users().find(active.userId)).to.deep.equal(active);
   });
 
-  it('put right what a transmitter freed meanwhile, and end what was opened since', async () => {
-    const user = await created();
-    const { sponsorKey } = user;
-    const told = (reason: 'ssf_account_disabled' | 'ssf_account_enabled') => {
-      const lift = reason === 'ssf_account_enabled';
-      const end = lift ? undefined : 'ssf_account_disabled';
-      const what = {
-        sponsorKey,
-        statedAt: NOON,
-        reasons: [reason],
-        lift,
-        block: lift ? undefined : 'disabled',
-        end,
-      } as const;
-      const occurrence = { issuer: 'https://transmitter.example', jti: randomUUID(), forgetAt: LATER, at: NOON };
-      return storage().signals.applySecurityEvent({ ...occurrence, action: what });
-    };
-    await told('ssf_account_disabled');
-    const off = await replaced(user, { active: false });
-    expect(await blockOf(sponsorKey)).to.equal('ssf disabled');
-    await told('ssf_account_enabled');
-    expect(await blockOf(sponsorKey)).to.equal(undefined);
-    const { task } = await openedTask(storage(), { sponsorKey });
-    expect(await brief(() => replace(off, off))).to.deep.equal([
-      `sponsor.signal scim_deactivated ${sponsorKey}`,
-      `task.revoked scim_deactivated ${task.sponsor}`,
-    ]);
-    expect(await blockOf(sponsorKey)).to.equal('scim disabled');
-  });
-
-  it('put right what changed meanwhile, although they only restate it', async () => {
-    // As when an operator's block stood at first, and was lifted later.
-    const other = await created();
-    await blocked(other.sponsorKey, 'admin');
-    const off = await replaced(other, { active: false });
-    expect(await blockOf(other.sponsorKey)).to.equal('admin disabled');
-    const unblocked = anEntry('sponsor.unblocked', { sponsor: other.sponsorKey });
-    expect(await storage().sponsors.lift(other.sponsorKey, 'admin', unblocked, unblocked)).to.equal('lifted');
-    expect(await brief(() => replace(off, off))).to.deep.equal([`sponsor.signal scim_deactivated ${other.sponsorKey}`]);
-    expect(await blockOf(other.sponsorKey)).to.equal('scim disabled');
-  });
-
   for (const source of ['admin', 'ssf'] as const) {
-    it(`never replace, lift or take over a block of ${source}, and end the tasks all the same`, async () => {
+    it(`place, restate and lift their own block beside one of ${source}, which they leave, each on record`, async () => {
       const user = await created();
       const { sponsorKey } = user;
       await blocked(sponsorKey, source);
-      const standing = await storage().sponsors.findBlock(sponsorKey);
+      const other = `${source} disabled`;
+      let off = user;
+      const lines = await brief(async () => {
+        off = await replaced(user, { active: false });
+        expect(await blockOf(sponsorKey)).to.equal(`${other}, scim disabled`);
+      });
+      expect(lines).to.deep.equal([`sponsor.signal scim_deactivated ${sponsorKey}`]);
+      expect(await brief(() => replace(off, off))).to.deep.equal([]);
+      expect(await blockOf(sponsorKey)).to.equal(`${other}, scim disabled`);
+      const removed = await brief(() => remove(off));
+      expect(removed).to.deep.equal([`sponsor.signal scim_deleted ${sponsorKey}`]);
+      expect(await blockOf(sponsorKey)).to.equal(`${other}, scim deleted`);
+      const back = await brief(() => created({ sponsorKey }));
+      expect(back).to.deep.equal([`sponsor.signal scim_reactivated ${sponsorKey}`]);
+      expect(await blockOf(sponsorKey)).to.equal(other);
+    });
+
+    it(`keep their own block when the one of ${source} is lifted, and then restate it without a record`, async () => {
+      const user = await created();
+      const { sponsorKey } = user;
+      await blocked(sponsorKey, source);
       const off = await replaced(user, { active: false });
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
-      const on = await replaced(off, { active: true });
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
-      await remove(on);
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
-      await created({ sponsorKey });
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
+      const unblocked = anEntry('sponsor.unblocked', { sponsor: sponsorKey });
+      expect(await storage().sponsors.lift(sponsorKey, source, unblocked, unblocked)).to.equal('lifted');
+      expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+      expect(await brief(() => replace(off, off))).to.deep.equal([]);
+      expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
   }
 
@@ -404,14 +378,14 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     const user = await created({ active: false });
     const { sponsorKey } = user;
     await users().remove(user, { statements: statementsOf(user, undefined), at: instantFromMicros(LATER + 5) });
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.include({ kind: 'deleted', blockedAt: LATER });
+    expect((await storage().sponsors.findBlocks(sponsorKey))[0]).to.include({ kind: 'deleted', blockedAt: LATER });
     await created({ sponsorKey, active: false });
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.include({ kind: 'disabled', blockedAt: LATER });
+    expect((await storage().sponsors.findBlocks(sponsorKey))[0]).to.include({ kind: 'disabled', blockedAt: LATER });
   });
 });
 
 onEveryDatabase('provisioned users, as many as there may be,', ({ storage }) => {
-  const { users, create, remove } = provisioning(storage);
+  const { users, create, remove, blockOf } = provisioning(storage);
 
   it('are no more than that, however many are made at once; a name that is taken is said first', async () => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -421,7 +395,7 @@ onEveryDatabase('provisioned users, as many as there may be,', ({ storage }) => 
       expect(outcomes.filter((outcome) => outcome === 'created')).to.have.length(2);
       expect(outcomes.filter((outcome) => outcome === 'full')).to.have.length(4);
       const refused = newcomers.filter((_, nth) => outcomes[nth] === 'full');
-      for (const { sponsorKey } of refused) expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+      for (const { sponsorKey } of refused) expect(await blockOf(sponsorKey)).to.equal(undefined);
       const made = newcomers.find((_, nth) => outcomes[nth] === 'created');
       if (made === undefined) throw new Error('none was made');
       expect(await create(aUser({ userName: made.userName }), total + 2)).to.equal('uniqueness');
@@ -530,6 +504,26 @@ onEveryDatabase(
       expect(await written).to.equal('replaced');
       const grant = await storage().tasks.findGrant(agentId, opening.grantHash);
       expect(grant?.taskState).to.deep.equal({ kind: 'revoked', at: LATER, reason: 'scim_deactivated' });
+      await connection.close();
+    });
+
+    it('beside the block of another source ends the tasks that run, in the same transaction', async () => {
+      const connection = await reach();
+      for (const [write, reason, kind] of [
+        [(user: ProvisionedUser) => replace(user, changed(user, { active: false })), 'scim_deactivated', 'disabled'],
+        [remove, 'scim_deleted', 'deleted'],
+      ] as const) {
+        const user = await created();
+        const { sponsorKey } = user;
+        const { task } = await openedTask(storage(), { sponsorKey });
+        await copyBlock(storage(), connection, { sponsorKey, source: 'ssf', kind: 'deleted', blockedAt: NOON });
+        const records = await recordedBy(storage(), () => write(user));
+        expect(records.map((record) => [record.event, record.reason, record.taskId])).to.deep.equal([
+          ['sponsor.signal', reason, undefined],
+          ['task.revoked', reason, task.taskId],
+        ]);
+        expect(await blockOf(sponsorKey)).to.equal(`ssf deleted, scim ${kind}`);
+      }
       await connection.close();
     });
 

@@ -8,6 +8,7 @@ import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import type { BlockKind, BlockSource } from '../../domain/sponsors/block.ts';
 import { databases, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase, type Stage } from './on-every-database.ts';
@@ -143,7 +144,7 @@ onEveryDatabase('a logout', (stage) => {
     const { sponsor, sponsorKey } = task;
     const again = await openedTask(storage(), { sponsor, sponsorKey });
     expect(await stateOf(stage, again)).to.equal('live');
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+    expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
   });
 
   it('ends what was delegated from the session’s tasks as delegated', async () => {
@@ -205,7 +206,9 @@ onEveryDatabase('a logout', (stage) => {
 onEveryDatabase('a security event', (stage) => {
   const { storage } = stage;
   const apply = (signal: SecuritySignal) => storage().signals.applySecurityEvent(signal);
-  const blockOf = (sponsorKey: SponsorKey) => storage().sponsors.findBlock(sponsorKey);
+  const blocksOf = (sponsorKey: SponsorKey) => storage().sponsors.findBlocks(sponsorKey);
+  /** The receiver's own. */
+  const blockOf = async (sponsorKey: SponsorKey) => (await blocksOf(sponsorKey)).find(({ source }) => source === 'ssf');
   const placed = (sponsorKey: SponsorKey, source: BlockSource, kind: BlockKind) =>
     storage().sponsors.block({ sponsorKey, source, kind, blockedAt: NOON }, 'sponsor_blocked');
 
@@ -252,13 +255,28 @@ onEveryDatabase('a security event', (stage) => {
   });
 
   for (const source of ['admin', 'scim'] as const) {
-    it(`neither lifts, replaces nor takes over a block of ${source}; tasks that still run end all the same`, async () => {
+    it(`places, restates and lifts the receiver’s own block beside one of ${source}, which it leaves, each on record`, async () => {
       const sponsorKey = newSponsorKey();
       await placed(sponsorKey, source, 'disabled');
-      const standing = await blockOf(sponsorKey);
-      for (const what of ['purged', 'enabled', 'disabled', 'revoked', 'enabled'] as const) {
-        expect((await apply(anEvent(what, sponsorKey))).kind).to.equal('accepted');
-        expect(await blockOf(sponsorKey), what).to.deep.equal(standing);
+      const other = { sponsorKey, source, kind: 'disabled', blockedAt: NOON };
+      for (const [what, kind] of [
+        ['disabled', 'disabled'],
+        ['purged', 'deleted'],
+        ['revoked', 'deleted'],
+        ['enabled', undefined],
+        ['enabled', undefined],
+        ['purged', 'deleted'],
+        ['enabled', undefined],
+      ] as const) {
+        const records = await recordedBy(storage(), async () => {
+          const accepted = { kind: 'accepted', revokedTasks: 0 };
+          expect(await apply(anEvent(what, sponsorKey)), what).to.deep.equal(accepted);
+        });
+        const [reason] = ACTIONS[what].reasons;
+        const expected = anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason });
+        expect(records.map(asEntry), what).to.deep.equal([said(expected)]);
+        const own = kind === undefined ? [] : [{ sponsorKey, source: 'ssf', kind, blockedAt: LATER }];
+        expect(await blocksOf(sponsorKey), what).to.deep.equal([other, ...own]);
       }
     });
   }
@@ -289,7 +307,7 @@ onEveryDatabase('a security event', (stage) => {
     expect(await blockOf(sponsorKey)).to.deep.include({ kind: 'deleted' });
   });
 
-  it('enabled lifts no block that was stated later, and is then recorded as nothing; one of the same second it lifts', async () => {
+  it('enabled lifts no block that was stated later, and is then recorded as outdated; one of the same second it lifts', async () => {
     for (const what of ['disabled', 'purged'] as const) {
       const opening = await openedTask(storage());
       const { sponsorKey } = opening.task;
@@ -300,7 +318,9 @@ onEveryDatabase('a security event', (stage) => {
         expect(await apply(stale)).to.deep.equal({ kind: 'outdated', revokedTasks: 0 });
         expect(await apply(stale)).to.deep.equal({ kind: 'repeated' });
       });
-      expect(records).to.deep.equal([]);
+      const reason = 'ssf_account_enabled_outdated';
+      const expected = anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason });
+      expect(records.map(asEntry)).to.deep.equal([said(expected)]);
       expect(await blockOf(sponsorKey)).to.deep.equal(standing);
       expect((await apply(anEvent('enabled', sponsorKey, STATED))).kind).to.equal('accepted');
       expect(await blockOf(sponsorKey)).to.equal(undefined);
@@ -337,6 +357,7 @@ onEveryDatabase('a security event', (stage) => {
       expect((await apply({ ...anOccurrence(), action })).kind).to.equal('outdated');
     });
     expect(records.map((record) => [record.event, record.reason])).to.deep.equal([
+      ['sponsor.signal', 'ssf_account_enabled_outdated'],
       ['sponsor.signal', 'ssf_sessions_revoked'],
     ]);
     expect(await blockOf(sponsorKey)).to.deep.include({ source: 'ssf' });
@@ -345,12 +366,13 @@ onEveryDatabase('a security event', (stage) => {
   it('enabled is outdated by this receiver’s own blocks only', async () => {
     const sponsorKey = newSponsorKey();
     await placed(sponsorKey, 'scim', 'disabled');
+    await placed(sponsorKey, 'admin', 'disabled');
     const early = anEvent('enabled', sponsorKey, plusSeconds(NOON, -3600));
     const records = await recordedBy(storage(), async () => {
       expect(await apply(early)).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
     });
     expect(records.map(({ reason }) => reason)).to.deep.equal(['ssf_account_enabled']);
-    expect(await blockOf(sponsorKey)).to.deep.include({ source: 'scim' });
+    expect((await blocksOf(sponsorKey)).map(({ source }) => source)).to.deep.equal(['admin', 'scim']);
   });
 
   it('that is repeated writes nothing: the block that was lifted meanwhile stays lifted', async () => {
@@ -473,6 +495,31 @@ onEveryDatabase(
       }
     }
 
+    it('that blocks beside another source’s block ends the tasks that run, in the same transaction', async () => {
+      for (const [what, kind] of [
+        ['disabled', 'disabled'],
+        ['purged', 'deleted'],
+      ] as const) {
+        const opening = await openedTask(storage());
+        const { sponsorKey } = opening.task;
+        const other = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
+        await copyBlock(storage(), connection, other);
+        const [reason] = ACTIONS[what].reasons;
+        const records = await recordedBy(storage(), async () => {
+          const sent = await storage().signals.applySecurityEvent(anEvent(what, sponsorKey));
+          expect(sent).to.deep.equal({ kind: 'accepted', revokedTasks: 1 });
+        });
+        expect(records.map(asEntry)).to.deep.equal(
+          [
+            anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason }),
+            anEntry('task.revoked', { ...about(opening), reason }),
+          ].map(said),
+        );
+        const own = { sponsorKey, source: 'ssf', kind, blockedAt: LATER };
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([other, own]);
+      }
+    });
+
     it('that blocks ends an exchange that commits first, which it waits for', async () => {
       const opening = anOpening(await registeredAgent(storage()));
       const hold = await holdAppends(kind, connection);
@@ -517,7 +564,7 @@ onEveryDatabase(
         else await Promise.all([send?.(), open()]);
         if ((await stateOf(stage, opening)) !== 'live') continue;
         // Still alive: then the signal came first, blocked nobody, and its record stands before the task's.
-        expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
         const { records } = await storage().ledger.page({ sponsor, limit: 10, now: NOON });
         const inOrder = records.toSorted((one, other) => one.seq - other.seq);
         expect(inOrder.map((record) => [record.event, record.taskId])).to.deep.equal([

@@ -120,7 +120,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       update: (agentId, patch) => updateAgent(service, agentId, patch),
       remove: (agentId) => removeAgent(service, agentId),
       stop: (selection) => stopTasks(service, selection),
-      findBlock: (sponsorKey) => storage.sponsors.findBlock(sponsorKey),
+      findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
       unblock: (sponsorKey) => unblockSponsor(service, sponsorKey),
     }),

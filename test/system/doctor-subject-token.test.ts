@@ -9,6 +9,7 @@ import type { NamedFinding } from '../../application/doctor/finding.ts';
 import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
 import { explainToken } from '../../composition/doctor/explain-token.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
@@ -184,10 +185,19 @@ for (const kind of databases) {
       const storage = await database.open();
       const block = { sponsorKey, source: 'scim', kind: 'deleted', blockedAt: movedClock().now() } as const;
       await storage.sponsors.block(block, 'sponsor_blocked');
-      await storage.close();
       expect((await asked())[0]).to.include({
         status: 'failed',
         sentence: 'The person is blocked: source scim, kind deleted.',
+        remedy: 'Only its source can lift it.',
+      });
+      const operators = { ...block, source: 'admin', kind: 'disabled', blockedAt: movedClock().now() } as const;
+      await storage.sponsors.block({ ...operators, blockedAt: plusSeconds(operators.blockedAt, 1) }, 'sponsor_blocked');
+      await storage.close();
+      expect((await asked())[0]).to.include({
+        status: 'failed',
+        sentence: 'The person is blocked: source scim, kind deleted; source admin, kind disabled.',
+        remedy:
+          'Each source lifts its own block only. An operator lifts theirs: DELETE /admin/sponsors/{sponsor_key}/block.',
       });
       const refused = await explain(mint({ exp: 1 }), { person: true });
       expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });

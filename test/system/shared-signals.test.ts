@@ -116,14 +116,16 @@ for (const database of databases) {
       });
     }
 
-    it('leaves somebody refused when an older account-enabled comes late: 202, on no record, and one line in the log', async () => {
+    it('leaves somebody refused when an older account-enabled comes late: 202, recorded as outdated, one line in the log', async () => {
       const oid = randomUUID();
       const iat = mandate.clock.seconds() - 30;
       const enabled = (when: number) => event(`${RISC}account-enabled`, oid, { iat: when });
       expectAccepted(await push(event(`${RISC}account-disabled`, oid, { iat })));
       const linesBefore = mandate.log.lines.length;
       const lines = await mandate.recorded(async () => expectAccepted(await push(enabled(iat - 1))));
-      expect(lines).to.deep.equal([]);
+      expect(lines.map(({ event, decision, reason, sponsor }) => [event, decision, reason, sponsor])).to.deep.equal([
+        ['sponsor.signal', 'allow', 'ssf_account_enabled_outdated', oid],
+      ]);
       const logged = mandate.log.lines.slice(linesBefore).join('\n');
       expect(logged).to.match(/"level":"info","message":"an account-enabled .* passed over"/);
       expect(logged).not.to.include(oid);
@@ -134,13 +136,18 @@ for (const database of databases) {
       expect((await newTask(oid)).status).to.equal(200);
     });
 
-    it('lifts no block that an operator placed, and places none over it', async () => {
+    it('lifts no block that an operator placed, and places and lifts its own beside it', async () => {
       const oid = randomUUID();
       await mandate.block(oid, 'disabled');
       const before = (await blockOf(oid)).body;
-      for (const name of ['account-purged', 'account-enabled']) expectAccepted(await push(event(RISC + name, oid)));
+      mandate.clock.advance(1);
+      expectAccepted(await push(event(`${RISC}account-purged`, oid)));
+      const { others, ...first } = (await blockOf(oid)).body;
+      expect(first).to.deep.equal(before);
+      expect((others as Claims[]).map(({ source, kind }) => [source, kind])).to.deep.equal([['ssf', 'deleted']]);
+      expectAccepted(await push(event(`${RISC}account-enabled`, oid)));
       expect((await blockOf(oid)).body).to.deep.equal(before);
-      expect((await newTask(oid)).status).to.equal(400);
+      expect((await newTask(oid)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
     });
 
     it('acts once on one token however often it comes', async () => {

@@ -56,7 +56,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       return { ...backlog, signers: kids };
     },
     outbox: () => outboxBacklog(run),
-    findBlock: postgresSponsors(connections, connections).findBlock,
+    findBlocks: postgresSponsors(connections, connections).findBlocks,
     close: () => connections.close(),
   };
 }

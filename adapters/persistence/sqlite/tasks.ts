@@ -4,6 +4,7 @@ import type { GrantHash, Obstacle, SpentAssertion, TaskSelection, Tasks } from '
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
 import type { Task } from '../../../domain/tasks/task.ts';
+import { OLDEST_FIRST } from '../sql/block-row.ts';
 import { scopeColumn } from '../sql/column.ts';
 import {
   GRANT_COLUMNS,
@@ -133,7 +134,7 @@ function findRoots(run: Run, selection: TaskSelection): readonly TaskId[] | unde
 
 /** One statement, since every exchange and refresh asks it. */
 const selectStanding = `select (select revision from agents where agent_id = ?) as revision,
-  (select kind from sponsor_blocks where sponsor_key = ?) as block`;
+  (select kind from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST} limit 1) as block`;
 
 /** What stands in a decision's way, but for an assertion that was used before; that outranks a block. */
 function findObstacle(

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import { instantFromSeconds } from '../../../domain/instant.ts';
-import { judgeSecurityEvent, type SecurityEventVerdict } from '../../../domain/signals/security-event.ts';
+import {
+  judgeSecurityEvent,
+  reasonsOnRecord,
+  type SecurityEventVerdict,
+} from '../../../domain/signals/security-event.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 const NOW = 1_789_653_821;
@@ -142,6 +146,14 @@ describe('the claims of a security event token', () => {
     }
     const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
     expect(actionOf(judge({ events }))).to.deep.include({ lift: true, block: undefined, end: 'ssf_sessions_revoked' });
+  });
+
+  it('record each reason, and an outdated account-enabled as outdated, what stands beside it unchanged', () => {
+    const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
+    const action = actionOf(judge({ events }));
+    if (action === undefined) throw new Error('no action');
+    expect(reasonsOnRecord(action, false)).to.deep.equal(['ssf_account_enabled', 'ssf_sessions_revoked']);
+    expect(reasonsOnRecord(action, true)).to.deep.equal(['ssf_account_enabled_outdated', 'ssf_sessions_revoked']);
   });
 
   it('find the subject above, in the event, in both places when it is one person, and as the user of a complex one', () => {

@@ -5,6 +5,7 @@
  * Locks are always taken in the order of `locks.ts`: person, subject, session, agent, then rows, then the ledger's fence.
  */
 
+import { OLDEST_FIRST } from '../../sql/block-row.ts';
 import type { Migration } from '../../sql/migrations.ts';
 import { BY_INDEX } from '../by-index.ts';
 import { LOCK } from '../locks.ts';
@@ -35,7 +36,7 @@ export const decisions: Migration = {
       if v_revision is distinct from p_agent_revision then
         return 'agent_changed';
       end if;
-      select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
+      select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key ${OLDEST_FIRST} limit 1;
       if found then
         perform 1 from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
         return case when found then 'replayed' else v_block end;
@@ -133,7 +134,7 @@ export const decisions: Migration = {
     begin
       if p_sponsor_key is not null then
         perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
-        select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
+        select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key ${OLDEST_FIRST} limit 1;
       end if;
       if p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
         p_entry.reason := 'actor_replayed';
@@ -288,13 +289,15 @@ export const decisions: Migration = {
       return 'revoked';
     end $$`,
 
+    // Answers each block of the person, and beside each how many tasks it ended.
     `create function block_sponsor(
-      p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text,
-      out source text, out kind text, out blocked_at timestamptz, out revoked_tasks integer
-    ) language plpgsql ${BY_INDEX} as $$
+      p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text
+    ) returns table (source text, kind text, blocked_at timestamptz, revoked_tasks integer)
+    language plpgsql ${BY_INDEX} as $$
     #variable_conflict use_column
     declare
       v_first ledger_entry;
+      v_revoked integer;
     begin
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
       insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
@@ -303,10 +306,10 @@ export const decisions: Migration = {
         v_first := row(p_at, 'sponsor.blocked', null, null, p_sponsor_key, null, null, null, null, 'allow',
           'sponsor_blocked', null, null);
       end if;
-      revoked_tasks := end_tasks(
+      v_revoked := end_tasks(
         array(select task_id from tasks where sponsor_key = p_sponsor_key and state = 'live'),
         p_at, p_reason, v_first);
-      select b.source, b.kind, b.blocked_at into source, kind, blocked_at
+      return query select b.source, b.kind, b.blocked_at, v_revoked
         from sponsor_blocks b where b.sponsor_key = p_sponsor_key;
     end $$`,
   ],

@@ -67,7 +67,8 @@ export const signals: Migration = {
 
     // Answers how many tasks it ended, null when the signal is a repeated one; and whether it would have lifted a block
     // that was stated later (domain/sponsors/block.ts, isOutdated). The reasons come in the order of their records, with
-    // a space between them; no end reason leaves the tasks as they are.
+    // a space between them (an outdated lift is recorded as domain/signals/security-event.ts, reasonsOnRecord, says);
+    // no end reason leaves the tasks as they are.
     `create function accept_security_event(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_stated_at timestamptz,
       p_reasons text, p_lift boolean, p_block text, p_end_reason text, out revoked_tasks integer, out outdated boolean
@@ -88,16 +89,16 @@ export const signals: Migration = {
       if p_block is not null then
         -- An account that was disabled may be purged later, and stays refused from when it was disabled.
         insert into sponsor_blocks as b (sponsor_key, source, kind, blocked_at, stated_at)
-          values (p_sponsor_key, 'ssf', p_block, p_at, p_stated_at) on conflict (sponsor_key) do update set
+          values (p_sponsor_key, 'ssf', p_block, p_at, p_stated_at) on conflict (sponsor_key, source) do update set
               kind = case when excluded.kind = 'deleted' then 'deleted' else b.kind end,
-              stated_at = greatest(b.stated_at, excluded.stated_at)
-            where b.source = 'ssf';
+              stated_at = greatest(b.stated_at, excluded.stated_at);
       end if;
       v_first := array(
-        select row(p_at, 'sponsor.signal', null, null, p_sponsor_key, null, null, null, null, 'allow', told.reason,
+        select row(p_at, 'sponsor.signal', null, null, p_sponsor_key, null, null, null, null, 'allow',
+            case when outdated and told.reason = 'ssf_account_enabled' then 'ssf_account_enabled_outdated'
+              else told.reason end,
             null, null)::ledger_entry
-          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth)
-          where not (outdated and told.reason = 'ssf_account_enabled') order by told.nth);
+          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth) order by told.nth);
       revoked_tasks := end_tasks_after(
         array(select task_id from tasks
           where p_end_reason is not null and sponsor_key = p_sponsor_key and state = 'live'),
