@@ -45,7 +45,8 @@ export interface ProvisionedUsers {
 
   /**
    * Adds a user. `uniqueness`: another has that name. `full`: there are `maxUsers`, counted so that of any number of
-   * creates at once none goes over.
+   * creates at once none goes over. An inactive user's person is then blocked all the same, in the same transaction
+   * (`statementsWithoutRoom`).
    */
   create(user: ProvisionedUser, news: ProvisioningNews, maxUsers: number): Promise<'created' | 'uniqueness' | 'full'>;
 

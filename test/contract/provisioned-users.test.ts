@@ -121,10 +121,13 @@ onEveryDatabase('provisioned users', ({ storage }) => {
   });
 
   it('are found by name in any case, and by externalId exactly', async () => {
-    const user = await created({ userName: `ÉMILE-${randomUUID()}`, externalId: `Ext-${randomUUID()}` });
+    const user = await created({ userName: `ÉMILE-Straße-${randomUUID()}`, externalId: `Ext-${randomUUID()}` });
     const found = async (attribute: 'userName' | 'externalId', value: string) =>
       (await users().list({ match: { attribute, value }, skip: 0, limit: 2 })).users.map(({ userId }) => userId);
     expect(await found('userName', user.userName.toLowerCase())).to.deep.equal([user.userId]);
+    expect(await found('userName', user.userName.replace('ß', '\u1e9e'))).to.deep.equal([user.userId]);
+    expect(await found('userName', user.userName.toUpperCase()), 'ß is SS in upper case only').to.deep.equal([]);
+    expect(await found('userName', user.userName.normalize('NFD'))).to.deep.equal([]);
     expect(await found('externalId', user.externalId ?? '')).to.deep.equal([user.userId]);
     expect(await found('externalId', user.externalId?.toLowerCase() ?? '')).to.deep.equal([]);
     expect(await found('userName', "' or '1'='1")).to.deep.equal([]);
@@ -286,13 +289,31 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     ];
     const lines = await brief(() => replaced(user, { sponsorKey: after, active: false }));
     expect(lines).to.deep.equal([
-      `sponsor.signal scim_deactivated ${before}`,
-      `task.revoked scim_deactivated ${tasks[1]?.task.sponsor}`,
+      `sponsor.signal scim_deleted ${before}`,
+      `task.revoked scim_deleted ${tasks[1]?.task.sponsor}`,
       `sponsor.signal scim_deactivated ${after}`,
       `task.revoked scim_deactivated ${tasks[0]?.task.sponsor}`,
     ]);
-    expect(await blockOf(before)).to.equal('scim disabled');
+    expect(await blockOf(before)).to.equal('scim deleted');
     expect(await blockOf(after)).to.equal('scim disabled');
+  });
+
+  it('block the person of a name that an inactive user leaves: as deleted, or as disabled where another user has it', async () => {
+    const before = newSponsorKey();
+    const user = await created({ sponsorKey: before, active: false });
+    const after = newSponsorKey();
+    expect(await brief(() => replaced(user, { sponsorKey: after }))).to.deep.equal([
+      `sponsor.signal scim_deleted ${before}`,
+      `sponsor.signal scim_deactivated ${after}`,
+    ]);
+    expect(await blockOf(before)).to.equal('scim deleted');
+
+    const shared = newSponsorKey();
+    const leaving = await created({ sponsorKey: shared });
+    await created({ sponsorKey: shared });
+    const lines = await brief(() => replaced(leaving, { sponsorKey: newSponsorKey(), active: false }));
+    expect(lines[0]).to.equal(`sponsor.signal scim_deactivated ${shared}`);
+    expect(await blockOf(shared)).to.equal('scim disabled');
   });
 
   it('leave nobody behind under a name that an active user gave up', async () => {
@@ -387,6 +408,26 @@ onEveryDatabase('provisioned users', ({ storage }) => {
 onEveryDatabase('provisioned users, as many as there may be,', ({ storage }) => {
   const { users, create, remove, blockOf } = provisioning(storage);
 
+  it('end the tasks of an inactive one for which there is no room, block its person, and do nothing for an active one', async () => {
+    const { task } = await openedTask(storage());
+    const { sponsorKey } = task;
+    const full = (changes: Partial<ProvisionedUser>) =>
+      recordedBy(storage(), async () => expect(await create(aUser(changes), 0)).to.equal('full'));
+    expect(await full({ sponsorKey })).to.deep.equal([]);
+    const records = await full({ sponsorKey, active: false });
+    expect(records.map(({ event, reason, taskId }) => [event, reason, taskId])).to.deep.equal([
+      ['sponsor.signal', 'scim_deactivated', undefined],
+      ['task.revoked', 'scim_deactivated', task.taskId],
+    ]);
+    expect(await full({ sponsorKey, active: false }), 'what holds already').to.deep.equal([]);
+    expect(await full({ sponsorKey })).to.deep.equal([]);
+    expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+    const other = await openedTask(storage());
+    expect(await storage().tasks.findGrant(other.task.agentId, other.grantHash)).to.deep.include({
+      taskState: { kind: 'live' },
+    });
+  });
+
   it('are no more than that, however many are made at once; a name that is taken is said first', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { total } = await users().list({ skip: 0, limit: 0 });
@@ -395,7 +436,10 @@ onEveryDatabase('provisioned users, as many as there may be,', ({ storage }) => 
       expect(outcomes.filter((outcome) => outcome === 'created')).to.have.length(2);
       expect(outcomes.filter((outcome) => outcome === 'full')).to.have.length(4);
       const refused = newcomers.filter((_, nth) => outcomes[nth] === 'full');
-      for (const { sponsorKey } of refused) expect(await blockOf(sponsorKey)).to.equal(undefined);
+      for (const { userId, sponsorKey } of refused) {
+        expect(await users().find(userId)).to.equal(undefined);
+        expect(await blockOf(sponsorKey), 'blocked without a user').to.equal('scim disabled');
+      }
       const made = newcomers.find((_, nth) => outcomes[nth] === 'created');
       if (made === undefined) throw new Error('none was made');
       expect(await create(aUser({ userName: made.userName }), total + 2)).to.equal('uniqueness');
@@ -593,8 +637,9 @@ onEveryDatabase(
     it('by a create or a removal leaves nothing behind either', async () => {
       const connection = await reach();
       const user = await created();
-      const newcomer = aUser({ active: false });
-      for (const write of [() => create(newcomer), () => remove(user)]) {
+      const { sponsorKey } = (await openedTask(storage())).task;
+      const newcomer = aUser({ sponsorKey, active: false });
+      for (const write of [() => create(newcomer), () => create(newcomer, 0), () => remove(user)]) {
         const before = await contentsOf(connection);
         const failing = () => write().catch((error: unknown) => error);
         const outcome = await whileFailing(kind, connection, { table: 'ledger' }, failing);

@@ -106,7 +106,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     expect(user).to.include({ active: false, sponsorKey: named });
     expect((await storage.sponsors.findBlocks(user.sponsorKey))[0]).to.include({ source: 'scim', kind: 'disabled' });
     const replacement = await replaceUser(plain(), userId, { userName: named, active: false });
-    expect(replacement).to.include({ kind: 'invalid', code: 'invalidValue' });
+    expect(replacement, 'no value is held').to.include({ kind: 'invalid', code: 'invalidValue' });
   });
 
   it('deactivates a user whose name can be nobody’s since it came to name the person, and takes no such name anew', async () => {
