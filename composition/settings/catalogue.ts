@@ -66,7 +66,7 @@ export const catalogue = {
   ),
   'Service:UpstreamIdp:SponsorCheck:UsersUrl': optional(
     url({ trailingSlash: 'dropped' }),
-    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`. Required under `poll`, refused under `signals`.",
+    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`, the `sub` percent-encoded as one path segment. Required under `poll`, refused under `signals`.",
   ),
   'Service:UpstreamIdp:SponsorCheck:TokenUrl': optional(
     url({ query: 'accepted' }),
