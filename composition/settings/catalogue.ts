@@ -181,7 +181,7 @@ export const catalogue = {
   'Service:Tasks:Retention': defaulted(
     'P7D',
     duration(),
-    'How long a task that has ended is kept with its grants, and at least until a minute after its time would have been up; until then its agent cannot be deleted.',
+    'How long a task is kept with its grants after it has ended, whatever its expiry was; until then its agent cannot be deleted.',
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(
