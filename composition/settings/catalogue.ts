@@ -66,7 +66,7 @@ export const catalogue = {
   ),
   'Service:UpstreamIdp:SponsorCheck:UsersUrl': optional(
     url({ trailingSlash: 'dropped' }),
-    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`. Required under `poll`, refused under `signals`.",
+    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`, the `sub` percent-encoded as one path segment. Required under `poll`, refused under `signals`.",
   ),
   'Service:UpstreamIdp:SponsorCheck:TokenUrl': optional(
     url({ query: 'accepted' }),
@@ -181,7 +181,7 @@ export const catalogue = {
   'Service:Tasks:Retention': defaulted(
     'P7D',
     duration(),
-    'How long a task that has ended is kept with its grants, and at least until a minute after its time would have been up; until then its agent cannot be deleted.',
+    'How long a task is kept with its grants after it has ended, whatever its expiry was; until then its agent cannot be deleted.',
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

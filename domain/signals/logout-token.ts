@@ -90,9 +90,12 @@ function carriesLogoutEvent(claims: JsonObject): boolean {
   return isJsonObject(events) && member(events, LOGOUT_EVENT) !== undefined;
 }
 
-/** An empty one names nobody, like one that is absent; one that is no text may mean anybody. */
+/**
+ * `undefined` for one that is absent or empty, and for a `sid` of null (decisions "Sizes and forms nobody wrote down").
+ * Any other value that is no string is malformed.
+ */
 function readIdentifier(claims: JsonObject, name: 'sub' | 'sid'): { readonly text: string } | 'malformed' | undefined {
   const value = member(claims, name);
-  if (value === undefined || value === '') return undefined;
+  if (value === undefined || value === '' || (name === 'sid' && value === null)) return undefined;
   return typeof value === 'string' && !CONTROL.test(value) ? { text: value } : 'malformed';
 }

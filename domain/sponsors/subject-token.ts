@@ -72,7 +72,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const sponsorKey = parseSponsorKey(textClaim(claims, expected.sponsorKeyClaim) ?? '');
   if (sponsorKey === undefined) return refused('sponsor_key_missing', subject);
   // A session we could not name later could not be ended by its logout: refuse rather than forget it.
-  const sessionId = member(claims, 'sid');
+  const sessionId = member(claims, 'sid') ?? undefined;
   if (sessionId !== undefined && !isUsableSession(sessionId)) return refused('subject_malformed', subject);
 
   return { kind: 'accepted', person: { subject, sponsorKey, sessionId, scope: personScope(claims) } };

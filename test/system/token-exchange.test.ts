@@ -120,6 +120,16 @@ for (const database of databases) {
       expect(lines.filter((line) => line.reason === 'actor_replayed')).to.have.lengthOf(99);
     });
 
+    it('takes an instance of null for none', async () => {
+      const issued = await agent.exchange({ actor_token: agent.assertion({ instance: null }) });
+      expect(issued.status, issued.text).to.equal(200);
+      const act = { sub: `agent:${agent.id}`, depth: 1 };
+      expect(decodeJwt(String(issued.body.access_token)).act).to.deep.equal(act);
+      const grant = String(issued.body.refresh_token);
+      const renewed = await agent.refresh(grant, { client_assertion: agent.assertion({ instance: null }) });
+      expect(decodeJwt(String(renewed.body.access_token)).act).to.deep.equal(act);
+    });
+
     it('ignores parameters it does not know and the client assertion that a library adds', async () => {
       const answer = await agent.exchange({
         client_id: agent.id,

@@ -2,6 +2,7 @@
 
 import type { Declaration } from '../../../domain/agents/declaration.ts';
 import {
+  DEFAULT_SPONSOR_REQUIRED,
   fieldShapes,
   MISSING_FIELD,
   requiredFields,
@@ -47,7 +48,7 @@ export function declaredAgent(mapping: YamlMapping): ReadAgent {
   const declaration = {
     agentId: read('agent_id', text) ?? '',
     displayName: read('display_name', text) ?? '',
-    sponsorRequired: read('sponsor_required', boolean) ?? false,
+    sponsorRequired: read('sponsor_required', boolean) ?? DEFAULT_SPONSOR_REQUIRED,
     allowedScopes: read('allowed_scopes', texts) ?? [],
     allowedAudiences: read('allowed_audiences', texts) ?? [],
     maxTaskTtl: read('max_task_ttl', seconds),

@@ -6,7 +6,7 @@ import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { expireTasks } from './ending.ts';
 
-const findGone = `select task_id from tasks ended where ended_at <= ? and expires_at <= ?
+const findGone = `select task_id from tasks ended where ended_at <= ?
     and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)
   order by ended_at limit ?`;
 
@@ -28,9 +28,9 @@ export function sqliteSweeping({ decide }: Connections): Sweeping {
   return {
     expire: ({ overBy, at }, limit) => decide((run) => expireTasks(run, overBy, at, limit)),
 
-    deleteEnded: ({ endedBy, expiredBy }, limit) =>
+    deleteEnded: (endedBy, limit) =>
       decide((run) => {
-        const { rows } = run<{ task_id: TaskId }>(findGone, [bindInstant(endedBy), bindInstant(expiredBy), limit]);
+        const { rows } = run<{ task_id: TaskId }>(findGone, [bindInstant(endedBy), limit]);
         const gone = JSON.stringify(rows.map((row) => row.task_id));
         for (const deletion of deletions) run(deletion, [gone]);
         return rows.length;

@@ -37,6 +37,9 @@ const refusals: readonly [string, Record<string, unknown>, string, string | unde
   ['has no sub', { sub: undefined }, 'subject_missing_subject', undefined],
   ['has an empty sub', { sub: '' }, 'subject_sub_malformed', undefined],
   ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'subject_sub_malformed', undefined],
+  ['has a sub of 129 emoji: 258 UTF-16 code units', { sub: '👋'.repeat(129) }, 'subject_sub_malformed', undefined],
+  ['has a sponsor key of a dot', { oid: '.' }, 'sponsor_key_missing', 'ada'],
+  ['has a sponsor key of two dots', { oid: '..' }, 'sponsor_key_missing', 'ada'],
   ['has a control character in its sub', { sub: 'ada\u0000' }, 'subject_sub_malformed', undefined],
   ['has a sub that is a number', { sub: 7 }, 'subject_sub_malformed', undefined],
   ['names an agent', { sub: 'Agent:jira' }, 'subject_is_agent', undefined],
@@ -66,6 +69,14 @@ describe('the claims of a subject token', () => {
         scope: ['jira:read', 'jira:comment'],
       },
     });
+  });
+
+  it('take a sid of null for none, and no other value that is not a string', () => {
+    for (const sid of [null, undefined]) {
+      const verdict = judge({ sid });
+      expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', sessionId: undefined });
+    }
+    for (const sid of [false, 0, [], {}]) expect(judge({ sid })).to.include({ reason: 'subject_malformed' });
   });
 
   it('never look for the sponsor key on the prototype', () => {

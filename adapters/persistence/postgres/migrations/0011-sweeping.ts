@@ -25,13 +25,13 @@ export const sweeping: Migration = {
       return cardinality(v_ids);
     end $$`,
 
-    `create function delete_ended_tasks(p_ended_by timestamptz, p_expired_by timestamptz, p_limit integer)
+    `create function delete_ended_tasks(p_ended_by timestamptz, p_limit integer)
     returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_ids text[];
     begin
       v_ids := array(
-        select task_id from tasks ended where ended_at <= p_ended_by and expires_at <= p_expired_by
+        select task_id from tasks ended where ended_at <= p_ended_by
             and not exists (select from tasks child where child.parent_task_id = ended.task_id offset 0)
           order by ended_at limit p_limit for update skip locked);
       delete from task_grants where task_id = any (v_ids);

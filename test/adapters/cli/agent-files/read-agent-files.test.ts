@@ -73,12 +73,13 @@ describe('Files of agents', () => {
         enabled: false,
       },
     ]);
-    const bare = ['max_task_ttl', 'max_token_ttl', 'high_risk', 'enabled'].reduce(
+    const bare = ['sponsor_required', 'max_task_ttl', 'max_token_ttl', 'high_risk', 'enabled'].reduce(
       (lines, start) => lines.filter((line) => !line.startsWith(start)),
       [...good],
     );
     const quiet = await readAgentFiles([write('bare.yaml', bare.join('\n'))], judge);
     expect(quiet.kind === 'sound' && quiet.agents[0]?.declaration).to.include({
+      sponsorRequired: true,
       maxTaskTtl: undefined,
       maxTokenTtl: undefined,
       highRiskAudiences: undefined,
@@ -188,7 +189,6 @@ describe('Files of agents', () => {
       [
         '1.yaml:5: nope: Is not a field of a registration.',
         '1.yaml:1: display_name: Must be set.',
-        '1.yaml:1: sponsor_required: Must be set.',
         '1.yaml:1: agent_id: Must be a string.',
         '1.yaml:2: allowed_scopes: Must be an array of strings.',
       ],

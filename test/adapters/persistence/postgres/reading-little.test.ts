@@ -49,8 +49,8 @@ const SWEEPING = {
   'an expiry': { sql: `select expire_tasks(${later}, ${later}, 100)`, leaves: [{ state: 'expired' }] },
   'a deletion': {
     // What was delegated goes first.
-    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, ${later}, 100),
-      delete_ended_tasks(${later}, ${later}, 100)`,
+    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, 100),
+      delete_ended_tasks(${later}, 100)`,
     leaves: [],
   },
 };
