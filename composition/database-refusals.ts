@@ -12,7 +12,7 @@ const CONNECTIONS: Readonly<Record<DatabaseRefusal['role'], string>> = {
 };
 
 const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
-  no_such_database: 'names a database that the server does not have',
+  no_such_database: 'names a database that does not exist',
   role_not_let_in: 'names a role that the server does not let in, or not with this password',
   role_without_rights: 'names a role without the rights that this takes',
   server_too_old: 'names a server that is older than Postgres 15',

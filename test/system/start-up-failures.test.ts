@@ -210,9 +210,9 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'a database that the server does not have',
+    title: 'a database that does not exist',
     changes: async ({ postgres }) => onPostgres((await postgresServer()).url('mandate_app', MARK), postgres),
-    says: [`${POSTGRES} names a database that the server does not have.`],
+    says: [`${POSTGRES} names a database that does not exist.`],
     alone: true,
   },
   {
@@ -386,6 +386,47 @@ describe('mandate migrate, turned away by Postgres,', () => {
       `mandate: ${MIGRATING} names a role that the server does not let in, or not with this password.\n`,
     ]);
   });
+
+  it('says which database does not exist', async () => {
+    const server = await postgresServer();
+    const absent = {
+      'Service:Database:ConnectionString': server.url('mandate_app', MARK),
+      'Service:Database:MigrationConnectionString': server.url('mandate_owner', MARK),
+    };
+    expect(await said(absent)).to.deep.equal([1, `mandate: ${POSTGRES} names a database that does not exist.\n`]);
+  });
+
+  it('says with which error the database did not answer', async () => {
+    const nowhere = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
+    expect(await said(nowhere)).to.deep.equal([1, 'mandate: The database did not answer (ECONNREFUSED).\n']);
+  });
+
+  it('says with which error the server refused', async () => {
+    const full = await freshDatabase('postgres', 'absent');
+    const superuser = await full.outside?.('superuser');
+    const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
+    await superuser?.sql(`alter database ${name} connection limit 0`);
+    const answer = await said(full.settings);
+    await superuser?.close();
+    await full.drop();
+    expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
+  });
+
+  for (const command of ['audit-verify', 'audit-archive --before 2026-01 --to .']) {
+    it(`says the same for mandate ${command} and a database that does not exist`, async () => {
+      const absent = (await postgresServer()).url('mandate_app', MARK);
+      const settings = {
+        'Service:Database:Provider': 'postgres',
+        'Service:Database:ConnectionString': absent,
+        'Service:Signing:Keys:0:Pem': privatePem(p256()),
+      };
+      const { code, err } = await startCommand(command.split(' '), settings).ended;
+      expect([code, err.trim().split('\n').at(-1)]).to.deep.equal([
+        1,
+        `mandate: ${POSTGRES} names a database that does not exist.`,
+      ]);
+    });
+  }
 
   it('says that the database has an encoding in which not every name can be written', async () => {
     const server = await postgresServer();
