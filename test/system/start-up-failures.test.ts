@@ -20,6 +20,8 @@ import { postgresServer } from '../support/postgres-server.ts';
 /** A process that does not start has ended by then. */
 const LIMIT_MS = 5000;
 const MARK = 'zq7-recognised';
+/** Stands for the port that is taken, which is another in each run. */
+const TAKEN = '<taken>';
 
 /** What the settings of a case are made of. */
 interface Place {
@@ -245,7 +247,7 @@ const failures: readonly Failure[] = [
   {
     title: 'a port that is taken',
     changes: () => ({}),
-    says: ['PORT is in use on HOST already.'],
+    says: [`Port ${TAKEN} on 127.0.0.1 is already in use (PORT, HOST).`],
     alone: true,
   },
   {
@@ -319,7 +321,7 @@ describe('mandate serve, with settings that hold', () => {
     { code, out, err }: { readonly code: number | null; readonly out: string; readonly err: string },
   ) {
     expect(code).to.equal(1);
-    const lines = err.trimEnd().split('\n');
+    const lines = err.trimEnd().replace(`Port ${place.takenPort} on`, `Port ${TAKEN} on`).split('\n');
     expect(lines).to.have.length(says.length);
     for (const [at, line] of lines.entries())
       expect(line.slice(0, 9 + (says[at] ?? '').length)).to.equal(`mandate: ${says[at]}`);
