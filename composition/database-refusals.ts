@@ -1,6 +1,7 @@
-/** Why a database server turned a command away, or will not do, by the setting that led there. */
+/** Why a database cannot be used, whatever is asked of it: sentences for the operator. */
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/persistence/database-refusal.ts';
+import type { AddonFault } from '../adapters/persistence/sqlite/addon-fault.ts';
 import { variableOf } from './settings/setting-error.ts';
 
 const SERVING = 'Service:Database:ConnectionString';
@@ -22,3 +23,9 @@ const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
 export function describeDatabaseRefusal({ reason, role }: DatabaseRefusal): string {
   return `${CONNECTIONS[role]} ${PROBLEMS[reason]}.`;
 }
+
+/** Sentences that end with a full stop: the file is not at fault. */
+export const ADDON_FAULTS: Readonly<Record<AddonFault, string>> = {
+  addon_of_another_node: 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.',
+  addon_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
+};

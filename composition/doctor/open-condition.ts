@@ -11,6 +11,7 @@ import { unusableConnection } from '../usable-connections.ts';
 
 const CORRECT_IT =
   'Correct the connection string, or put the file where it says, readable to the user that the service runs as.';
+const REBUILD = 'Run it where the service is installed, with the Node that the service runs on.';
 const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the service may read and write.';
 
 export async function openCondition(settings: SettingsSection<'Service:Database'>, log: Log): Promise<OpenedStorage> {
@@ -27,7 +28,8 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
     return { kind: 'opened', condition: await openSqliteCondition(chosen.path, log), refusal: describeRefusal };
   } catch (error) {
     if (!(error instanceof LedgerFileUnusable)) throw error;
-    return { kind: 'unusable', sentence: FILE_PROBLEMS[error.problem], remedy: NAME_A_FILE };
+    const remedy = error.problem.startsWith('addon') ? REBUILD : NAME_A_FILE;
+    return { kind: 'unusable', sentence: FILE_PROBLEMS[error.problem], remedy };
   }
 }
 

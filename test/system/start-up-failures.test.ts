@@ -460,6 +460,47 @@ describe('mandate migrate, where there is no place for a file,', () => {
   });
 });
 
+describe('A command that cannot load SQLite', () => {
+  const compiled = "The module '/x/better_sqlite3.node' was compiled against NODE_MODULE_VERSION 127.";
+  const faults = [
+    [compiled, 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.'],
+    ['/x: invalid ELF header', 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.'],
+  ] as const;
+  let folder: string;
+  let database: FreshDatabase;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-addon-'));
+    database = await freshDatabase('sqlite');
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true });
+    await database.drop();
+  });
+
+  for (const [thrown, sentence] of faults) {
+    const run = (args: readonly string[]) => {
+      const preload = join(folder, 'dlopen.cjs');
+      const failing = `throw Object.assign(new Error(${JSON.stringify(thrown)}), { code: 'ERR_DLOPEN_FAILED' })`;
+      writeFileSync(preload, `process.dlopen = () => { ${failing}; };`);
+      const settings = { ...database.settings, 'Service:Signing:Keys:0:Pem': privatePem(p256()) };
+      return startCommand(args, { ...settings, NODE_OPTIONS: `--require ${preload}` }).ended;
+    };
+
+    for (const command of ['migrate', 'audit-verify']) {
+      it(`says so instead of blaming the path: mandate ${command}, ${sentence}`, async () => {
+        const { code, err } = await run([command]);
+        expect([code, err]).to.deep.equal([1, `mandate: ${sentence}\n`]);
+      });
+    }
+
+    it(`is named by the doctor: ${sentence}`, async () => {
+      const { out } = await run(['doctor', '--json']);
+      const found = (JSON.parse(out) as { check: string }[]).find(({ check }) => check === 'database');
+      expect(found).to.deep.include({ status: 'failed', sentence });
+    });
+  }
+});
+
 for (const kind of databases) {
   describe(`mandate migrate on ${kind.name}`, () => {
     it('is done once when two processes do it at once, and both end well', async () => {
