@@ -5,6 +5,7 @@ import { packageVersion } from '../adapters/cli/package-version.ts';
 import type { Observed } from '../adapters/metrics/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/metrics/service-metrics.ts';
 import { timeLimit } from '../adapters/system/time-limit.ts';
+import { describePortFault } from './accepting.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 import { tokens } from './tokens.ts';
@@ -27,11 +28,6 @@ export async function openMetrics(settings: Settings): Promise<ServiceMetrics | 
 /** On a port of its own. */
 export const publishOnPort: Publish = (settings, metrics) => listening(settings, metrics.text);
 
-const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use on HOST already',
-  EACCES: 'may not be listened on by this user',
-};
-
 /** @throws StartupError when the port can't be listened on; what is wrong with HOST is said of PORT as well */
 export async function listening(
   settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
@@ -42,9 +38,9 @@ export async function listening(
   try {
     return await listenForScrapes({ host, port }, text);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const problem = ADDRESS_FAULTS[code] ?? 'cannot be listened on: HOST is no address of this machine';
-    throw new StartupError([`Service:Metrics:Port (Service__Metrics__Port) ${problem}.`]);
+    const problem =
+      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is no address of this machine.';
+    throw new StartupError([describePortFault(error, port, host, 'Service:Metrics:Port') ?? problem]);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Which ways there are of telling the service about people, and whether they can work. */
 
-import { type Examination, type Finding, ok, skipped, warning } from './finding.ts';
+import { type Examination, type Finding, failed, ok, skipped, warning } from './finding.ts';
 import { examineDiscovery, examineKeys, type Signer } from './provider-examinations.ts';
 
 export interface Receivers {
@@ -31,12 +31,13 @@ function describeReceivers({ backchannelLogout, scim, transmitter, mode }: Recei
     ...(scim ? ['/scim/v2'] : []),
     ...(transmitter === undefined ? [] : ['/events']),
   ];
+  const remedy = 'Configure Service:Scim or Service:Ssf, or mode poll; else only an operator blocks people.';
+  if (mode === 'signals' && there.length === 0) {
+    return failed('In mode signals the provider is not asked about people, and no receiver is configured.', remedy);
+  }
   // A logout ends tasks, and says nothing of who may start new ones.
   if (mode === 'signals' && !scim && transmitter === undefined) {
-    return warning(
-      `In mode signals nobody can tell this service that a person was disabled${backchannelLogout ? ': a logout does not' : ''}.`,
-      'Configure Service:Scim or Service:Ssf, or mode poll; else only an operator blocks people.',
-    );
+    return warning('In mode signals a logout alone does not say that a person was disabled.', remedy);
   }
   return there.length === 0 ? skipped('No receiver of signals is configured.') : ok(`Configured: ${there.join(', ')}.`);
 }

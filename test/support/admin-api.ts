@@ -117,7 +117,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       find,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents(service, page),
-      update: (agentId, patch) => updateAgent(service, agentId, patch),
+      update: (agentId, patch) => updateAgent({ ...service, retryPause: async () => undefined }, agentId, patch),
       remove: (agentId) => removeAgent(service, agentId),
       stop: (selection) => stopTasks(service, selection),
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),

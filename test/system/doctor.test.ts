@@ -282,17 +282,27 @@ for (const kind of databases) {
       ]);
     });
 
-    it('warns in mode signals when nobody can tell that a person was disabled', async () => {
-      const none = Object.fromEntries(
-        Object.keys(good)
-          .filter((key) => /SponsorCheck:[UTC]|:Scim:|:Ssf:/.test(key))
-          .map((key) => [key, undefined]),
-      );
-      await expectOnly(await complaints({ ...none, 'Service:UpstreamIdp:SponsorCheck:Mode': 'signals' }), [
+    it('refuses mode signals without a receiver, and warns when a logout is all that is received', async () => {
+      const without = (receivers: RegExp) => ({
+        ...Object.fromEntries(
+          Object.keys(good)
+            .filter((key) => receivers.test(key))
+            .map((key) => [key, undefined]),
+        ),
+        'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+      });
+      await expectOnly(await complaints(without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/)), [
         'receivers',
         'warning',
-        /nobody can tell this service that a person was disabled: a logout does not\.$/,
+        /^In mode signals a logout alone does not say that a person was disabled\.$/,
       ]);
+      const none = without(/SponsorCheck:[UTC]|:Scim:|:Ssf:|:BackchannelLogout:/);
+      await expectOnly(await complaints(none), [
+        'receivers',
+        'failed',
+        /^In mode signals the provider is not asked about people, and no receiver is configured\.$/,
+      ]);
+      expect((await runCommand(['doctor'], defined({ ...good, ...none }))).code).to.equal(3);
     });
 
     it('finds a transmitter that is not there, and a sink that is down', async () => {
@@ -549,7 +559,13 @@ for (const kind of databases) {
         await expectOnly(await complaints({ 'Service:Database:ConnectionString': unknown }), [
           'database',
           'failed',
-          /\(3D000\)/,
+          /^Service:Database:ConnectionString \(Service__Database__ConnectionString\) names a database that does not exist\.$/,
+        ]);
+        const stranger = good['Service:Database:ConnectionString']?.replace('mandate_app', 'nobody');
+        await expectOnly(await complaints({ 'Service:Database:ConnectionString': stranger }), [
+          'database',
+          'failed',
+          /names a role that the server does not let in/,
         ]);
       });
 

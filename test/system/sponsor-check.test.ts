@@ -118,6 +118,23 @@ for (const database of databases) {
       expect(questions().map((request) => request.path)).to.deep.equal(['/users/ada', '/users/ada']);
     });
 
+    it('asks once more, not twice, when the agent is changed under its first exchange', async () => {
+      let isChanged = false;
+      const usual = admin.answer;
+      admin.answer = async (request, response) => {
+        if (request.path.startsWith('/users/') && !isChanged) {
+          isChanged = true;
+          await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: 'Changed meanwhile' });
+        }
+        usual(request, response);
+      };
+      const answer = await agent.exchange();
+      admin.answer = usual;
+      expect(answer.status, answer.text).to.equal(200);
+      expect(isChanged).to.equal(true);
+      expect(questions()).to.have.lengthOf(2);
+    });
+
     it('reuses an answer for refreshes within the time it may be kept, and no longer', async () => {
       const grant = String((await agent.exchange()).body.refresh_token);
       admin.received.length = 0;

@@ -13,6 +13,7 @@ import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../body.ts';
 import { answerInvalid, answerProblem } from '../problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
+import { CONFLICT_RETRY_AFTER } from '../retry-after.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
 import { answerUnknownAgent, presentAgent } from './agent-representation.ts';
 import { readJsonBody } from './json-body.ts';
@@ -101,6 +102,14 @@ async function update(surface: AdminSurface, request: Request, id: string, respo
       return answerInvalid(response, outcome.errors);
     case 'not_found':
       return answerUnknownAgent(response);
+    case 'kept_changing': {
+      response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
+      const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
+      return answerProblem(response, {
+        ...{ status: 503, error: 'temporarily_unavailable', detail },
+        reason: 'agent_kept_changing',
+      });
+    }
     case 'updated':
       response.json(presentAgent(outcome.agent));
   }

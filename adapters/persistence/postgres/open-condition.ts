@@ -10,6 +10,7 @@ import { guardCondition } from './guard-condition.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { linkCondition } from './link-condition.ts';
 import { isSetBack } from './readiness.ts';
+import { orRefusal } from './refusal.ts';
 import { roleCondition } from './role-condition.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { postgresSponsors } from './sponsors.ts';
@@ -31,7 +32,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
   const { run } = connections;
   return {
     async server() {
-      const { rows } = await run<{ version: string }>(version);
+      const { rows } = await orRefusal('serving', () => run<{ version: string }>(version));
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },
     link: async () => linkCondition(connectionString),
