@@ -167,6 +167,11 @@ export const catalogue = {
     'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
   ),
   'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+  'Service:AgentKeys:BlockPrivateNetworks': defaulted(
+    'false',
+    boolean(),
+    "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, also where it has a public one.",
+  ),
 
   'Service:Tasks:SweepInterval': defaulted(
     'PT1M',

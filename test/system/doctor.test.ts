@@ -79,6 +79,7 @@ for (const kind of databases) {
         'Service:Admin:ApiKey': ADMIN_KEY,
         'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
         ...transmitter.settings,
+        'Service:AgentKeys:BlockPrivateNetworks': 'true',
         'Service:Audit:Sink:Url': `http://127.0.0.1:${portOf(sink)}/records`,
       };
     });
@@ -293,6 +294,16 @@ for (const kind of databases) {
         'warning',
         /nobody can tell this service that a person was disabled: a logout does not\.$/,
       ]);
+    });
+
+    it('warns while the keys of agents may be fetched from private networks', async () => {
+      for (const off of [undefined, 'false']) {
+        await expectOnly(await complaints({ 'Service:AgentKeys:BlockPrivateNetworks': off }), [
+          'agent keys',
+          'warning',
+          /^A jwks_uri may lead to loopback, private, /,
+        ]);
+      }
     });
 
     it('finds a transmitter that is not there, and a sink that is down', async () => {
