@@ -142,6 +142,7 @@ function ofReceivers(settings: DoctorSettings, asking: Asking): readonly Examina
   const transmitter = chosenTransmitter(ssf);
   return receiverExaminations({
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
+    refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     scim: chosenProvisioning(scim) !== undefined,
     transmitter: transmitter && askedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, asking),
     mode: chosenSponsorCheck(upstream).mode,

@@ -104,6 +104,11 @@ export const catalogue = {
     text(),
     'The client of the provider that people sign in with, which is the `aud` of its logout tokens. Without it there is no `/backchannel-logout`.',
   ),
+  'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': defaulted(
+    'false',
+    boolean(),
+    'Whether a subject token from before a logout starts no task: one of the session that the logout token named, or of the person where it named no session. A logout is remembered for a day. Refused without `Audience`.',
+  ),
 
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'Which database holds everything.'),
   'Service:Database:ConnectionString': optional(

@@ -306,6 +306,21 @@ for (const kind of databases) {
       }
     });
 
+    it('says which receivers there are, and whether a logout refuses subject tokens', async () => {
+      const setting = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
+      for (const [value, sentence] of [
+        ['false', 'Configured: /backchannel-logout, /scim/v2, /events.'],
+        [
+          'true',
+          'Configured: /backchannel-logout, /scim/v2, /events. Subject tokens from before a logout start no task.',
+        ],
+      ] as const) {
+        const settings = doctorSettings({ environment: environment({ [setting]: value }), overrides: [] });
+        const found = await examineEverything(settings, clock);
+        expect(found.find(({ check }) => check === 'receivers')).to.include({ status: 'ok', sentence });
+      }
+    });
+
     it('finds a transmitter that is not there, and a sink that is down', async () => {
       const found = await complaints({
         'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant-7',

@@ -5,6 +5,7 @@ import type { SealingCondition, StorageCondition } from '../../../application/po
 import type { Instant } from '../../../domain/instant.ts';
 import { parseMonth } from '../../../domain/ledger/month.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
 import { guardCondition } from './guard-condition.ts';
 import { SERVING_LIMITS } from './limits.ts';
@@ -24,6 +25,7 @@ const partitions = {
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
     where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
 };
+const loggedOut = { name: 'condition_logged_out', text: 'select is_logged_out($1, $2, $3, $4) as logged_out' };
 const signers = { name: 'condition_signers', text: 'select distinct kid from checkpoints' };
 
 export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
@@ -57,6 +59,16 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
     },
     outbox: () => outboxBacklog(run),
     findBlock: postgresSponsors(connections, connections).findBlock,
+    async isLoggedOut({ subject, sessionId, issuedAt }, at) {
+      const values = [
+        subject,
+        sessionId ?? null,
+        issuedAt === undefined ? null : bindInstant(issuedAt),
+        bindInstant(at),
+      ];
+      const { rows } = await run<{ logged_out: boolean }>(loggedOut, values);
+      return rows[0]?.logged_out === true;
+    },
     close: () => connections.close(),
   };
 }

@@ -63,9 +63,15 @@ describe('the claims of a subject token', () => {
         subject: 'ada',
         sponsorKey: 'object-7',
         sessionId: 'session-3',
+        issuedAt: instantFromSeconds(NOW - 5),
         scope: ['jira:read', 'jira:comment'],
       },
     });
+  });
+
+  it('tell when the token was issued only where it says so', () => {
+    const verdict = judge({ iat: undefined });
+    expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', issuedAt: undefined });
   });
 
   it('never look for the sponsor key on the prototype', () => {
