@@ -19,7 +19,7 @@ export interface AcceptLogout {
   readonly refuseLoggedOut: boolean;
 }
 
-/** Nothing tells how long the provider's access tokens live; one that lives longer is refused for a day. */
+/** How long the provider's access tokens live is not known here. One that lives longer is accepted again after a day. */
 const REMEMBERED_SECONDS = 24 * 60 * 60;
 
 export type LogoutOutcome = SignalResult | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };

@@ -107,7 +107,7 @@ export const catalogue = {
   'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': defaulted(
     'false',
     boolean(),
-    'Whether a subject token from before a logout starts no task: one of the session that the logout token named, or of the person where it named no session. A logout is remembered for a day. Refused without `Audience`.',
+    'Whether a subject token from before a logout starts no task: one of the session that the logout token named, or of the person where it named no session. A logout is remembered for a day. `true` needs `Audience`.',
   ),
 
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'Which database holds everything.'),

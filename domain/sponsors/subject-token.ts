@@ -30,7 +30,7 @@ export interface Person {
   readonly subject: string;
   readonly sponsorKey: SponsorKey;
   readonly sessionId: string | undefined;
-  /** `iat`, a whole second. */
+  /** `iat`, a whole second, 1970 at the earliest. */
   readonly issuedAt: Instant | undefined;
   /** What they may do themselves; an agent never gets more. */
   readonly scope: Scope;
@@ -78,7 +78,8 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const sessionId = member(claims, 'sid');
   if (sessionId !== undefined && !isUsableSession(sessionId)) return refused('subject_malformed', subject);
 
-  const issuedAt = issued === undefined ? undefined : instantFromSeconds(issued);
+  // An iat may be any safe integer, which no database stores as a time: before 1970 is long ago.
+  const issuedAt = issued === undefined ? undefined : instantFromSeconds(Math.max(0, issued));
   return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, scope: personScope(claims) } };
 }
 

@@ -113,7 +113,10 @@ for (const database of databases) {
         for (const before of [iat - 3600, iat - 1, iat, undefined]) await expectRefused({ sub, sid, iat: before });
         await expectOpened({ sub, sid, iat: iat + 1 });
       }
-      await expectOpened({ sub: newPerson() });
+      for (const iat of [0, -1, Number.MIN_SAFE_INTEGER]) {
+        await expectRefused({ sub, iat });
+        await expectOpened({ sub: newPerson(), iat });
+      }
     });
 
     it('is refused by the sub of its person where another claim is the sponsor key', async () => {

@@ -4,6 +4,7 @@ import type { Log } from '../../../application/ports/log.ts';
 import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { parseMonth } from '../../../domain/ledger/month.ts';
+import { storable, storableOrNull } from '../sql/text.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
@@ -61,8 +62,8 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
     findBlock: postgresSponsors(connections, connections).findBlock,
     async isLoggedOut({ subject, sessionId, issuedAt }, at) {
       const values = [
-        subject,
-        sessionId ?? null,
+        storable('subject', subject),
+        storableOrNull('session_id', sessionId),
         issuedAt === undefined ? null : bindInstant(issuedAt),
         bindInstant(at),
       ];

@@ -69,10 +69,18 @@ describe('the claims of a subject token', () => {
     });
   });
 
-  it('tell when the token was issued only where it says so', () => {
-    const verdict = judge({ iat: undefined });
-    expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', issuedAt: undefined });
-  });
+  for (const [iat, issuedAt] of [
+    [undefined, undefined],
+    [NOW - 5, instantFromSeconds(NOW - 5)],
+    [0, instantFromSeconds(0)],
+    [-1, instantFromSeconds(0)],
+    [Number.MIN_SAFE_INTEGER, instantFromSeconds(0)],
+  ] as const) {
+    it(`tell when a token with the iat ${iat} was issued, as a time that can be stored`, () => {
+      const verdict = judge({ iat });
+      expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', issuedAt });
+    });
+  }
 
   it('never look for the sponsor key on the prototype', () => {
     expect(judge({}, 'constructor')).to.include({ reason: 'sponsor_key_missing' });
