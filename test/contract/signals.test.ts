@@ -178,15 +178,18 @@ onEveryDatabase('a logout that is remembered', (stage) => {
   });
 
   it('refuses until its time is up, swept or not', async () => {
-    const sponsor = `ada-${randomUUID()}`;
+    const [sponsor, sessionId] = [`ada-${randomUUID()}`, `session-${randomUUID()}`];
     await logOut(remembered(personLogout(sponsor)));
+    await logOut(remembered(sessionLogout(sessionId)));
     const over = plusSeconds(LATER, A_DAY);
     for (const [createdAt, kind] of [
       [instantFromMicros(over - 1), 'logged_out'],
       [over, 'opened'],
     ] as const) {
-      const lasting = { sponsor, createdAt, expiresAt: plusSeconds(createdAt, 900) };
-      expect(await opening(lasting, NOON)).to.deep.equal({ kind });
+      for (const of of [{ sponsor }, { sessionId }]) {
+        const lasting = { ...of, createdAt, expiresAt: plusSeconds(createdAt, 900) };
+        expect(await opening(lasting, NOON)).to.deep.equal({ kind });
+      }
     }
   });
 
