@@ -57,6 +57,7 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
     audience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
   };

@@ -5,6 +5,8 @@ import { examineDiscovery, examineKeys, type Signer } from './provider-examinati
 
 export interface Receivers {
   readonly backchannelLogout: boolean;
+  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
+  readonly refuseLoggedOut: boolean;
   readonly scim: boolean;
   /** `undefined` where nobody pushes events. */
   readonly transmitter: Signer | undefined;
@@ -25,7 +27,7 @@ export function receiverExaminations(receivers: Receivers): readonly Examination
   ];
 }
 
-function describeReceivers({ backchannelLogout, scim, transmitter, mode }: Receivers): Finding {
+function describeReceivers({ backchannelLogout, refuseLoggedOut, scim, transmitter, mode }: Receivers): Finding {
   const there = [
     ...(backchannelLogout ? ['/backchannel-logout'] : []),
     ...(scim ? ['/scim/v2'] : []),
@@ -39,5 +41,7 @@ function describeReceivers({ backchannelLogout, scim, transmitter, mode }: Recei
   if (mode === 'signals' && !scim && transmitter === undefined) {
     return warning('In mode signals a logout alone does not say that a person was disabled.', remedy);
   }
-  return there.length === 0 ? skipped('No receiver of signals is configured.') : ok(`Configured: ${there.join(', ')}.`);
+  if (there.length === 0) return skipped('No receiver of signals is configured.');
+  const refused = refuseLoggedOut ? ' Subject tokens from before a logout start no task.' : '';
+  return ok(`Configured: ${there.join(', ')}.${refused}`);
 }

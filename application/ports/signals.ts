@@ -2,6 +2,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import type { SignalUse } from '../../domain/signals/signal-claims.ts';
+import type { Person } from '../../domain/sponsors/subject-token.ts';
 
 /** A verified signal, which is acted on once. */
 export interface SignalOccurrence extends SignalUse {
@@ -13,7 +14,19 @@ export interface SignalOccurrence extends SignalUse {
 
 export interface LogoutSignal extends SignalOccurrence {
   readonly loggedOut: LoggedOut;
+  /** Present where subject tokens from before the logout are refused from now on. */
+  readonly remember?: RememberedLogout | undefined;
 }
+
+export interface RememberedLogout {
+  /** The logout token's `iat`, a whole second of the provider's clock. */
+  readonly statedAt: Instant;
+  /** When the logout stops to refuse subject tokens. */
+  readonly forgetAt: Instant;
+}
+
+/** What a subject token says of the sign-in that it comes from. */
+export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
 
 export interface SecuritySignal extends SignalOccurrence {
   readonly action: SecurityAction;
@@ -40,7 +53,8 @@ export interface Signals {
   /**
    * Ends the live tasks of the session, whoever's they are, or else those of the person (by `sub`, whatever the sponsor
    * key claim is), with `sponsor_logged_out`. Blocks nobody. The record names the person when the signal does, else the
-   * one whose tasks it ended, or nobody when it ended none.
+   * one whose tasks it ended, or nobody when it ended none. With `remember`, Tasks.open refuses the tokens of the session,
+   * or those of the person that are not from after `statedAt`. Of several logouts the latest times count.
    */
   logOut(signal: LogoutSignal): Promise<SignalResult>;
 

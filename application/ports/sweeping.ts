@@ -21,7 +21,7 @@ export interface Sweeping {
 
   /**
    * Forgets up to `limit` of each kind of what had to be remembered only until `until`: used assertions, revoked tokens,
-   * signals that were accepted.
+   * signals that were accepted, logouts.
    */
   forget(until: Instant, limit: number): Promise<number>;
 }

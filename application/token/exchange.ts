@@ -42,6 +42,8 @@ export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectVa
   readonly digest: Digest;
   /** The subject token's `aud`; the assertion's are in `audiences`. */
   readonly audience: string;
+  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
+  readonly refuseLoggedOut: boolean;
 }
 
 /** Asks the provider as of now (specification "Exchange" rule 4). */
@@ -90,6 +92,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
         grantHash: service.digest(grant),
         assertion,
         agentRevision: agent.revision,
+        refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt } : undefined,
         entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
       }),
       token.sign(),
@@ -101,6 +104,8 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
         return refuse('actor_replayed', { about });
       case 'sponsor_blocked':
         return refuse(blockDenial(opened.block), { about });
+      case 'logged_out':
+        return refuse('subject_logged_out', { about });
       case 'parent_ended':
         return refuse('task_revoked', { about });
       case 'opened':

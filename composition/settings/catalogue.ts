@@ -104,6 +104,11 @@ export const catalogue = {
     text(),
     'The client of the provider that people sign in with, which is the `aud` of its logout tokens. Without it there is no `/backchannel-logout`.',
   ),
+  'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': defaulted(
+    'false',
+    boolean(),
+    'Whether a subject token from before a logout starts no task: one of the session that the logout token named, or of the person where it named no session. A logout is remembered for a day. `true` needs `Audience`.',
+  ),
 
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'Which database holds everything.'),
   'Service:Database:ConnectionString': optional(
@@ -167,6 +172,11 @@ export const catalogue = {
     'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
   ),
   'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+  'Service:AgentKeys:BlockPrivateNetworks': defaulted(
+    'false',
+    boolean(),
+    "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, also where it has a public one.",
+  ),
 
   'Service:Tasks:SweepInterval': defaulted(
     'PT1M',

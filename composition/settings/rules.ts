@@ -49,6 +49,16 @@ const cachedAnswersEndWithTokens = rule(
   },
 );
 
+const refusedLogoutsAreReceived = rule(
+  ['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+  (settings, findings) => {
+    if (settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut']) {
+      const when = 'while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true';
+      findings.expect('Service:UpstreamIdp:BackchannelLogout:Audience', when);
+    }
+  },
+);
+
 const databaseFitsItsProvider = rule(['Service:Database:Provider'], (settings, findings) => {
   if (settings['Service:Database:Provider'] === 'postgres') {
     findings.expect('Service:Database:ConnectionString', 'while Service:Database:Provider is postgres');
@@ -232,6 +242,7 @@ export const rules: readonly Rule[] = [
   oneUpstreamSource,
   sponsorCheckFitsItsMode,
   cachedAnswersEndWithTokens,
+  refusedLogoutsAreReceived,
   databaseFitsItsProvider,
   sinkTokenTravelsEncrypted,
   provisioningHasACredential,

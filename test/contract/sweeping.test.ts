@@ -14,6 +14,7 @@ import { rounds } from './rounds.ts';
 import {
   anAssertion,
   anEntry,
+  anOpening,
   aRefusal,
   aRenewal,
   asEntry,
@@ -261,6 +262,23 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     await storage().sweeping.forget(until, 1000);
     const again = [await storage().signals.logOut(signal(0)), await storage().signals.logOut(signal(1))];
     expect(again.map(({ kind }) => kind)).to.deep.equal(['accepted', 'repeated']);
+  });
+
+  it('is a remembered logout once it refuses no token any more, and not before', async () => {
+    const until = nextDue();
+    for (const after of [0, 1]) {
+      const remember = { statedAt: NOON, forgetAt: instantFromMicros(until + after) };
+      const loggedOut = { kind: 'person', subject: `person-${until}-${after}` } as const;
+      const occurrence = { issuer: 'https://idp.example', jti: `${until}-${after}`, forgetAt: NOON, at: NOON };
+      await storage().signals.logOut({ ...occurrence, loggedOut, remember });
+    }
+    await storage().sweeping.forget(until, 1000);
+    const agent = await registeredAgent(storage());
+    const opened = [0, 1].map(async (after) => {
+      const opening = anOpening(agent, { sponsor: `person-${until}-${after}` });
+      return storage().tasks.open({ ...opening, refuseLoggedOut: { issuedAt: NOON } });
+    });
+    expect((await Promise.all(opened)).map(({ kind }) => kind)).to.deep.equal(['opened', 'logged_out']);
   });
 
   it('is forgotten so many at a time, until nothing is left', async () => {

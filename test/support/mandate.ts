@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TimeLimits } from '../../adapters/http/server.ts';
-import { httpNetwork } from '../../adapters/network/http-network.ts';
+import { httpNetwork, type NetworkOptions } from '../../adapters/network/http-network.ts';
 import type { Passes } from '../../composition/passes.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
@@ -88,6 +88,8 @@ export interface MandateOptions {
   readonly issuer?: 'own-address';
   /** How long clients may take; as in life where it is not said. */
   readonly timeLimits?: TimeLimits;
+  /** How hosts resolve and which addresses are public, for keys that are fetched from public addresses only. */
+  readonly network?: NetworkOptions;
 }
 
 /** The service on a fresh database of its own. */
@@ -103,6 +105,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
     keyServer,
     engine: options.database.engine,
     ...(options.timeLimits === undefined ? {} : { timeLimits: options.timeLimits }),
+    ...(options.network === undefined ? {} : { network: options.network }),
     sql: async (text) => {
       const outside = await database.outside?.();
       if (outside === undefined) throw new Error('this database can only be reached through the service');
@@ -154,6 +157,7 @@ interface Surroundings {
   readonly sql: Mandate['sql'];
   readonly engine: Mandate['engine'];
   readonly timeLimits?: TimeLimits;
+  readonly network?: NetworkOptions;
 }
 
 async function startOn({
@@ -163,6 +167,7 @@ async function startOn({
   sql,
   engine,
   timeLimits,
+  network,
 }: Surroundings): Promise<Mandate> {
   const clock = movedClock();
   const log = capturedLog();
@@ -184,7 +189,7 @@ async function startOn({
   const service = await startService(settingsFrom(everything), {
     clock,
     log,
-    network: httpNetwork({ ca: testAuthority }),
+    network: httpNetwork({ ca: testAuthority, ...network }),
     ...(timeLimits === undefined ? {} : { timeLimits }),
   });
   const url = `http://127.0.0.1:${service.port}`;

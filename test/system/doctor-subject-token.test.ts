@@ -9,7 +9,7 @@ import type { NamedFinding } from '../../application/doctor/finding.ts';
 import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
 import { explainToken } from '../../composition/doctor/explain-token.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
-import { plusSeconds } from '../../domain/instant.ts';
+import { plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
@@ -164,6 +164,38 @@ for (const kind of databases) {
       const findings = await explain(mint(), { changes: { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' } });
       expect(failedOf(findings)).to.deep.equal(['token signature', 'verdict']);
       expect(sentenceOf(findings, 'verdict')).to.include('temporarily_unavailable, reason subject_keys_unavailable');
+    });
+
+    it('asks about a logout too where logged-out tokens are refused', async () => {
+      const clock = movedClock();
+      const at = clock.now();
+      const changes = {
+        'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+        'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true',
+      };
+      const logoutOf = async (claims: object) =>
+        (await explain(mint(claims), { person: true, clock, changes })).find(({ check }) => check === 'person logout');
+      expect(await logoutOf({})).to.include({ status: 'ok', sentence: 'The token is not from before a logout.' });
+      const storage = await database.open();
+      const occurrence = { issuer: provider.issuer, forgetAt: at, at };
+      const remember = { statedAt: at, forgetAt: plusSeconds(at, 60) };
+      const [person, session] = [
+        { kind: 'person', subject: 'ada-of-the-logout' },
+        { kind: 'session', sessionId: 'session-of-the-logout', subject: undefined },
+      ] as const;
+      await storage.signals.logOut({ ...occurrence, jti: 'person', loggedOut: person, remember });
+      await storage.signals.logOut({ ...occurrence, jti: 'session', loggedOut: session, remember });
+      await storage.close();
+      const iat = toSeconds(at);
+      for (const [claims, status] of [
+        [{ sub: person.subject, iat }, 'failed'],
+        [{ sub: person.subject, iat: iat + 1 }, 'ok'],
+        [{ sid: session.sessionId, iat: iat + 1 }, 'failed'],
+      ] as const) {
+        expect((await logoutOf(claims))?.status).to.equal(status);
+      }
+      clock.advance(60);
+      expect((await logoutOf({ sid: session.sessionId }))?.status).to.equal('ok');
     });
 
     it('asks about its person where it is told to: blocks, and the identity provider', async () => {

@@ -79,6 +79,7 @@ for (const kind of databases) {
         'Service:Admin:ApiKey': ADMIN_KEY,
         'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
         ...transmitter.settings,
+        'Service:AgentKeys:BlockPrivateNetworks': 'true',
         'Service:Audit:Sink:Url': `http://127.0.0.1:${portOf(sink)}/records`,
       };
     });
@@ -303,6 +304,31 @@ for (const kind of databases) {
         /^In mode signals the provider is not asked about people, and no receiver is configured\.$/,
       ]);
       expect((await runCommand(['doctor'], defined({ ...good, ...none }))).code).to.equal(3);
+    });
+
+    it('warns while the keys of agents may be fetched from private networks', async () => {
+      for (const off of [undefined, 'false']) {
+        await expectOnly(await complaints({ 'Service:AgentKeys:BlockPrivateNetworks': off }), [
+          'agent keys',
+          'warning',
+          /^A jwks_uri may lead to loopback, private, /,
+        ]);
+      }
+    });
+
+    it('says which receivers there are, and whether a logout refuses subject tokens', async () => {
+      const setting = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
+      for (const [value, sentence] of [
+        ['false', 'Configured: /backchannel-logout, /scim/v2, /events.'],
+        [
+          'true',
+          'Configured: /backchannel-logout, /scim/v2, /events. Subject tokens from before a logout start no task.',
+        ],
+      ] as const) {
+        const settings = doctorSettings({ environment: environment({ [setting]: value }), overrides: [] });
+        const found = await examineEverything(settings, clock);
+        expect(found.find(({ check }) => check === 'receivers')).to.include({ status: 'ok', sentence });
+      }
     });
 
     it('finds a transmitter that is not there, and a sink that is down', async () => {

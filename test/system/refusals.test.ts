@@ -547,6 +547,7 @@ const ELSEWHERE = [
   'sponsor_status_unavailable', // test/system/sponsor-check.test.ts
   'revocation_not_owner', // test/system/revocation.test.ts
   'rate_limited', // test/system/rate-limits.test.ts
+  'subject_logged_out', // test/system/logged-out.test.ts
   'overloaded', // test/system/overload.test.ts
 ];
 

@@ -18,6 +18,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',
   accepted_signals: 'select, insert, delete',
+  logouts: 'select, insert, update, delete',
   ledger: 'select',
   // To see whether it was set back; a number it can neither take nor choose.
   ledger_seq: 'select',

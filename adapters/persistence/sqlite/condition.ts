@@ -3,6 +3,7 @@
 import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import type { Connections } from './connections.ts';
+import { isLoggedOut } from './logouts.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { findBlocks } from './sponsors.ts';
 
@@ -49,5 +50,6 @@ export function sqliteCondition(connections: Connections): Omit<StorageCondition
       }),
     outbox: () => read(outboxBacklog),
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
+    isLoggedOut: (token, at) => read((run) => isLoggedOut(run, token, at)),
   };
 }

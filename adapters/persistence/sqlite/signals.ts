@@ -11,6 +11,7 @@ import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
+import { rememberLogout } from './logouts.ts';
 
 const insertSignal = `insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?)
   on conflict do nothing`;
@@ -37,9 +38,10 @@ interface LiveRow {
 
 export function sqliteSignals({ decide }: Connections): Signals {
   return {
-    logOut: ({ loggedOut, ...signal }) =>
+    logOut: ({ loggedOut, remember: remembered, ...signal }) =>
       decide((run) => {
         if (!remember(run, 'logout', signal)) return { kind: 'repeated' };
+        if (remembered !== undefined) rememberLogout(run, loggedOut, remembered);
         const rows = liveTasks(run, loggedOut, signal.at);
         append(run, {
           at: signal.at,

@@ -22,6 +22,8 @@ const forgotten = [
     select jti from revoked_tokens where forget_at <= ? order by forget_at limit ?)`,
   `delete from accepted_signals where (receiver, issuer, jti) in (
     select receiver, issuer, jti from accepted_signals where forget_at <= ? order by forget_at limit ?)`,
+  `delete from logouts where (kind, name) in (
+    select kind, name from logouts where forget_at <= ? order by forget_at limit ?)`,
 ];
 
 export function sqliteSweeping({ decide }: Connections): Sweeping {

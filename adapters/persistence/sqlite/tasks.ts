@@ -22,6 +22,7 @@ import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
+import { isLoggedOut } from './logouts.ts';
 
 const insertTask = `insert into tasks (${insertedTaskColumns.join(', ')})
   values (${insertedTaskColumns.map(() => '?').join(', ')})`;
@@ -44,10 +45,14 @@ const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
 
 export function sqliteTasks({ read, decide }: Connections): Tasks {
   return {
-    open: ({ task, grantHash, assertion, agentRevision, entry }) =>
+    open: ({ task, grantHash, assertion, agentRevision, refuseLoggedOut, entry }) =>
       decide((run) => {
         const obstacle = findObstacle(run, task.agentId, agentRevision, task.sponsorKey, assertion);
         if (obstacle !== undefined) return obstacle;
+        const { sponsor: subject, sessionId, createdAt } = task;
+        if (refuseLoggedOut && isLoggedOut(run, { subject, sessionId, ...refuseLoggedOut }, createdAt)) {
+          return { kind: isSpent(run, assertion) ? 'replayed' : 'logged_out' };
+        }
         if (!parentIsLive(run, task)) return { kind: isSpent(run, assertion) ? 'replayed' : 'parent_ended' };
         if (!spend(run, assertion)) return { kind: 'replayed' };
         run(insertTask, taskValues(task, bindInstant));

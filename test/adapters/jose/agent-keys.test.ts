@@ -298,6 +298,39 @@ describe("an agent's published keys", () => {
     expect(await verdict(jwsBy(es))).to.equal('verified');
   });
 
+  describe('from public addresses only', () => {
+    const isPublic = new Set<string>();
+    beforeEach(() => {
+      isPublic.clear();
+      const network = httpNetwork({ ca: testAuthority, isPublic: (address) => isPublic.has(address) });
+      keys = agentKeys(network, clock, log, { blockPrivateNetworks: true });
+      publish(es.publicJwk);
+    });
+
+    it('are unavailable at another address; the log names each agent, the host and why', async () => {
+      const another = { ...agent, agentId: agentIdOf('another') };
+      for (const one of [agent, another, agent]) expect(await verdict(jwsBy(es), one)).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(0);
+      const said = {
+        level: 'warn',
+        host: new URL(server.url).host,
+        problem: 'The host has an address that is not public.',
+      };
+      const lines = log.lines.map((line) => JSON.parse(line) as object);
+      expect(lines).to.have.length(2);
+      expect(lines[0]).to.include({ ...said, agent: agent.agentId });
+      expect(lines[1]).to.include({ ...said, agent: 'another' });
+    });
+
+    it('are fetched once the address is public, which the log says too', async () => {
+      expect(await verdict()).to.equal('keys_unavailable');
+      isPublic.add('127.0.0.1');
+      clock.advance(1);
+      expect(await verdict()).to.equal('verified');
+      expect(JSON.parse(log.lines[1] ?? '')).to.include({ level: 'info', agent: agent.agentId });
+    });
+  });
+
   it('are never fetched over http', async () => {
     const plain = await startLoopback(answering({ keys: [es.publicJwk] }));
     const insecure = anAgent({ keys: { kind: 'remote', uri: `${plain.url}/jwks.json` } });

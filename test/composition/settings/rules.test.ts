@@ -50,6 +50,13 @@ const refused: readonly Case[] = [
     errors: ['Service:UpstreamIdp:SponsorCheck:CacheTtl: is longer than Service:Tokens:DefaultTokenTtl'],
   },
   {
+    title: 'logouts that are to be remembered where none are received',
+    changes: { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true' },
+    errors: [
+      'Service:UpstreamIdp:BackchannelLogout:Audience: is required while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true',
+    ],
+  },
+  {
     title: 'Postgres without a connection string',
     changes: { 'Service:Database:ConnectionString': undefined },
     errors: ['Service:Database:ConnectionString: is required while Service:Database:Provider is postgres'],
@@ -280,6 +287,7 @@ const accepted: readonly (readonly [string, Texts])[] = [
     },
   ],
   ['back-channel logout', { 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' }],
+  ['logouts that are not remembered', { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'false' }],
   ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],
   [
     'a token for a sink behind https, whatever the case of its scheme',

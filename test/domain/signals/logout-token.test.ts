@@ -82,7 +82,8 @@ describe('the claims of a logout token', () => {
   });
 
   it('accept one that names a session, and the person only beside it', () => {
-    const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661) };
+    const issuedAt = instantFromSeconds(NOW - 5);
+    const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661), issuedAt };
     expect(judge({})).to.deep.equal({
       kind: 'accepted',
       ...use,

@@ -66,6 +66,7 @@ describe('the claims of a subject token', () => {
         subject: 'ada',
         sponsorKey: 'object-7',
         sessionId: 'session-3',
+        issuedAt: instantFromSeconds(NOW - 5),
         scope: ['jira:read', 'jira:comment'],
       },
     });
@@ -78,6 +79,18 @@ describe('the claims of a subject token', () => {
     }
     for (const sid of [false, 0, [], {}]) expect(judge({ sid })).to.include({ reason: 'subject_malformed' });
   });
+  for (const [iat, issuedAt] of [
+    [undefined, undefined],
+    [NOW - 5, instantFromSeconds(NOW - 5)],
+    [0, instantFromSeconds(0)],
+    [-1, instantFromSeconds(0)],
+    [Number.MIN_SAFE_INTEGER, instantFromSeconds(0)],
+  ] as const) {
+    it(`tell when a token with the iat ${iat} was issued, as a time that can be stored`, () => {
+      const verdict = judge({ iat });
+      expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', issuedAt });
+    });
+  }
 
   it('never look for the sponsor key on the prototype', () => {
     expect(judge({}, 'constructor')).to.include({ reason: 'sponsor_key_missing' });

@@ -48,6 +48,7 @@ export const decisions: Migration = {
     end $$`,
 
     `create function open_task(
+      p_refuse_logged_out boolean, p_issued_at timestamptz,
       p_task_id text, p_agent_id text, p_sponsor_key text, p_sponsor text, p_session_id text, p_parent_task_id text,
       p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
       p_grant_hash text, p_agent_revision bigint,
@@ -69,6 +70,11 @@ export const decisions: Migration = {
         p_agent_id, p_agent_revision, p_sponsor_key, p_assertion_agent_id, p_jti, p_forget_at);
       if v_obstacle is not null then
         return v_obstacle;
+      end if;
+      if p_refuse_logged_out and is_logged_out(p_sponsor, p_session_id, p_issued_at, p_created_at) then
+        -- Ours, and of this transaction: no other has seen it.
+        delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+        return 'logged_out';
       end if;
       -- Of a task that is delegated. Whatever is ending its parent is waited for; what ends that later waits for this.
       if p_parent_task_id is not null then

@@ -18,6 +18,16 @@ export const signals: Migration = {
       primary key (receiver, issuer, jti)
     )`,
     `create index accepted_signals_by_forgetting on accepted_signals (forget_at)`,
+    // Sessions by sid and people by sub, for as long as their logout refuses subject tokens.
+    `create table logouts (
+      kind text collate "C" not null check (kind in ('session', 'person')),
+      name text collate "C" not null,
+      -- The latest logout, by the provider's clock.
+      stated_at timestamptz not null,
+      forget_at timestamptz not null,
+      primary key (kind, name)
+    )`,
+    `create index logouts_by_forgetting on logouts (forget_at)`,
     // A logout names the subject, which is not the sponsor key everywhere. Not null: see 0004-tasks.
     `create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null`,
 
@@ -31,11 +41,22 @@ export const signals: Migration = {
       return found;
     end $$`,
 
+    // Whether a subject token is from before a remembered logout; one without iat is. An exchange asks under the locks
+    // that a logout takes: a logout that it does not see here comes later, and ends its task.
+    `create function is_logged_out(p_subject text, p_session_id text, p_issued_at timestamptz, p_at timestamptz)
+    returns boolean language plpgsql ${BY_INDEX} as $$
+    begin
+      return exists (select from logouts where kind = 'session' and name = p_session_id and forget_at > p_at)
+        or exists (select from logouts where kind = 'person' and name = p_subject and forget_at > p_at
+          and stated_at >= coalesce(p_issued_at, stated_at));
+    end $$`,
+
     // Answers how many tasks it ended; null when the signal is a repeated one. An exchange holds the subject's lock only
     // where the subject is not the sponsor key, and the sponsor key's otherwise: both are taken. Where the rows
     // have to say who it is about they are locked first, so that nobody is named whose tasks another decision has just ended.
     `create function accept_logout(
-      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text
+      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text,
+      p_stated_at timestamptz, p_refuse_until timestamptz
     ) returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_roots text[];
@@ -49,6 +70,13 @@ export const signals: Migration = {
       end if;
       if not remember_signal('logout', p_issuer, p_jti, p_forget_at) then
         return null;
+      end if;
+      if p_refuse_until is not null then
+        insert into logouts as l (kind, name, stated_at, forget_at)
+          values (case when p_session_id is null then 'person' else 'session' end, coalesce(p_session_id, p_subject),
+            p_stated_at, p_refuse_until)
+          on conflict (kind, name) do update set
+            stated_at = greatest(l.stated_at, excluded.stated_at), forget_at = greatest(l.forget_at, excluded.forget_at);
       end if;
       if p_session_id is not null then
         v_roots := array(select task_id from tasks where session_id = p_session_id and state = 'live');

@@ -60,6 +60,10 @@ export const sweeping: Migration = {
       delete from accepted_signals where ctid = any (array(
         select ctid from accepted_signals where forget_at <= p_until order by forget_at limit p_limit));
       get diagnostics v_count = row_count;
+      v_forgotten := v_forgotten + v_count;
+      delete from logouts where ctid = any (array(
+        select ctid from logouts where forget_at <= p_until order by forget_at limit p_limit));
+      get diagnostics v_count = row_count;
       return v_forgotten + v_count;
     end $$`,
   ],
