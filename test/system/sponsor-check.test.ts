@@ -133,6 +133,24 @@ for (const database of databases) {
       ]);
     });
 
+    it('reuses no answer that is older than the token to be issued will live', async () => {
+      mandate.clock.standStill();
+      const issued = await agent.exchange();
+      const grant = String(issued.body.refresh_token);
+      mandate.clock.advance(20 * 60 - 45);
+      expect((await agent.refresh(grant)).status).to.equal(200);
+      person = { status: 200, body: { ...ACTIVE, enabled: false } };
+      // The answer is 25 seconds old. It would be good for 30, but the task and its last token have 20 left.
+      mandate.clock.advance(25);
+      const lines = await mandate.recorded(async () => {
+        const answer = await agent.refresh(grant);
+        expect([answer.status, answer.body.reason]).to.deep.equal([400, 'sponsor_disabled']);
+      });
+      expect(lines.map((line) => [line.event, line.reason, line.task_id])).to.deep.equal([
+        ['token.denied', 'sponsor_disabled', issued.body.task_id],
+      ]);
+    });
+
     describe('does not renew a task that came to its end while the provider was asked:', () => {
       const TASK_SECONDS = 20 * 60;
       const ends = [
