@@ -592,6 +592,26 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(keyless.err).to.include('--jwks');
     });
 
+    it('writes exports that audit-verify refuses with 3 once a signature is altered, though no root or link is', async () => {
+      const made = await scene();
+      await archive(THIS_MONTH, made.archiving);
+      const jwks = join(made.directory, 'jwks.json');
+      writeFileSync(jwks, JSON.stringify(key.jwks));
+      const path = join(made.directory, FILES[0] ?? '');
+      const text = gunzipSync(readFileSync(path)).toString();
+      for (const [id, verified] of [
+        [1, 'No checkpoint was verified before that.'],
+        [2, 'Verified up to checkpoint 1: 1 checkpoint and 10 records.'],
+      ] as const) {
+        const line = text.split('\n')[id] ?? '';
+        const altered = line.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
+        writeFileSync(path, gzipSync(text.replace(line, altered)));
+        const { code, out, err } = await runCommand(['audit-verify', '--jwks', jwks, '--archive', path]);
+        expect({ code, err }).to.deep.equal({ code: 3, err: '' });
+        expect(out).to.include(`Checkpoint ${id} has an invalid signature`).and.to.include(verified);
+      }
+    });
+
     it('needs no private key and no credential but the owner’s, where it is given the published keys', async () => {
       const made = await scene();
       const jwks = join(made.directory, 'keys.json');

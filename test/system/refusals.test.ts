@@ -300,6 +300,13 @@ const cases: readonly Case[] = [
   subjectCase('subject_malformed', 'a member stands twice', ({ mandate }) =>
     mandate.provider.signingKey().sign({ alg: 'RS256' }, '{"sub":"ada","sub":"grace"}'),
   ),
+  subjectCase('subject_malformed', 'its claims are not UTF-8, though the provider signed them', ({ mandate }) => {
+    const key = mandate.provider.signingKey();
+    const usual = mandate.provider.mintAccessToken({ sub: 'ad_' }).split('.')[1] ?? '';
+    const claims = Buffer.from(usual, 'base64url');
+    claims[claims.indexOf('"ad_"') + 3] = 0xff;
+    return key.sign({ alg: 'RS256', kid: key.kid, typ: 'at+jwt' }, claims);
+  }),
   subjectCase('subject_malformed', 'it is a logout token', (s) => subject(s, {}, { typ: 'logout+jwt' })),
   subjectCase('subject_malformed', 'its session could not be named', (s) => subject(s, { sid: 7 }), 'ada'),
   subjectCase('subject_unsupported_algorithm', 'it is signed with HS256', ({ mandate }) => {
@@ -368,6 +375,24 @@ const cases: readonly Case[] = [
     act: ({ agent }) => agent.exchange({ resource: 'https://other.example' }),
     status: 400,
     error: 'invalid_target',
+    names: { agent: true, sponsor: 'ada' },
+  },
+
+  {
+    reason: 'task_ending',
+    when: 'a whole task of the agent is shorter than five seconds',
+    act: async ({ mandate }) => {
+      const brief = await mandate.another({
+        'Service:Agents:MinTaskTtl': 'PT1S',
+        'Service:Agents:MinTokenTtl': 'PT1S',
+      });
+      const agent = await brief.agent({ max_task_ttl: 'PT4S', max_token_ttl: 'PT4S' });
+      const answer = await agent.exchange();
+      await brief.stop();
+      return answer;
+    },
+    status: 400,
+    error: 'access_denied',
     names: { agent: true, sponsor: 'ada' },
   },
 

@@ -34,13 +34,15 @@ for (const database of databases) {
     let users: Handler;
     const tokenOf = (claims: Readonly<Record<string, unknown>>) =>
       mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 900, ...claims });
+    /** Happens while the provider is asked about the person, before it answers. */
+    let meanwhile: () => Promise<unknown>;
     const questions = () => admin.received.filter((request) => request.path.startsWith('/users/'));
 
     before(async () => {
       admin = await startLoopback((request, response) => {
         const token = { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 };
         if (request.path === '/token') answering(token)(request, response);
-        else users(request, response);
+        else void meanwhile().then(() => users(request, response));
       });
       mandate = await startMandate({
         database,
@@ -55,6 +57,7 @@ for (const database of databases) {
     beforeEach(async () => {
       person = { status: 200, body: ACTIVE };
       users = (request, response) => answering(person.body, person.status)(request, response);
+      meanwhile = async () => undefined;
       agent = await mandate.agent();
       admin.received.length = 0;
     });
@@ -145,6 +148,81 @@ for (const database of databases) {
       mandate.clock.advance(31);
       await agent.refresh(grant);
       expect(questions()).to.have.lengthOf(2);
+    });
+
+    it('does not reuse for a task an answer from before that task existed', async () => {
+      mandate.clock.standStill();
+      const earlier = String((await agent.exchange()).body.refresh_token);
+      mandate.clock.advance(1);
+      // This answer is kept, and good for thirty seconds for the task it was asked for.
+      expect((await agent.refresh(earlier)).status).to.equal(200);
+      mandate.clock.advance(10);
+      const issued = await agent.exchange();
+      person = { status: 200, body: { ...ACTIVE, enabled: false } };
+      mandate.clock.advance(5);
+      const lines = await mandate.recorded(async () => {
+        const answer = await agent.refresh(String(issued.body.refresh_token));
+        expect([answer.status, answer.body.reason]).to.deep.equal([400, 'sponsor_disabled']);
+      });
+      expect(lines.map((line) => [line.event, line.decision, line.reason, line.task_id])).to.deep.equal([
+        ['token.denied', 'deny', 'sponsor_disabled', issued.body.task_id],
+      ]);
+    });
+
+    it('reuses no answer that is older than the token to be issued will live', async () => {
+      mandate.clock.standStill();
+      const issued = await agent.exchange();
+      const grant = String(issued.body.refresh_token);
+      mandate.clock.advance(20 * 60 - 45);
+      expect((await agent.refresh(grant)).status).to.equal(200);
+      person = { status: 200, body: { ...ACTIVE, enabled: false } };
+      // The answer is 25 seconds old. It would be good for 30, but the task and its last token have 20 left.
+      mandate.clock.advance(25);
+      const lines = await mandate.recorded(async () => {
+        const answer = await agent.refresh(grant);
+        expect([answer.status, answer.body.reason]).to.deep.equal([400, 'sponsor_disabled']);
+      });
+      expect(lines.map((line) => [line.event, line.reason, line.task_id])).to.deep.equal([
+        ['token.denied', 'sponsor_disabled', issued.body.task_id],
+      ]);
+    });
+
+    describe('does not renew a task that came to its end while the provider was asked:', () => {
+      const TASK_SECONDS = 20 * 60;
+      const ends = [
+        {
+          reason: 'task_revoked',
+          how: 'it was revoked',
+          end: (task: string) => mandate.admin('DELETE', `/admin/tasks/${task}`),
+        },
+        { reason: 'task_expired', how: 'it expired', end: async () => mandate.clock.advance(TASK_SECONDS) },
+        {
+          reason: 'task_ending',
+          how: 'it has less than five seconds left',
+          end: async () => mandate.clock.advance(TASK_SECONDS - 4),
+        },
+      ];
+      for (const { reason, how, end } of ends) {
+        it(how, async () => {
+          mandate.clock.standStill();
+          const issued = await agent.exchange();
+          const form = agent.refreshForm(String(issued.body.refresh_token));
+          admin.received.length = 0;
+          meanwhile = () => end(String(issued.body.task_id));
+          const lines = await mandate.recorded(async () => {
+            const answer = await mandate.post('/oauth2/token', form);
+            expect([answer.status, answer.body.error, answer.body.reason]).to.deep.equal([
+              400,
+              'access_denied',
+              reason,
+            ]);
+          });
+          expect(questions(), 'the provider was asked').not.to.have.lengthOf(0);
+          const about = { agent_id: agent.id, sponsor: 'ada', task_id: issued.body.task_id };
+          expect(lines.filter(({ event }) => event === 'token.refreshed')).to.deep.equal([]);
+          expect(lines.at(-1)).to.include({ event: 'token.denied', decision: 'deny', reason, ...about });
+        });
+      }
     });
 
     it('refuses whom the local list holds without asking', async () => {

@@ -166,6 +166,31 @@ for (const database of databases) {
       expect((await mandate.get(`/agents/${remote.id}/jwks.json`)).status).to.equal(404);
     });
 
+    it('begins no task that would have less than five seconds', async () => {
+      const brief = await mandate.another({
+        'Service:Agents:MinTaskTtl': 'PT1S',
+        'Service:Agents:MinTokenTtl': 'PT1S',
+      });
+      brief.clock.standStill();
+      for (const [ttl, status, removal] of [
+        ['PT4S', 400, 204],
+        ['PT6S', 200, 409],
+      ] as const) {
+        const short = await brief.agent({ max_task_ttl: ttl, max_token_ttl: ttl });
+        const lines = await brief.recorded(async () => {
+          const answer = await short.exchange();
+          expect(answer.status, answer.text).to.equal(status);
+          if (status === 400) expect(answer.body).to.include({ error: 'access_denied', reason: 'task_ending' });
+        });
+        expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([
+          status === 400 ? ['token.denied', 'task_ending'] : ['token.issued', null],
+        ]);
+        // An agent can be deleted while none of its tasks is stored.
+        expect((await brief.admin('DELETE', `/admin/agents/${short.id}`)).status).to.equal(removal);
+      }
+      await brief.stop();
+    });
+
     it('refuses a replay also after a restart, from another process on the same database', async () => {
       const form = agent.exchangeForm();
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);

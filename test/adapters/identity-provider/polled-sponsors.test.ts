@@ -5,7 +5,7 @@ import { serviceTokens } from '../../../adapters/identity-provider/service-token
 import { httpNetwork } from '../../../adapters/network/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/sponsor-directory.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { answering, type Handler, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { answering, type Handler, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 const ADA = '5f1c8d0e-ada';
@@ -88,6 +88,13 @@ describe('asking the identity provider about a person', () => {
     expect(await ask()).to.equal('active');
     expect(log.lines).to.deep.equal([]);
   });
+
+  for (const status of STATUSES_BESIDE_200) {
+    it(`never takes an answer with the status ${status} for a yes, whatever it says`, async () => {
+      users = answering({ id: ADA, username: 'ada', enabled: true }, status);
+      expect(await ask()).to.equal(status === 404 ? 'sponsor_not_found' : UNAVAILABLE);
+    });
+  }
 
   describe('keeps a sub from meaning anything but a person:', () => {
     for (const sub of ['.', '..', '', 'a\ud800']) {

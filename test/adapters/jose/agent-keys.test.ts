@@ -8,7 +8,7 @@ import type { JwkSet } from '../../../domain/agents/key-set.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
-import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -285,6 +285,15 @@ describe("an agent's published keys", () => {
       clock.advance(1);
       expect(await verdict()).to.equal('verified');
       expect(log.lines).to.have.length(2);
+    });
+  }
+
+  for (const status of STATUSES_BESIDE_200) {
+    it(`are unavailable when a good key set comes with the status ${status}`, async () => {
+      server.answer = answering({ keys: [es.publicJwk] }, status);
+      expect(await verdict()).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(1);
+      expect(log.lines[0]).to.contain(`The answer's status was ${status}.`);
     });
   }
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { createToolServer } from '../../../adapters/tool-server/create-tool-server.ts';
 import type { ToolServer } from '../../../adapters/tool-server/tool-server.ts';
-import { answering } from '../../support/loopback.ts';
+import { answering, STATUSES_BESIDE_200 } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, startFakeControlPlane } from '../../support/tool-server/control-plane.ts';
@@ -46,6 +46,15 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(0);
     expect(new Set(await times(50))).to.deep.equal(new Set(['allowed']));
     expect(plane.asked(KEYS)).to.equal(1);
+  });
+
+  it('are only what comes with the status 200', async () => {
+    for (const status of STATUSES_BESIDE_200) {
+      toolServer = make();
+      plane.answerKeys = answering({ keys: [plane.key.publicJwk] }, status);
+      expect(await ask(), String(status)).to.equal('keys_unavailable');
+    }
+    expect(plane.asked(KEYS)).to.equal(STATUSES_BESIDE_200.length);
   });
 
   it('are served from memory for ten minutes, and fetched anew after that', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AssertionVerdict, judgeAssertion } from '../../../domain/agents/assertion.ts';
+import { type AssertionVerdict, isAssertionType, judgeAssertion } from '../../../domain/agents/assertion.ts';
 import { instantFromSeconds } from '../../../domain/instant.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
@@ -76,6 +76,23 @@ describe('the claims of a client assertion', () => {
   it('leave a blank instance unsaid, and one of null', () => {
     for (const instance of ['', '  ', '\t\n', undefined, null]) {
       expect(judge({ instance })).to.include({ kind: 'accepted', instance: undefined });
+    }
+  });
+
+  it('are read only from a token whose typ is absent or says an assertion', () => {
+    const typed = (type: string | undefined) =>
+      isAssertionType({ text: '', algorithm: 'ES256', keyId: undefined, type, claims: {} });
+    for (const type of [
+      undefined,
+      'JWT',
+      'jwt',
+      'client-authentication+jwt',
+      'application/client-authentication+jwt',
+    ]) {
+      expect(typed(type), type).to.equal(true);
+    }
+    for (const type of ['at+jwt', 'logout+jwt', 'secevent+jwt', 'dpop+jwt', 'jose', '']) {
+      expect(typed(type), type).to.equal(false);
     }
   });
 });

@@ -50,6 +50,9 @@ const refusals: readonly [string, Record<string, unknown>, string, string | unde
   ['has a sponsor key of 257 characters', { oid: 'x'.repeat(257) }, 'sponsor_key_missing', 'ada'],
   ['has a sponsor key that is no text', { oid: ['a'] }, 'sponsor_key_missing', 'ada'],
   ['names a session that no logout could name', { sid: 7 }, 'subject_malformed', 'ada'],
+  ['names an empty session', { sid: '' }, 'subject_malformed', 'ada'],
+  ['names a session in 257 characters', { sid: 'x'.repeat(257) }, 'subject_malformed', 'ada'],
+  ['has a control character in its session', { sid: 'session\u0000' }, 'subject_malformed', 'ada'],
 ];
 
 describe('the claims of a subject token', () => {
