@@ -60,6 +60,18 @@ export async function untilWaiting(outside: Outside, decisions: number): Promise
   throw new Error(`there were never ${decisions} decisions waiting`);
 }
 
+/** On Postgres, resolves once so many decisions wait for a lock of any kind: an advisory lock, or a row's. */
+export async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
+  const waiting = `select count(distinct pid)::integer as waiting from pg_locks join pg_stat_activity using (pid)
+    where datname = current_database() and not granted`;
+  for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
+    const [row] = await outside.sql(waiting);
+    if (row?.waiting === decisions) return;
+    await pause(5);
+  }
+  throw new Error(`there were never ${decisions} decisions blocked`);
+}
+
 async function untilGathered(outside: Outside): Promise<void> {
   const started = performance.now();
   let waiting = 0;

@@ -1,13 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { TaskOpening } from '../../application/ports/tasks.ts';
 import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
-import { databases, type Outside } from '../support/databases.ts';
+import { databases } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
-import { holdAppends } from './hold.ts';
+import { holdAppends, untilBlocked } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -387,15 +386,3 @@ onEveryDatabase(
   },
   databases,
 );
-
-/** Resolves once so many decisions wait for a lock, be it a row's. */
-async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
-  const waiting = `select count(distinct pid)::integer as waiting from pg_locks join pg_stat_activity using (pid)
-    where datname = current_database() and not granted`;
-  for (const began = performance.now(); performance.now() - began < 15_000; ) {
-    const [row] = await outside.sql(waiting);
-    if (row?.waiting === decisions) return;
-    await pause(5);
-  }
-  throw new Error(`there were never ${decisions} decisions blocked`);
-}
