@@ -6,7 +6,7 @@ import type { BlockKind } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
-import { holdAppends, untilBlocked } from './hold.ts';
+import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -273,7 +273,7 @@ onEveryDatabase(
       const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
       await hold.waiting(1);
       const opened = storage().tasks.open(opening);
-      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.blocked(2);
       await hold.release();
       expect(await ended).to.deep.equal({ kind: 'ended', tasks: 1 });
       expect(await opened).to.deep.equal({ kind: 'parent_ended' });
@@ -288,7 +288,7 @@ onEveryDatabase(
       const opened = storage().tasks.open(opening);
       await hold.waiting(1);
       const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
-      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.blocked(2);
       const records = await recordedBy(storage(), async () => {
         await hold.release();
         expect(await opened).to.deep.equal({ kind: 'opened' });
