@@ -18,6 +18,8 @@ describe('denials that name nobody', () => {
   let storage: Storage;
   /** Set, the database does not answer; how often it was asked then is counted. */
   let away: Error | undefined;
+  /** Set, it answers so often, and then not any more. */
+  let answers: number;
   let attempts: number;
   let denials: AnonymousDenials;
 
@@ -26,6 +28,7 @@ describe('denials that name nobody', () => {
     log = capturedLog();
     storage = await openTestDatabase({ clock, log });
     away = undefined;
+    answers = Number.POSITIVE_INFINITY;
     attempts = 0;
     denials = over(WINDOW);
   });
@@ -35,6 +38,8 @@ describe('denials that name nobody', () => {
     const append: Ledger['append'] = async (entry) => {
       attempts += 1;
       if (away !== undefined) throw away;
+      answers -= 1;
+      if (answers < 0) throw new StorageUnavailable('away');
       await storage.ledger.append(entry);
     };
     return anonymousDenials({ ledger: { append }, clock, log }, windowSeconds);
@@ -150,6 +155,20 @@ describe('denials that name nobody', () => {
     await denials.closeEnded();
     expect((await written()).slice(2).sort()).to.deep.equal([
       ['invalid_request', 5],
+      ['missing_api_key', 2],
+    ]);
+  });
+
+  it('are summarised once, also where the database is lost between two summaries', async () => {
+    await times(4);
+    await times(3, stranger);
+    clock.advance(WINDOW);
+    answers = 1;
+    expect(await failureOf(denials.closeEnded())).to.be.instanceOf(StorageUnavailable);
+    answers = Number.POSITIVE_INFINITY;
+    await denials.closeEnded();
+    expect((await written()).slice(2)).to.deep.equal([
+      ['invalid_request', 3],
       ['missing_api_key', 2],
     ]);
   });
