@@ -549,6 +549,31 @@ onEveryDatabase(
       await connection.close();
     });
 
+    it('that is restated waits for another decision that ends the person’s tasks, and then records nothing', async () => {
+      const connection = await reach();
+      const user = await created({ active: false });
+      const { sponsorKey } = user;
+      const mine = `where sponsor_key = '${sponsorKey}'`;
+      await connection.sql(`create table kept as select * from sponsor_blocks ${mine}`);
+      await connection.sql(`delete from sponsor_blocks ${mine}`);
+      const { task } = await openedTask(storage(), { sponsorKey });
+      await connection.sql('insert into sponsor_blocks select * from kept');
+      await connection.sql('drop table kept');
+      const hold = await holdAppends(kind, connection);
+      const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
+      const killing = storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill);
+      await hold.waiting(1);
+      const written = replace(user, user);
+      await hold.blocked(2);
+      const records = await recordedBy(storage(), async () => {
+        await hold.release();
+        expect(await killing).to.deep.equal({ kind: 'ended', tasks: 1 });
+        expect(await written).to.equal('replaced');
+      });
+      expect(records.map(({ event }) => event)).to.deep.equal(['task.revoked']);
+      await connection.close();
+    });
+
     it('by a removal waits for an exchange under way, and refuses one that comes later', async () => {
       const connection = await reach();
       const opening = anOpening(await registeredAgent(storage()));
