@@ -6,6 +6,7 @@ import { blockDenial } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
+import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -198,6 +199,23 @@ onEveryDatabase(
         await connection.close();
       });
     }
+
+    it('a refusal waits for a block of its person that is under way, and is recorded as that', async () => {
+      const connection = await reach();
+      const sponsorKey = newSponsorKey();
+      const hold = await holdAppends(kind, connection);
+      const blocking = storage().sponsors.block(
+        { sponsorKey, source: 'admin', kind: 'deleted', blockedAt: NOON },
+        'sponsor_blocked',
+      );
+      await hold.waiting(1);
+      const refusing = storage().ledger.refuse({ entry: aRefusal('scope_widened'), sponsorKey });
+      await hold.waiting(2);
+      await hold.release();
+      await blocking;
+      expect(await refusing).to.equal('sponsor_not_found');
+      await connection.close();
+    });
 
     it('says from when on it is still online once months have been archived', async () => {
       const connection = await reach('superuser');

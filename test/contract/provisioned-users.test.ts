@@ -8,11 +8,11 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { BlockSource } from '../../domain/sponsors/block.ts';
-import { databases } from '../support/databases.ts';
+import { databases, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
-import { holdAppends } from './hold.ts';
+import { holdAppends, untilBlocked } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { rounds } from './rounds.ts';
 import {
@@ -533,6 +533,17 @@ onEveryDatabase(
       return connection;
     };
 
+    /** As one that was opened while the person was free for a moment. */
+    const taskInSpiteOfBlock = async (connection: Outside, sponsorKey: SponsorKey) => {
+      const mine = `where sponsor_key = '${sponsorKey}'`;
+      await connection.sql(`create table kept as select * from sponsor_blocks ${mine}`);
+      await connection.sql(`delete from sponsor_blocks ${mine}`);
+      const opening = await openedTask(storage(), { sponsorKey });
+      await connection.sql('insert into sponsor_blocks select * from kept');
+      await connection.sql('drop table kept');
+      return opening;
+    };
+
     it('waits for an exchange under way, and ends its task', async () => {
       const connection = await reach();
       const opening = anOpening(await registeredAgent(storage()));
@@ -586,6 +597,44 @@ onEveryDatabase(
       expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'disabled' });
       await connection.close();
     });
+
+    it('that is restated waits for another decision that ends the person’s tasks, and then records nothing', async () => {
+      const connection = await reach();
+      const user = await created({ active: false });
+      const { task } = await taskInSpiteOfBlock(connection, user.sponsorKey);
+      const hold = await holdAppends(kind, connection);
+      const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
+      const killing = storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill);
+      await hold.waiting(1);
+      const written = replace(user, user);
+      await hold.blocked(2);
+      const records = await recordedBy(storage(), async () => {
+        await hold.release();
+        expect(await killing).to.deep.equal({ kind: 'ended', tasks: 1 });
+        expect(await written).to.equal('replaced');
+      });
+      expect(records.map(({ event }) => event)).to.deep.equal(['task.revoked']);
+      await connection.close();
+    });
+
+    if (kind.engine === 'postgres') {
+      it('by a create is waited for by a reactivation, which lifts nothing then', async () => {
+        const connection = await reach();
+        const user = await created({ active: false });
+        const { sponsorKey } = user;
+        const { task } = await taskInSpiteOfBlock(connection, sponsorKey);
+        await connection.sql('begin');
+        await connection.sql(`select 1 from tasks where task_id = '${task.taskId}' for update`);
+        const creating = create(aUser({ sponsorKey, active: false }));
+        await untilBlocked(connection, 1);
+        const reactivating = replace(user, changed(user, { active: true }));
+        await Promise.race([reactivating, untilBlocked(connection, 2)]);
+        await connection.sql('commit');
+        expect([await creating, await reactivating]).to.deep.equal(['created', 'replaced']);
+        expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+        await connection.close();
+      });
+    }
 
     it('by a removal waits for an exchange under way, and refuses one that comes later', async () => {
       const connection = await reach();

@@ -714,6 +714,25 @@ onEveryDatabase(
       expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'deleted' });
     });
 
+    it('as a logout of a session names nobody whose tasks another decision is ending, which it waits for', async () => {
+      const { task } = await openedTask(storage());
+      const hold = await holdAppends(kind, connection);
+      const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
+      const killing = storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill);
+      await hold.waiting(1);
+      const logout = storage().signals.logOut(sessionLogout(task.sessionId));
+      await hold.blocked(2);
+      const records = await recordedBy(storage(), async () => {
+        await hold.release();
+        expect(await killing).to.deep.equal({ kind: 'ended', tasks: 1 });
+        expect(await logout).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
+      });
+      expect(records.map(({ event, sponsor }) => [event, sponsor])).to.deep.equal([
+        ['task.revoked', task.sponsor],
+        ['sponsor.signal', undefined],
+      ]);
+    });
+
     it('is outlived by no task that was opened before it, on whichever of three processes', async function () {
       this.timeout(30_000 + ROUNDS * 1_000);
       const processes = await Promise.all([database().open(), database().open(), database().open()]);

@@ -6,6 +6,7 @@ import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
+import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anEntry,
@@ -375,6 +376,23 @@ onEveryDatabase(
         await connection.close();
       });
     }
+
+    it('is waited for by a lift, which lifts it', async () => {
+      const connection = await database().outside?.();
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      const block = aBlock(newSponsorKey());
+      const { sponsorKey, source } = block;
+      const hold = await holdAppends(kind, connection);
+      const blocking = storage().sponsors.block(block, 'sponsor_blocked');
+      await hold.waiting(1);
+      const lifting = storage().sponsors.lift(sponsorKey, source, unblocked(sponsorKey), notOwned(sponsorKey));
+      await Promise.race([lifting, hold.waiting(2)]);
+      await hold.release();
+      expect((await blocking).blocks).to.deep.equal([block]);
+      expect(await lifting).to.equal('lifted');
+      expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
+      await connection.close();
+    });
   },
   databases,
 );

@@ -412,6 +412,25 @@ onEveryDatabase(
         await connection.close();
       });
 
+      it('deletes no task that another instance is deleting, and does not wait for it', async () => {
+        const connection = await reach();
+        const all = plusSeconds(NOON, 1_000_000);
+        while ((await storage().sweeping.deleteEnded(all, 1000)) > 0);
+        const due = nextDue();
+        const [held] = [
+          await openedTask(storage(), { expiresAt: due }),
+          await openedTask(storage(), { expiresAt: due }),
+        ];
+        await storage().sweeping.expire(asOf(due), 1000);
+        await connection.sql('begin');
+        await connection.sql(`delete from task_grants where task_id = '${held.task.taskId}'`);
+        await connection.sql(`delete from tasks where task_id = '${held.task.taskId}'`);
+        expect(await storage().sweeping.deleteEnded(all, 1000)).to.equal(1);
+        await connection.sql('rollback');
+        expect(await storage().sweeping.deleteEnded(all, 1000)).to.equal(1);
+        await connection.close();
+      });
+
       it('counts a renewal that commits first, and refuses one that comes later', async () => {
         const connection = await reach();
         const due = nextDue();

@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { TaskOpening } from '../../application/ports/tasks.ts';
 import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
-import { databases, type Outside } from '../support/databases.ts';
+import { databases } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
@@ -274,7 +273,7 @@ onEveryDatabase(
       const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
       await hold.waiting(1);
       const opened = storage().tasks.open(opening);
-      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.blocked(2);
       await hold.release();
       expect(await ended).to.deep.equal({ kind: 'ended', tasks: 1 });
       expect(await opened).to.deep.equal({ kind: 'parent_ended' });
@@ -289,7 +288,7 @@ onEveryDatabase(
       const opened = storage().tasks.open(opening);
       await hold.waiting(1);
       const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
-      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.blocked(2);
       const records = await recordedBy(storage(), async () => {
         await hold.release();
         expect(await opened).to.deep.equal({ kind: 'opened' });
@@ -387,15 +386,3 @@ onEveryDatabase(
   },
   databases,
 );
-
-/** Resolves once so many decisions wait for a lock, be it a row's. */
-async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
-  const waiting = `select count(distinct pid)::integer as waiting from pg_locks join pg_stat_activity using (pid)
-    where datname = current_database() and not granted`;
-  for (const began = performance.now(); performance.now() - began < 15_000; ) {
-    const [row] = await outside.sql(waiting);
-    if (row?.waiting === decisions) return;
-    await pause(5);
-  }
-  throw new Error(`there were never ${decisions} decisions blocked`);
-}

@@ -226,7 +226,7 @@ export const decisions: Migration = {
                 ) task
           ) doomed;
         v_ids := v_named || v_delegated;
-        update task_grants set revoked_at = p_at where task_id = any (v_ids) and revoked_at is null;
+        update task_grants set revoked_at = p_at where task_id = any (v_ids);
         update tasks set state = 'revoked', ended_at = p_at, end_reason = p_reason where task_id = any (v_named);
         if cardinality(v_delegated) > 0 then
           update tasks set state = 'revoked', ended_at = p_at, end_reason = 'parent_revoked'

@@ -19,7 +19,7 @@ export const sweeping: Migration = {
       v_ids := array(
         select task_id from tasks where ended_at is null and expires_at <= p_over_by
           order by expires_at limit p_limit for update skip locked);
-      update task_grants set revoked_at = p_at where task_id = any (v_ids) and revoked_at is null;
+      update task_grants set revoked_at = p_at where task_id = any (v_ids);
       update tasks set state = 'expired', ended_at = expires_at where task_id = any (v_ids);
       perform write_ends(v_ids, p_at, array[]::ledger_entry[]);
       return cardinality(v_ids);
