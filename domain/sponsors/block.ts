@@ -1,6 +1,6 @@
 /**
- * Blocks: who refuses to have a human acted for (specification "Sponsor block"; decisions "Blocks"). Each source has one
- * block for a person at most, and places, restates and lifts only that one. The person is refused until no block is left.
+ * Blocks of a human (specification "Sponsor block"; decisions "Blocks"). Each source has at most one block of a human and
+ * places, restates and lifts only that one. The service refuses the human until no block is left.
  */
 
 import type { DenialReason } from '../denial.ts';
