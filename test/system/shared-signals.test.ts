@@ -489,6 +489,22 @@ for (const database of databases) {
       expect(await introspect(task)).to.include({ active: false });
     });
 
+    it('warns once when it starts where the sponsor key claim is not sub, and only where events can come', async () => {
+      const warnings = async (changes: Readonly<Record<string, string>>) => {
+        const started = await mandate.another(changes);
+        await started.stop();
+        return started.log.lines.filter((line) => line.includes('SponsorKeyClaim')).map((line) => JSON.parse(line));
+      };
+      const [warning, ...more] = await warnings({});
+      expect(more).to.deep.equal([]);
+      expect(warning).to.have.all.keys('level', 'message').and.to.include({ level: 'warn' });
+      expect(warning.message).to.match(/^Service:UpstreamIdp:SponsorKeyClaim is not sub: .* iss_sub subject/);
+      expect(await warnings({ 'Service:UpstreamIdp:SponsorKeyClaim': 'sub' })).to.deep.equal([]);
+      expect(await warnings({ 'Service:UpstreamIdp:SponsorKeyClaim': '' })).to.deep.equal([]);
+      const nothing = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, '']));
+      expect(await warnings(nothing)).to.deep.equal([]);
+    });
+
     it('is not there unless it is configured', async () => {
       const nothing = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, '']));
       const without = await mandate.another(nothing);
