@@ -11,6 +11,8 @@ export interface Receivers {
   /** `undefined` where nobody pushes events. */
   readonly transmitter: Signer | undefined;
   readonly mode: 'poll' | 'signals';
+  /** `Service:UpstreamIdp:SponsorKeyClaim`. */
+  readonly sponsorKeyClaim: string;
 }
 
 export function receiverExaminations(receivers: Receivers): readonly Examination[] {
@@ -24,7 +26,18 @@ export function receiverExaminations(receivers: Receivers): readonly Examination
       examine: ofTransmitter((signer) => examineDiscovery(signer, 'Service:Ssf:Issuer')),
     },
     { check: 'transmitter keys', examine: ofTransmitter(examineKeys) },
+    { check: 'event subjects', examine: ofTransmitter(async () => judgeSubjects(receivers)) },
   ];
+}
+
+/** Specification "POST /events": the value of a subject is the sponsor key, whichever claim that is. */
+function judgeSubjects({ sponsorKeyClaim }: Receivers): Finding {
+  return sponsorKeyClaim === 'sub'
+    ? ok('The sub of an iss_sub subject is the sponsor key.')
+    : warning(
+        'Service:UpstreamIdp:SponsorKeyClaim is not sub, and the sub of an iss_sub subject is read as the sponsor key.',
+        'Have the transmitter send the value of that claim in its subjects, and test it with one person.',
+      );
 }
 
 function describeReceivers({ backchannelLogout, refuseLoggedOut, scim, transmitter, mode }: Receivers): Finding {

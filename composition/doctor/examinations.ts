@@ -146,6 +146,7 @@ function ofReceivers(settings: DoctorSettings, asking: Asking): readonly Examina
     scim: chosenProvisioning(scim) !== undefined,
     transmitter: transmitter && askedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, asking),
     mode: chosenSponsorCheck(upstream).mode,
+    sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
   });
 }
 

@@ -331,6 +331,14 @@ for (const kind of databases) {
       }
     });
 
+    it('warns of iss_sub subjects where the sponsor key claim is not sub, and only where events can come', async () => {
+      const other = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
+      const found = await complaints(other);
+      await expectOnly(found, ['event subjects', 'warning', /SponsorKeyClaim is not sub/]);
+      const none = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, undefined]));
+      await expectOnly(await complaints({ ...other, ...none }));
+    });
+
     it('finds a transmitter that is not there, and a sink that is down', async () => {
       const found = await complaints({
         'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant-7',

@@ -387,6 +387,27 @@ for (const database of databases) {
       expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(before.body);
     });
 
+    it('reads active as a boolean or as its name in any case, and op in any case, and removes nothing it needs', async () => {
+      for (const [active, read] of [
+        ['fAlSE', false],
+        ['TRUE', true],
+        [false, false],
+        ['True', true],
+      ] as const) {
+        const id = await scim.create(aBody({ active }));
+        expect((await scim.send('GET', `/Users/${id}`)).body, String(active)).to.include({ active: read });
+        const Operations = [{ op: 'rEpLaCe', path: 'Active', value: active }];
+        expect((await scim.send('PATCH', `/Users/${id}`, { Operations })).body).to.include({ active: read });
+        for (const path of ['active', 'userName', 'externalId']) {
+          const removal = { Operations: [{ op: 'REMOVE', path }] };
+          const lines = await mandate.recorded(async () => {
+            expectError(await scim.send('PATCH', `/Users/${id}`, removal), 400, 'invalidValue');
+          });
+          expect(lines).to.deep.equal([]);
+        }
+      }
+    });
+
     it('blocks both people when a PATCH deactivates and says that somebody else is meant', async () => {
       const body = aBody();
       const id = await scim.create(body);
