@@ -9,13 +9,18 @@ import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../suppo
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-for (const database of databases) {
-  describe(`unmodified clients on ${database.name}`, () => {
+const targets = databases.flatMap((database) => [
+  { database, issuerPath: '', where: `on ${database.name}` },
+  { database, issuerPath: '/tenants/one', where: `of an issuer with a path on ${database.name}` },
+]);
+
+for (const { database, issuerPath, where } of targets) {
+  describe(`unmodified clients ${where}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
       // The issuer is where it really listens: clients hold the one against the other.
-      mandate = await startMandate({ database, issuer: 'own-address' });
+      mandate = await startMandate({ database, issuer: 'own-address', issuerPath });
       agent = await mandate.agent();
     });
     after(() => mandate.stop());

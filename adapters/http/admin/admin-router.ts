@@ -11,6 +11,7 @@ import type { RegistrationDraft } from '../../../domain/agents/registration-draf
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../body.ts';
+import { issuerPath } from '../issuer-path.ts';
 import { answerInvalid, answerProblem } from '../problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
@@ -22,6 +23,8 @@ import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
 export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
+  /** The service's own address: the `Location` of an agent carries its path. */
+  readonly issuer: string;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -74,7 +77,10 @@ async function register(surface: AdminSurface, request: Request, response: Respo
       return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
     }
     case 'registered':
-      response.status(201).location(`/admin/agents/${outcome.agent.agentId}`).json(presentAgent(outcome.agent));
+      response
+        .status(201)
+        .location(`${issuerPath(surface.issuer)}/admin/agents/${outcome.agent.agentId}`)
+        .json(presentAgent(outcome.agent));
   }
 }
 
