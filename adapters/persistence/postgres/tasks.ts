@@ -15,6 +15,7 @@ import {
   toTokenFacts,
 } from '../sql/task-row.ts';
 import { storable } from '../sql/text.ts';
+import { spentTogether } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
@@ -23,7 +24,7 @@ import { places } from './places.ts';
 
 const open = {
   name: 'open_task',
-  text: `select open_task(${parameters(1, 16)}, ${entryParameter(17)}) as outcome`,
+  text: `select open_task(${parameters(1, 18)}, ${entryParameter(19)}) as outcome`,
 };
 
 const renew = {
@@ -79,7 +80,8 @@ export function postgresTasks(
         ...taskValues(task, bindInstant),
         grantHash,
         agentRevision,
-        ...spent(assertion),
+        assertion.agentId,
+        ...spentTogether(assertion),
         ...boundEntry(entry),
       ];
       const outcome = await inPlace(task, () => decide<'opened' | 'parent_ended' | ObstacleWord>(run, open, values));

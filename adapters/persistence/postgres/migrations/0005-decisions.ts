@@ -50,7 +50,8 @@ export const decisions: Migration = {
       p_task_id text, p_agent_id text, p_sponsor_key text, p_sponsor text, p_session_id text, p_parent_task_id text,
       p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
       p_grant_hash text, p_agent_revision bigint,
-      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_other_jti text, p_other_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_obstacle text;
@@ -69,13 +70,18 @@ export const decisions: Migration = {
       if v_obstacle is not null then
         return v_obstacle;
       end if;
+      -- The second assertion of the request. What this transaction spent before it is not spent then: nobody has seen it.
+      if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
+        delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+        return 'replayed';
+      end if;
       -- Of a task that is delegated. Whatever is ending its parent is waited for; what ends that later waits for this.
       if p_parent_task_id is not null then
         perform 1 from tasks
           where task_id = p_parent_task_id and state = 'live' and expires_at > p_created_at for share;
         if not found then
-          -- Ours, and of this transaction: nobody has seen it.
-          delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+          -- Ours, and of this transaction: nobody has seen them.
+          delete from spent_assertions where agent_id = p_assertion_agent_id and jti in (p_jti, p_other_jti);
           return 'parent_ended';
         end if;
       end if;
@@ -126,16 +132,22 @@ export const decisions: Migration = {
 
     // Records a refusal under the reason that holds now, and answers it.
     `create function refuse(
-      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_other_jti text, p_other_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_block text;
+      v_replayed boolean;
     begin
       if p_sponsor_key is not null then
         perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
         select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
       end if;
-      if p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
+      v_replayed := p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at);
+      if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
+        v_replayed := true;
+      end if;
+      if v_replayed then
         p_entry.reason := 'actor_replayed';
       elsif v_block is not null then
         p_entry.reason := case v_block when 'disabled' then 'sponsor_disabled' else 'sponsor_not_found' end;
