@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { SpentAssertion } from '../../application/ports/tasks.ts';
 import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
@@ -145,19 +146,22 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
     const agentId = newAgentId();
     const refuse = (assertion: SpentAssertion) =>
       ledger().refuse({ entry: aRefusal('audience_not_allowed', { agentId }), assertion });
-    const [first, second, third, fourth] = Array.from({ length: 4 }, () => anAssertion(agentId)) as [
-      SpentAssertion,
-      SpentAssertion,
-      SpentAssertion,
-      SpentAssertion,
-    ];
-    const records = await recordedBy(storage(), async () => {
-      expect(await refuse(together(first, second))).to.equal('audience_not_allowed');
-      expect(await refuse(together(third, second))).to.equal('actor_replayed');
-      expect(await refuse(together(first, fourth))).to.equal('actor_replayed');
-      for (const each of [first, second, third, fourth]) expect(await refuse(each)).to.equal('actor_replayed');
-    });
-    expect(records).to.have.length(7);
+    // In both orders of their names: one of the two comes before the other in the transaction.
+    for (const [used, unused] of [
+      ['0', '~'],
+      ['~', '0'],
+    ]) {
+      const [first, second, third, fourth] = [used, used, unused, unused].map((start) =>
+        anAssertion(agentId, `${start}-${randomUUID()}`),
+      ) as [SpentAssertion, SpentAssertion, SpentAssertion, SpentAssertion];
+      const records = await recordedBy(storage(), async () => {
+        expect(await refuse(together(first, second))).to.equal('audience_not_allowed');
+        expect(await refuse(together(third, second))).to.equal('actor_replayed');
+        expect(await refuse(together(first, fourth))).to.equal('actor_replayed');
+        for (const each of [first, second, third, fourth]) expect(await refuse(each)).to.equal('actor_replayed');
+      });
+      expect(records).to.have.length(7);
+    }
   });
 
   it('records the block of a person who is on the list', async () => {

@@ -7,6 +7,7 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
 import { databases, type Outside } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
+import { eventually } from '../support/eventually.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -281,6 +282,32 @@ onEveryDatabase(
         expect(outcome).to.be.instanceOf(Error);
         expect(await contentsOf(connection)).to.deep.equal(before);
         expect(await storage().tasks.open(opening)).to.deep.equal({ kind: 'opened' });
+        await connection.close();
+      });
+    }
+
+    if (kind.engine === 'postgres') {
+      it('spends two assertions in one order, however they were sent: nothing waits in a circle', async () => {
+        const connection = await outside();
+        const agent = await registeredAgent(storage());
+        const [lesser, greater] = [`0-${ulid()}`, `~-${ulid()}`].map((jti) => anAssertion(agent.agentId, jti)) as [
+          SpentAssertion,
+          SpentAssertion,
+        ];
+        const insert = ({ jti }: SpentAssertion) =>
+          connection.sql(`insert into spent_assertions values ('${agent.agentId}', '${jti}', now())`);
+        await connection.sql('begin');
+        await insert(lesser);
+        const opened = [together(lesser, greater), together(greater, lesser)].map((assertion) =>
+          storage().tasks.open({ ...anOpening(agent), assertion }),
+        );
+        const waiters = `select from pg_locks where locktype = 'transactionid' and not granted`;
+        await eventually(async () => (await connection.sql(waiters)).length === 2);
+        // Where one of them had spent the greater one first, each would now wait for the other.
+        await connection.sql("set local lock_timeout to '200ms'");
+        await insert(greater);
+        await connection.sql('commit');
+        expect(await Promise.all(opened)).to.deep.equal([{ kind: 'replayed' }, { kind: 'replayed' }]);
         await connection.close();
       });
     }
