@@ -85,6 +85,7 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
     },
     admin: {
       ...access,
+      issuer,
       register: (draft) => registerAgent(registration, draft),
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),

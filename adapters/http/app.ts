@@ -15,6 +15,7 @@ import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backch
 import { discoveryRouter } from './discovery.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { healthRouter } from './health.ts';
+import { withoutIssuerPath } from './issuer-path.ts';
 import { measuredRequests } from './measuring/measured-requests.ts';
 import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
 import { answerFaults, unknownPath } from './problem-faults.ts';
@@ -52,6 +53,11 @@ export function httpApp(surfaces: HttpSurfaces): Door {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
+  const withoutPrefix = withoutIssuerPath(surfaces.issuer);
+  app.use((request, _response, next) => {
+    request.url = withoutPrefix(request.url);
+    next();
+  });
   app.use(requestLog(surfaces.log, surfaces.randomness, surfaces.tracing));
   app.use('/oauth2', oauthRouter(surfaces.oauth));
   app.use(healthRouter(surfaces.readiness));
@@ -64,6 +70,8 @@ export function httpApp(surfaces: HttpSurfaces): Door {
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
-  const admitted = admission(surfaces.admission, app);
-  return surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
+  const admitted = admission(surfaces.admission, app, withoutPrefix);
+  return surfaces.measurements === undefined
+    ? admitted
+    : measuredRequests(surfaces.measurements, admitted, withoutPrefix);
 }

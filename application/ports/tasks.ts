@@ -17,6 +17,8 @@ export interface SpentAssertion {
   readonly jti: string;
   /** When it could no longer be accepted anyway, and may be forgotten. */
   readonly forgetAt: Instant;
+  /** The agent's `client_assertion` of the same exchange, with another `jti`: both are spent together. */
+  readonly clientAssertion?: Omit<SpentAssertion, 'agentId' | 'clientAssertion'> | undefined;
 }
 
 /** What a decision found in its way; nothing was written. */

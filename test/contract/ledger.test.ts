@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import type { SpentAssertion } from '../../application/ports/tasks.ts';
 import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
 import { instantFromMicros, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -18,6 +20,7 @@ import {
   newSponsorKey,
   recordedBy,
   said,
+  together,
 } from './scene.ts';
 
 const everything: LedgerEntry = {
@@ -138,6 +141,28 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
       said(refusal.entry),
       { ...said(refusal.entry), reason: 'actor_replayed' },
     ]);
+  });
+
+  it('uses up both assertions of a request, also where one of them is a replay', async () => {
+    const agentId = newAgentId();
+    const refuse = (assertion: SpentAssertion) =>
+      ledger().refuse({ entry: aRefusal('audience_not_allowed', { agentId }), assertion });
+    // In both orders of their names: one of the two comes before the other in the transaction.
+    for (const [used, unused] of [
+      ['0', '~'],
+      ['~', '0'],
+    ]) {
+      const [first, second, third, fourth] = [used, used, unused, unused].map((start) =>
+        anAssertion(agentId, `${start}-${randomUUID()}`),
+      ) as [SpentAssertion, SpentAssertion, SpentAssertion, SpentAssertion];
+      const records = await recordedBy(storage(), async () => {
+        expect(await refuse(together(first, second))).to.equal('audience_not_allowed');
+        expect(await refuse(together(third, second))).to.equal('actor_replayed');
+        expect(await refuse(together(first, fourth))).to.equal('actor_replayed');
+        for (const each of [first, second, third, fourth]) expect(await refuse(each)).to.equal('actor_replayed');
+      });
+      expect(records).to.have.length(7);
+    }
   });
 
   it('records the block of a person who is on the list', async () => {

@@ -114,6 +114,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     '/admin',
     adminRouter({
       ...access,
+      issuer: service.rules.issuer,
       find,
       register: (draft) => registerAgent(service, draft),
       list: (page) => listAgents(service, page),

@@ -86,6 +86,8 @@ export interface MandateOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Where it listens, instead of a name that nobody resolves: for clients that hold the one against the other. */
   readonly issuer?: 'own-address';
+  /** The issuer's path, such as `/tenant`; none where it is not said. */
+  readonly issuerPath?: string;
   /** How long clients may take; as in life where it is not said. */
   readonly timeLimits?: TimeLimits;
   /** How hosts resolve and which addresses are public, for keys that are fetched from public addresses only. */
@@ -98,7 +100,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
   const keyServer = await startKeyServer();
   const database = await options.database.fresh();
   const port = options.issuer === 'own-address' ? await freePort() : 0;
-  const issuer = port === 0 ? 'https://mandate.test' : `http://127.0.0.1:${port}`;
+  const issuer = `${port === 0 ? 'https://mandate.test' : `http://127.0.0.1:${port}`}${options.issuerPath ?? ''}`;
   const mandate = await startOn({
     settings: { 'Service:Issuer': issuer, PORT: String(port), ...database.settings, ...options.settings },
     provider,

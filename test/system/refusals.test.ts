@@ -25,6 +25,8 @@ interface Case {
 /** Here the record of each one is looked at; how many at once are counted is test/system/ledger-seal.test.ts. */
 const EACH_RECORDED = { 'Service:Audit:Aggregation:Enabled': 'false' };
 
+const named = { names: { agent: true } } as const;
+
 const seconds = () => Math.floor(Date.now() / 1000);
 const subject = ({ mandate }: Setting, claims: Readonly<Record<string, unknown>>, header = {}) =>
   mandate.provider.mintAccessToken(claims, header);
@@ -38,6 +40,30 @@ function assertionCase(
 ): Case {
   const act = (setting: Setting) => setting.agent.exchange({ actor_token: assertion(setting) });
   return { reason, when, act, status: 401, error: 'invalid_client', ...more };
+}
+
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** An exchange with a client_assertion beside its actor_token, which is good and names the agent in the record. */
+function besideCase(
+  reason: string,
+  when: string,
+  clientAssertion: (setting: Setting, form: Form) => string | undefined | Promise<string>,
+  more: Partial<Case> = {},
+): Case {
+  const act = async (setting: Setting) => {
+    const form = setting.agent.exchangeForm({ client_assertion_type: JWT_BEARER });
+    return setting.agent.exchange({ ...form, client_assertion: await clientAssertion(setting, form) });
+  };
+  return {
+    reason,
+    when: `beside the actor_token ${when}`,
+    act,
+    status: 401,
+    error: 'invalid_client',
+    ...named,
+    ...more,
+  };
 }
 
 /** An exchange whose subject token differs. */
@@ -64,8 +90,6 @@ async function grantOf(agent: RegisteredAgent): Promise<string> {
 
 /** An instant, as each engine stores one. */
 const LONG_AGO = { sqlite: '1', postgres: "timestamptz '2020-01-01'" } as const;
-
-const named = { names: { agent: true } } as const;
 
 const cases: readonly Case[] = [
   exchangeCase('invalid_request', 'grant_type is missing', { grant_type: undefined }),
@@ -202,6 +226,53 @@ const cases: readonly Case[] = [
     ({ agent }) => agent.assertion({ instance: 'x'.repeat(129) }),
     named,
   ),
+  besideCase('actor_malformed', 'stands no JWS', () => 'x'),
+  besideCase('actor_malformed', 'stands a task token', async ({ agent }) =>
+    String((await agent.exchange()).body.access_token),
+  ),
+  besideCase('actor_unsupported_algorithm', 'stands an assertion that says none', ({ agent }) =>
+    agent.assertion({}, { alg: 'none' }),
+  ),
+  besideCase('actor_client_id_mismatch', 'stands another agent’s good assertion', async ({ mandate }) =>
+    (await mandate.agent()).assertion(),
+  ),
+  besideCase('actor_client_id_mismatch', 'stands an assertion of nobody', ({ stranger, mandate }) =>
+    stranger.signAssertion('nobody', { aud: mandate.issuer }),
+  ),
+  besideCase('actor_invalid_signature', 'stands an assertion that another key signed', ({ agent, stranger, mandate }) =>
+    stranger.signAssertion(agent.id, { aud: mandate.issuer }, { kid: agent.key.kid }),
+  ),
+  besideCase('actor_wrong_audience', 'stands an assertion for another', ({ agent }) =>
+    agent.assertion({ aud: 'https://x.example' }),
+  ),
+  besideCase('actor_expired', 'stands an assertion that is past', ({ agent }) =>
+    agent.assertion({ iat: seconds() - 200, exp: seconds() - 100 }),
+  ),
+  besideCase('actor_missing_jti', 'stands an assertion without a jti', ({ agent }) =>
+    agent.assertion({ jti: undefined }),
+  ),
+  besideCase('actor_replayed', 'stands the same assertion', (_setting, form) => form.actor_token),
+  besideCase(
+    'actor_replayed',
+    'stands an assertion that was used before',
+    async ({ agent }) => {
+      const used = agent.assertion();
+      expect((await agent.exchange({ actor_token: used })).status).to.equal(200);
+      return used;
+    },
+    { names: { agent: true, sponsor: 'ada' } },
+  ),
+  exchangeCase('invalid_request', 'client_assertion stands alone', {
+    actor_token: undefined,
+    actor_token_type: undefined,
+    client_assertion_type: JWT_BEARER,
+    client_assertion: 'x',
+  }),
+  exchangeCase('invalid_request', 'client_assertion_type is missing beside an actor_token', { client_assertion: 'x' }),
+  exchangeCase('invalid_request', 'client_assertion is over 8 KiB beside an actor_token', {
+    client_assertion_type: JWT_BEARER,
+    client_assertion: 'x'.repeat(8 * 1024 + 1),
+  }),
   {
     reason: 'actor_replayed',
     when: 'the assertion was used by an exchange before',

@@ -3,18 +3,24 @@
 import { expect } from 'chai';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { databases } from '../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, sharedMandate, WIKI } from '../support/mandate.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../support/mandate.ts';
+
+const CLIENT_ASSERTION = {
+  client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+};
 
 for (const database of databases) {
   describe(`token exchange on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await sharedMandate(database);
+      // Here the record of each refusal is looked at.
+      mandate = await startMandate({ database, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } });
     });
     beforeEach(async () => {
       agent = await mandate.agent();
     });
+    after(() => mandate.stop());
 
     it('issues a task token for a person who really signed in', async () => {
       const person = await mandate.provider.signIn('ada', { scope: 'jira:read calendar:read' });
@@ -130,13 +136,78 @@ for (const database of databases) {
       expect(decodeJwt(String(renewed.body.access_token)).act).to.deep.equal(act);
     });
 
-    it('ignores parameters it does not know and the client assertion that a library adds', async () => {
-      const answer = await agent.exchange({
-        client_id: agent.id,
-        client_assertion: 'x',
-        audience: 'https://y.example',
-      });
+    it('ignores parameters it does not know', async () => {
+      const answer = await agent.exchange({ client_id: agent.id, audience: 'https://y.example', nonce: 'x' });
       expect(answer.status, answer.text).to.equal(200);
+    });
+
+    it('takes a client_assertion beside the actor_token, and spends both', async () => {
+      const actor_token = agent.assertion({ instance: 'pod-7' });
+      const client_assertion = agent.assertion({ instance: 'another' });
+      const lines = await mandate.recorded(async () => {
+        const issued = await agent.exchange({ ...CLIENT_ASSERTION, actor_token, client_assertion });
+        expect(issued.status, issued.text).to.equal(200);
+        // The instance is the actor's.
+        expect(decodeJwt<{ act: object }>(String(issued.body.access_token)).act).to.include({ instance: 'pod-7' });
+      });
+      expect(lines.map(({ event }) => event)).to.deep.equal(['token.issued']);
+      for (const spent of [actor_token, client_assertion]) {
+        const replays = await mandate.recorded(async () => {
+          for (const form of [{ actor_token: spent }, { ...CLIENT_ASSERTION, client_assertion: spent }]) {
+            const answer = await agent.exchange(form);
+            expect([answer.status, answer.body.error]).to.deep.equal([401, 'invalid_client']);
+          }
+        });
+        for (const line of replays) expect(line).to.include({ reason: 'actor_replayed', agent_id: agent.id });
+        expect(replays).to.have.lengthOf(2);
+      }
+    });
+
+    it('uses both assertions up when what is asked for is refused, and neither when it is not answered now', async () => {
+      const both = () => ({ ...CLIENT_ASSERTION, actor_token: agent.assertion(), client_assertion: agent.assertion() });
+      const refused = both();
+      expect((await agent.exchange({ ...refused, scope: 'nobody:has' })).body.error).to.equal('invalid_scope');
+      for (const form of [
+        { actor_token: refused.actor_token },
+        { ...CLIENT_ASSERTION, client_assertion: refused.client_assertion },
+      ]) {
+        expect((await agent.exchange(form)).body.error).to.equal('invalid_client');
+      }
+      const cut = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
+      const unused = both();
+      expect((await cut.post('/oauth2/token', agent.exchangeForm(unused))).body.error).to.equal(
+        'temporarily_unavailable',
+      );
+      await cut.stop();
+      expect((await agent.exchange(unused)).status).to.equal(200);
+    });
+
+    it('turns one client_assertion beside many actor_tokens at once into exactly one task', async () => {
+      const client_assertion = agent.assertion();
+      const lines = await mandate.recorded(async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 30 }, () => agent.exchange({ ...CLIENT_ASSERTION, client_assertion })),
+        );
+        expect(answers.filter(({ status }) => status === 200)).to.have.lengthOf(1);
+        expect(answers.filter(({ body }) => body.error === 'invalid_client')).to.have.lengthOf(29);
+      });
+      expect(lines.filter(({ event }) => event === 'token.issued')).to.have.lengthOf(1);
+      expect(lines.filter(({ reason }) => reason === 'actor_replayed')).to.have.lengthOf(29);
+    });
+
+    it('says that actor_token is missing where only a client_assertion is sent', async () => {
+      const client_assertion = agent.assertion();
+      const lines = await mandate.recorded(async () => {
+        const form = { ...CLIENT_ASSERTION, client_assertion, actor_token: undefined, actor_token_type: undefined };
+        const answer = await agent.exchange(form);
+        expect([answer.status, answer.body]).to.deep.equal([
+          400,
+          { error: 'invalid_request', error_description: 'The parameter actor_token is missing.' },
+        ]);
+      });
+      expect(lines.map(({ reason, agent_id }) => [reason, agent_id])).to.deep.equal([['invalid_request', null]]);
+      // It was not looked at.
+      expect((await agent.exchange({ actor_token: client_assertion })).status).to.equal(200);
     });
 
     it('takes assertions signed with RS256 and PS256, with and without a kid', async () => {

@@ -11,6 +11,7 @@ import type { RegistrationDraft } from '../../../domain/agents/registration-draf
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../body.ts';
+import { issuerPath } from '../issuer-path.ts';
 import { answerInvalid, answerProblem } from '../problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
 import { CONFLICT_RETRY_AFTER } from '../retry-after.ts';
@@ -23,6 +24,8 @@ import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
 export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
+  /** The service's own address: the `Location` of an agent carries its path. */
+  readonly issuer: string;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -75,7 +78,10 @@ async function register(surface: AdminSurface, request: Request, response: Respo
       return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
     }
     case 'registered':
-      response.status(201).location(`/admin/agents/${outcome.agent.agentId}`).json(presentAgent(outcome.agent));
+      response
+        .status(201)
+        .location(`${issuerPath(surface.issuer)}/admin/agents/${outcome.agent.agentId}`)
+        .json(presentAgent(outcome.agent));
   }
 }
 

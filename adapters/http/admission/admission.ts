@@ -12,6 +12,7 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import type { Measurements } from '../../../application/ports/measurements.ts';
 import type { EarlyAnswer } from '../early-answers.ts';
+import type { WithoutIssuerPath } from '../issuer-path.ts';
 import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
 import { type AdmissionRefusal, admissionRefusal, answerRefusal, refusalBytes } from './refusals.ts';
@@ -58,7 +59,7 @@ export interface TurnedAway {
  */
 const RECORD_PATIENCE_MS = 200;
 
-export function admission(control: AdmissionControl, app: RequestListener): Door {
+export function admission(control: AdmissionControl, app: RequestListener, withoutPrefix: WithoutIssuerPath): Door {
   const { rates, turns, denials, clock, log, notAdmitted } = control;
   if (rates === undefined && turns === undefined) return { listener: app, unread: undefined };
   const permits = rates && rateLimit(rates, clock);
@@ -95,7 +96,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
   };
 
   const listener: RequestListener = (request, response) => {
-    const kind = requestKind(request.url ?? '');
+    const kind = requestKind(withoutPrefix(request.url ?? ''));
     if (kind === HEALTH) {
       app(request, response);
     } else if (permits !== undefined && !permits.take(request, kind.bucket)) {
@@ -115,7 +116,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Door
     return turns?.[work].isFull ? 'overloaded' : undefined;
   };
   const turnAway: UnreadDoor['turnAway'] = (request) => {
-    const kind = requestKind(request.url);
+    const kind = requestKind(withoutPrefix(request.url));
     if (kind === HEALTH) return undefined;
     const reason = reasonNow(request, kind);
     // One that is to be written first is waited for, by the listener.

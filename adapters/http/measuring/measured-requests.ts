@@ -4,15 +4,21 @@ import type { ServerResponse } from 'node:http';
 import type { Measurements, RequestOutcome } from '../../../application/ports/measurements.ts';
 import type { Door } from '../admission/admission.ts';
 import { admissionRefusal } from '../admission/refusals.ts';
+import type { WithoutIssuerPath } from '../issuer-path.ts';
 import { measuredSurface } from './measured-surface.ts';
 
-export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, door: Door): Door {
+export function measuredRequests(
+  { answered }: Pick<Measurements, 'answered'>,
+  door: Door,
+  withoutPrefix: WithoutIssuerPath,
+): Door {
   const { listener, unread } = door;
+  const surfaceOf = (url: string) => measuredSurface(withoutPrefix(url));
   const secondsSince = (began: number) => (performance.now() - began) / 1000;
   return {
     listener(request, response) {
       const began = performance.now();
-      const surface = measuredSurface(request.url ?? '');
+      const surface = surfaceOf(request.url ?? '');
       response.once('close', () => answered(surface, outcomeOf(response), secondsSince(began)));
       listener(request, response);
     },
@@ -21,7 +27,7 @@ export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, d
       turnAway(request) {
         const began = performance.now();
         const turnedAway = unread.turnAway(request);
-        if (turnedAway !== undefined) answered(measuredSurface(request.url), turnedAway.reason, secondsSince(began));
+        if (turnedAway !== undefined) answered(surfaceOf(request.url), turnedAway.reason, secondsSince(began));
         return turnedAway;
       },
     },

@@ -15,6 +15,7 @@ import {
   toTokenFacts,
 } from '../sql/task-row.ts';
 import { storable } from '../sql/text.ts';
+import { spentTogether } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
@@ -82,7 +83,8 @@ export function postgresTasks(
         ...taskValues(task, bindInstant),
         grantHash,
         agentRevision,
-        ...spent(assertion),
+        assertion.agentId,
+        ...spentTogether(assertion),
         ...boundEntry(entry),
       ];
       const outcome = await inPlace(task, () => decide<Opened | ObstacleWord>(run, open, values));

@@ -10,7 +10,7 @@ import { denialOf } from '../../../domain/sponsors/block.ts';
 import type { Bound } from '../sql/column.ts';
 import { type ArchivedBeforeRow, selectArchivedBefore, selectPage, toPage } from '../sql/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../sql/ledger-row.ts';
-import { spend } from './assertions.ts';
+import { spendEach } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { findBlocks } from './sponsors.ts';
@@ -67,7 +67,7 @@ export function sqliteLedger({ knex, read, decide }: Connections): Ledger {
     refuse: ({ entry, assertion, sponsorKey }) =>
       decide((run) => {
         const denial = sponsorKey && denialOf(findBlocks(run, sponsorKey));
-        const replayed = assertion !== undefined && !spend(run, assertion);
+        const replayed = assertion !== undefined && !spendEach(run, assertion);
         const reason = replayed ? 'actor_replayed' : (denial ?? entry.reason);
         append(run, { ...entry, reason });
         return reason;

@@ -15,6 +15,13 @@ const refused: readonly Case[] = [
     changes: { [`${bucket}:PermitsPerMinute`]: '601', [`${bucket}:Burst`]: '10' },
     errors: [`${bucket}:Burst: is less than one second's worth of ${bucket}:PermitsPerMinute`],
   })),
+  ...['https://mandate.example/admin', 'https://mandate.example/agents/x', 'https://mandate.example/x/../admin/y'].map(
+    (issuer) => ({
+      title: `an issuer whose path is the service's own: ${issuer}`,
+      changes: { 'Service:Issuer': issuer },
+      errors: ['Service:Issuer: has a path under /admin or /agents, where the service itself answers'],
+    }),
+  ),
   {
     title: 'the identity provider named in both ways',
     changes: { 'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta' },

@@ -52,7 +52,8 @@ export const decisions: Migration = {
       p_task_id text, p_agent_id text, p_sponsor_key text, p_sponsor text, p_session_id text, p_parent_task_id text,
       p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
       p_grant_hash text, p_agent_revision bigint,
-      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_other_jti text, p_other_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_obstacle text;
@@ -71,9 +72,14 @@ export const decisions: Migration = {
       if v_obstacle is not null then
         return v_obstacle;
       end if;
-      if p_refuse_logged_out and is_logged_out(p_sponsor, p_session_id, p_issued_at, p_created_at) then
-        -- Ours, and of this transaction: no other has seen it.
+      -- The second assertion of the request. What this transaction spent before it is not spent then: nobody has seen it.
+      if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
         delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+        return 'replayed';
+      end if;
+      if p_refuse_logged_out and is_logged_out(p_sponsor, p_session_id, p_issued_at, p_created_at) then
+        -- Spent by this transaction, so no other has seen them.
+        delete from spent_assertions where agent_id = p_assertion_agent_id and jti in (p_jti, p_other_jti);
         return 'logged_out';
       end if;
       -- Of a task that is delegated. Whatever is ending its parent is waited for; what ends that later waits for this.
@@ -81,8 +87,8 @@ export const decisions: Migration = {
         perform 1 from tasks
           where task_id = p_parent_task_id and state = 'live' and expires_at > p_created_at for share;
         if not found then
-          -- Ours, and of this transaction: nobody has seen it.
-          delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+          -- Ours, and of this transaction: nobody has seen them.
+          delete from spent_assertions where agent_id = p_assertion_agent_id and jti in (p_jti, p_other_jti);
           return 'parent_ended';
         end if;
       end if;
@@ -133,16 +139,22 @@ export const decisions: Migration = {
 
     // Records a refusal under the reason that holds now, and answers it.
     `create function refuse(
-      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_other_jti text, p_other_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_block text;
+      v_replayed boolean;
     begin
       if p_sponsor_key is not null then
         perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
         select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key ${OLDEST_FIRST} limit 1;
       end if;
-      if p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
+      v_replayed := p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at);
+      if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
+        v_replayed := true;
+      end if;
+      if v_replayed then
         p_entry.reason := 'actor_replayed';
       elsif v_block is not null then
         p_entry.reason := case v_block when 'disabled' then 'sponsor_disabled' else 'sponsor_not_found' end;

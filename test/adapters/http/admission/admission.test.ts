@@ -76,9 +76,10 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
     clock,
     log,
   };
-  const door = admission(control, (request, response) => {
+  const app = (request: IncomingMessage, response: ServerResponse): void => {
     held.push({ path: request.url ?? '', request, response });
-  });
+  };
+  const door = admission(control, app, (target) => target);
   // By itself node would leave whoever says nothing for five seconds.
   const server: Server = createServer({ keepAliveTimeout: 65_000 }, door.listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
