@@ -142,6 +142,8 @@ describe('the examples of docs/agents.md', () => {
     const cutOff = await runExample('audit-script.ts', { ...given, MARKS: `9999:${last?.root_hash}` });
     expect(cutOff.code).to.equal(3);
     expect(cutOff.output).to.match(/^NOT VERIFIED: There is no checkpoint 9999, which a mark names/);
+    const unknown = await runExample('audit-script.ts', { ...given, RECORD: '999999' });
+    expect([unknown.code, unknown.output, unknown.complaints]).to.deep.equal([1, 'There is no record 999999.\n', '']);
     const contradicted = { ...given, MARKS: `${first?.checkpoint_id}:${'0'.repeat(64)}` };
     const found = await runExample('audit-script.ts', contradicted);
     expect(found.code).to.equal(3);

@@ -153,6 +153,21 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
+    title: 'unusable keys beside a setting of theirs that is wrong, at once',
+    changes: (place) => ({
+      'Service:Signing:Keys:0:Path': join(place.folder, `${MARK}.nowhere`),
+      'Service:Signing:Keys:1:Path': place.file(`${MARK}-one.pem`, privatePem(p256())),
+      'Service:Signing:Keys:1:Pem': privatePem(p256()),
+      'Service:Signing:Keys:2:Path': place.file(`${MARK}-two.pem`, MARK),
+    }),
+    says: [
+      'Service:Signing:Keys:1:Path (Service__Signing__Keys__1__Path) is set beside Service:Signing:Keys:1:Pem.',
+      `${ACTIVE} is required while there is more than one signing key.`,
+      `${KEY} names no file.`,
+      'Service:Signing:Keys:2:Path (Service__Signing__Keys__2__Path) is not a private key in PEM',
+    ],
+  },
+  {
     title: 'a setting that is wrong on a development host, which needs no key',
     changes: () => ({
       NODE_ENV: 'development',
