@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../../support/mandate.ts';
+import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-postgres.ts';
 
 /** Every answer comes within this, whatever the database does. */

@@ -2,11 +2,11 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { openPostgres } from '../../../../adapters/persistence/postgres/open.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
-import type { TestDatabase } from '../../../support/databases.ts';
-import { movedClock } from '../../../support/moved-clock.ts';
-import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
+import { openPostgres } from '../../../adapters/persistence/postgres/open.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import type { TestDatabase } from '../../support/databases.ts';
+import { movedClock } from '../../support/moved-clock.ts';
+import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../support/postgres-server.ts';
 
 export interface Occupied {
   /** How many were left to be had. */
