@@ -27,6 +27,8 @@ import {
 } from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
+/** When tasks that are not over by then expire. */
+const MUCH_LATER = instantFromMicros(NOON + 900_000_007);
 /** More than any suite here adds. */
 const ROOM = 1_000;
 const ROUNDS = rounds(10);
@@ -516,11 +518,11 @@ onEveryDatabase(
     };
 
     /** As one that was opened while the person was free for a moment. */
-    const taskInSpiteOfBlock = async (connection: Outside, sponsorKey: SponsorKey) => {
+    const taskInSpiteOfBlock = async (connection: Outside, sponsorKey: SponsorKey, expiresAt = MUCH_LATER) => {
       const mine = `where sponsor_key = '${sponsorKey}'`;
       await connection.sql(`create table kept as select * from sponsor_blocks ${mine}`);
       await connection.sql(`delete from sponsor_blocks ${mine}`);
-      const opening = await openedTask(storage(), { sponsorKey });
+      const opening = await openedTask(storage(), { sponsorKey, expiresAt });
       await connection.sql('insert into sponsor_blocks select * from kept');
       await connection.sql('drop table kept');
       return opening;
@@ -557,6 +559,17 @@ onEveryDatabase(
       await hold.release();
       expect(await written).to.equal('replaced');
       expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'disabled' });
+      await connection.close();
+    });
+
+    it('that is restated records nothing of a task whose time is up, and leaves it to the sweeper', async () => {
+      const connection = await reach();
+      const user = await created({ active: false });
+      const over = await taskInSpiteOfBlock(connection, user.sponsorKey, LATER);
+      const records = await recordedBy(storage(), () => replace(user, user));
+      expect(records).to.deep.equal([]);
+      const grant = await storage().tasks.findGrant(over.task.agentId, over.grantHash);
+      expect(grant?.taskState.kind).to.equal('live');
       await connection.close();
     });
 
