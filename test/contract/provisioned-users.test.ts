@@ -609,6 +609,24 @@ onEveryDatabase(
         expect(await blockOf(sponsorKey)).to.equal('scim disabled');
         await connection.close();
       });
+
+      it('is waited for by another user’s change to another person, which lifts nothing then', async () => {
+        const connection = await reach();
+        const leaving = await created({ active: false });
+        const { sponsorKey } = leaving;
+        const staying = await created({ sponsorKey });
+        const { task } = await taskInSpiteOfBlock(connection, sponsorKey);
+        await connection.sql('begin');
+        await connection.sql(`select 1 from tasks where task_id = '${task.taskId}' for update`);
+        const deactivating = replace(staying, changed(staying, { active: false }));
+        await untilBlocked(connection, 1);
+        const moving = replace(leaving, changed(leaving, { sponsorKey: newSponsorKey(), active: true }));
+        await Promise.race([moving, untilBlocked(connection, 2)]);
+        await connection.sql('commit');
+        expect([await deactivating, await moving]).to.deep.equal(['replaced', 'replaced']);
+        expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+        await connection.close();
+      });
     }
 
     it('by a removal waits for an exchange under way, and refuses one that comes later', async () => {
