@@ -629,6 +629,20 @@ onEveryDatabase(
       });
     }
 
+    it('under way is waited for by a user who takes its name, and is then refused it', async () => {
+      const connection = await reach();
+      const user = await created();
+      const { userName } = aUser();
+      const hold = await holdAppends(kind, connection);
+      const creating = create(aUser({ userName, active: false }));
+      await hold.waiting(1);
+      const renaming = replace(user, changed(user, { userName })).catch((error: unknown) => error);
+      await hold.blocked(2);
+      await hold.release();
+      expect([await creating, await renaming]).to.deep.equal(['created', 'uniqueness']);
+      await connection.close();
+    });
+
     it('by a removal waits for an exchange under way, and refuses one that comes later', async () => {
       const connection = await reach();
       const opening = anOpening(await registeredAgent(storage()));
