@@ -302,6 +302,23 @@ onEveryDatabase(
         expect(await ledgerOf(storage())).to.deep.equal(before);
       });
 
+      it('refuses changes of a partition that was attached by hand as well', async () => {
+        const superuser = await reach('superuser');
+        await superuser.sql('begin');
+        await superuser.sql('create table by_hand (like ledger including defaults including constraints)');
+        const year = "from ('2040-01-01Z') to ('2041-01-01Z')";
+        await superuser.sql(`alter table ledger attach partition by_hand for values ${year}`);
+        await superuser.sql("insert into ledger (ts, event, decision) values ('2040-06-01Z', 'x', 'allow')");
+        for (const statement of ["update by_hand set event = 'y'", 'delete from by_hand']) {
+          await superuser.sql('savepoint attempt');
+          const thrown = await superuser.sql(statement).catch((error: unknown) => error);
+          expect(String(thrown), statement).to.match(/append-only/);
+          await superuser.sql('rollback to attempt');
+        }
+        await superuser.sql('rollback');
+        await superuser.close();
+      });
+
       it('takes no record so long that it could not be exported with its month', async () => {
         const connection = await reach('serving');
         const said = (detail: string) =>

@@ -28,6 +28,8 @@ import {
 } from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
+/** When tasks that are not over by then expire. */
+const MUCH_LATER = instantFromMicros(NOON + 900_000_007);
 /** More than any suite here adds. */
 const ROOM = 1_000;
 const ROUNDS = rounds(10);
@@ -534,11 +536,11 @@ onEveryDatabase(
     };
 
     /** As one that was opened while the person was free for a moment. */
-    const taskInSpiteOfBlock = async (connection: Outside, sponsorKey: SponsorKey) => {
+    const taskInSpiteOfBlock = async (connection: Outside, sponsorKey: SponsorKey, expiresAt = MUCH_LATER) => {
       const mine = `where sponsor_key = '${sponsorKey}'`;
       await connection.sql(`create table kept as select * from sponsor_blocks ${mine}`);
       await connection.sql(`delete from sponsor_blocks ${mine}`);
-      const opening = await openedTask(storage(), { sponsorKey });
+      const opening = await openedTask(storage(), { sponsorKey, expiresAt });
       await connection.sql('insert into sponsor_blocks select * from kept');
       await connection.sql('drop table kept');
       return opening;
@@ -598,6 +600,17 @@ onEveryDatabase(
       await connection.close();
     });
 
+    it('that is restated records nothing of a task whose time is up, and leaves it to the sweeper', async () => {
+      const connection = await reach();
+      const user = await created({ active: false });
+      const over = await taskInSpiteOfBlock(connection, user.sponsorKey, LATER);
+      const records = await recordedBy(storage(), () => replace(user, user));
+      expect(records).to.deep.equal([]);
+      const grant = await storage().tasks.findGrant(over.task.agentId, over.grantHash);
+      expect(grant?.taskState.kind).to.equal('live');
+      await connection.close();
+    });
+
     it('that is restated waits for another decision that ends the person’s tasks, and then records nothing', async () => {
       const connection = await reach();
       const user = await created({ active: false });
@@ -634,7 +647,39 @@ onEveryDatabase(
         expect(await blockOf(sponsorKey)).to.equal('scim disabled');
         await connection.close();
       });
+
+      it('is waited for by another user’s change to another person, which lifts nothing then', async () => {
+        const connection = await reach();
+        const leaving = await created({ active: false });
+        const { sponsorKey } = leaving;
+        const staying = await created({ sponsorKey });
+        const { task } = await taskInSpiteOfBlock(connection, sponsorKey);
+        await connection.sql('begin');
+        await connection.sql(`select 1 from tasks where task_id = '${task.taskId}' for update`);
+        const deactivating = replace(staying, changed(staying, { active: false }));
+        await untilBlocked(connection, 1);
+        const moving = replace(leaving, changed(leaving, { sponsorKey: newSponsorKey(), active: true }));
+        await Promise.race([moving, untilBlocked(connection, 2)]);
+        await connection.sql('commit');
+        expect([await deactivating, await moving]).to.deep.equal(['replaced', 'replaced']);
+        expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+        await connection.close();
+      });
     }
+
+    it('under way is waited for by a user who takes its name, and is then refused it', async () => {
+      const connection = await reach();
+      const user = await created();
+      const { userName } = aUser();
+      const hold = await holdAppends(kind, connection);
+      const creating = create(aUser({ userName, active: false }));
+      await hold.waiting(1);
+      const renaming = replace(user, changed(user, { userName })).catch((error: unknown) => error);
+      await hold.blocked(2);
+      await hold.release();
+      expect([await creating, await renaming]).to.deep.equal(['created', 'uniqueness']);
+      await connection.close();
+    });
 
     it('by a removal waits for an exchange under way, and refuses one that comes later', async () => {
       const connection = await reach();

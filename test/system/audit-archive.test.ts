@@ -580,6 +580,10 @@ describe('Archiving months of the ledger on Postgres', function () {
       const inSecond = JSON.parse((await verify('--archive', first, '--json')).out);
       expect(inSecond).to.include({ intact: false, checkpoints: 1, records: 10 });
       expect(inSecond.verified_through).to.match(/^1:[0-9a-f]{64}$/);
+      writeFileSync(first, gzipSync(text.replace('\t2026-09\t', '\t2026-08\t')));
+      const misdated = await verify('--archive', first);
+      expect(misdated.code).to.equal(3);
+      expect(misdated.out).to.match(/^The seal is not intact\..* 2026-08/);
       writeFileSync(first, gzipSync(text).subarray(0, -40));
       const cutOff = await verify('--archive', first);
       expect(cutOff.code).to.equal(3);
