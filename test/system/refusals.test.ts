@@ -105,7 +105,7 @@ const cases: readonly Case[] = [
   exchangeCase('invalid_request', 'requested_token_type is another', { requested_token_type: 'urn:x' }),
   exchangeCase('invalid_request', 'resource is missing', { resource: undefined }),
   exchangeCase('invalid_request', 'resource holds a control character', { resource: 'https://jira.example/\u0000' }),
-  exchangeCase('invalid_request', 'resource is over 2048 characters', { resource: `https://${'x'.repeat(2048)}` }),
+  exchangeCase('invalid_request', 'resource has 2049 characters', { resource: `https://${'x'.repeat(2041)}` }),
   exchangeCase('invalid_request', 'scope is missing', { scope: undefined }),
   exchangeCase('invalid_request', 'scope is blank', { scope: '  ' }),
   exchangeCase('invalid_request', 'scope holds a quote', { scope: 'jira:read "x"' }),
@@ -166,6 +166,13 @@ const cases: readonly Case[] = [
     ({ agent }) => agent.assertion({ instance: 7 }),
     named,
   ),
+  assertionCase('actor_malformed', 'its exp is no whole number', ({ agent }) =>
+    agent.assertion({ exp: seconds() + 9.5 }),
+  ),
+  assertionCase('actor_malformed', 'it is padded', ({ agent }) => `${agent.assertion()}=`),
+  assertionCase('actor_malformed', 'a member stands twice', ({ agent }) =>
+    agent.key.sign({ alg: 'ES256', kid: agent.key.kid }, `{"iss":"${agent.id}","sub":"${agent.id}","sub":"x"}`),
+  ),
   assertionCase('actor_unsupported_algorithm', 'the assertion says none', ({ agent }) =>
     agent.assertion({}, { alg: 'none' }),
   ),
@@ -195,6 +202,18 @@ const cases: readonly Case[] = [
     'actor_wrong_audience',
     'it is for another',
     ({ agent }) => agent.assertion({ aud: 'https://x.example' }),
+    named,
+  ),
+  assertionCase(
+    'actor_wrong_audience',
+    'it is for us and for another',
+    ({ agent, mandate }) => agent.assertion({ aud: [mandate.issuer, 'https://x.example'] }),
+    named,
+  ),
+  assertionCase(
+    'actor_missing_jti',
+    'its jti has 257 characters',
+    ({ agent }) => agent.assertion({ jti: 'x'.repeat(257) }),
     named,
   ),
   assertionCase('actor_missing_expiry', 'it has no exp', ({ agent }) => agent.assertion({ exp: undefined }), named),
@@ -399,6 +418,12 @@ const cases: readonly Case[] = [
   subjectCase('subject_audience_mismatch', 'it is for another', (s) => subject(s, { aud: 'https://x.example' })),
   subjectCase('subject_missing_subject', 'it has no sub', (s) => subject(s, { sub: undefined })),
   subjectCase('subject_sub_malformed', 'its sub holds a NUL', (s) => subject(s, { sub: 'a\u0000' })),
+  subjectCase('subject_sub_malformed', 'its sub has 258 UTF-16 code units', (s) =>
+    subject(s, { sub: '👋'.repeat(129) }),
+  ),
+  subjectCase('subject_malformed', 'its exp is no whole number', (s) => subject(s, { exp: seconds() + 9.5 })),
+  subjectCase('sponsor_key_missing', 'its sub is a dot', (s) => subject(s, { sub: '.' }), '.'),
+  subjectCase('sponsor_key_missing', 'its sub is two dots', (s) => subject(s, { sub: '..' }), '..'),
   subjectCase('subject_is_agent', 'it names an agent', (s) => subject(s, { sub: 'AGENT:x' })),
   subjectCase('subject_already_delegated', 'it carries act', (s) => subject(s, { act: { sub: 'x' } }), 'ada'),
   subjectCase('sponsor_key_missing', 'its sub is no sponsor key', (s) => subject(s, { sub: 'ada l' }), 'ada l'),
@@ -438,6 +463,15 @@ const cases: readonly Case[] = [
     act: (s) => s.agent.exchange({ subject_token: subject(s, { scope: undefined }) }),
     status: 400,
     error: 'invalid_scope',
+    names: { agent: true, sponsor: 'ada' },
+  },
+  {
+    reason: 'audience_not_allowed',
+    when: 'the resource has 2048 characters, and the scope 8192',
+    act: ({ agent }) =>
+      agent.exchange({ resource: `https://${'x'.repeat(2040)}`, scope: `jira:read ${'x'.repeat(8182)}` }),
+    status: 400,
+    error: 'invalid_target',
     names: { agent: true, sponsor: 'ada' },
   },
   {

@@ -126,6 +126,30 @@ for (const database of databases) {
       expect(lines.filter((line) => line.reason === 'actor_replayed')).to.have.lengthOf(99);
     });
 
+    it('reads the person’s scopes from scp where there is no scope', async () => {
+      const exp = mandate.clock.seconds() + 900;
+      for (const [claims, scope] of [
+        [{ scope: undefined, scp: ['jira:read', 'calendar:read'] }, 'jira:read'],
+        [{ scope: undefined, scp: 'jira:comment' }, 'jira:comment'],
+        [{ scope: 'jira:read', scp: 'jira:comment' }, 'jira:read'],
+      ] as const) {
+        const answer = await agent.exchange({ subject_token: mandate.provider.mintAccessToken({ exp, ...claims }) });
+        expect([answer.status, answer.body.scope], answer.text).to.deep.equal([200, scope]);
+      }
+    });
+
+    it('counts characters as UTF-16 code units: a sponsor key of 128 emoji is the longest', async () => {
+      const sub = '👋'.repeat(128);
+      const exp = mandate.clock.seconds() + 900;
+      const issued = await agent.exchange({ subject_token: mandate.provider.mintAccessToken({ sub, exp }) });
+      expect(issued.status, issued.text).to.equal(200);
+      expect(decodeJwt(String(issued.body.access_token)).sub).to.equal(sub);
+      const stopped = await mandate.admin('DELETE', `/admin/sponsors/${encodeURIComponent(sub)}/tasks`);
+      expect(stopped.body).to.deep.equal({ revoked_tasks: 1 });
+      const longer = await mandate.admin('GET', `/admin/sponsors/${encodeURIComponent(`${sub}x`)}`);
+      expect([longer.status, Object.keys(longer.body.errors as object)]).to.deep.equal([400, ['sponsor_key']]);
+    });
+
     it('takes an instance of null for none', async () => {
       const issued = await agent.exchange({ actor_token: agent.assertion({ instance: null }) });
       expect(issued.status, issued.text).to.equal(200);
