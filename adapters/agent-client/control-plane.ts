@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SignAssertion } from './agent-key.ts';
 import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
-import { type IssuedToken, readIssuedToken } from './issued-token.ts';
+import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
 import type { CheckedAgentOptions } from './options.ts';
 
 export interface ControlPlane {
@@ -85,7 +85,10 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
         ...(scope === undefined ? {} : { scope: scope.join(' ') }),
         ...(await authenticated()),
       });
-      if (answer.status === 200) return readIssuedToken(answer.body, { at, scope: scope ?? held.scope, task: held });
+      if (answer.status === 200) {
+        const narrowed = names(scope ?? held.scope).filter((name) => held.scope.includes(name));
+        return readIssuedToken(answer.body, { at, scope: narrowed, task: held });
+      }
       const refusal = refusalOf(answer);
       const end = [refusal.reason, refusal.error].find((code): code is TaskEnd => code !== undefined && ENDS.has(code));
       throw end === undefined ? refusal : new TaskOver(end);

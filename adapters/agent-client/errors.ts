@@ -53,7 +53,7 @@ export class Refused extends Error {
   readonly error: string;
   /**
    * With `access_denied`: what it was, such as `sponsor_disabled`. Of the library's own: an Unacceptable, or
-   * `scope_not_held` where `narrow` was asked for a scope that the task does not hold, and nothing was sent.
+   * `scope_given_up` where `narrow` was asked for a scope that the task had given up, and nothing was sent.
    */
   readonly reason: string | undefined;
 
@@ -66,5 +66,5 @@ export class Refused extends Error {
 
 function sentenceOf(error: string, reason: string | undefined): string {
   if (error === 'unexpected_answer') return 'The answer of the control plane was not accepted';
-  return reason === 'scope_not_held' ? 'The task does not hold this scope' : 'The control plane refused';
+  return reason === 'scope_given_up' ? 'The task has given up this scope' : 'The control plane refused';
 }

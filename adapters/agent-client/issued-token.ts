@@ -89,13 +89,14 @@ function faultOf(issued: IssuedToken, claims: TokenClaims | undefined, asked: As
   return undefined;
 }
 
-/** Entries are compared as they are sent: joined by spaces. */
-export function isWithin(narrow: readonly string[], wide: readonly string[]): boolean {
-  const held = new Set(wide.join(' ').split(' '));
-  return narrow
-    .join(' ')
-    .split(' ')
-    .every((scope) => held.has(scope));
+function isWithin(narrow: readonly string[], wide: readonly string[]): boolean {
+  const held = new Set(names(wide));
+  return narrow.every((scope) => scope !== '' && held.has(scope));
+}
+
+/** Scopes as they are sent: an entry may name several. */
+export function names(scope: readonly string[]): readonly string[] {
+  return scope.join(' ').split(' ');
 }
 
 /** `undefined` of a token that is not a JWT: its own server judges it. */

@@ -2,7 +2,7 @@
 
 import type { ControlPlane } from './control-plane.ts';
 import { NotNow, Refused, TaskOver } from './errors.ts';
-import { type IssuedToken, isWithin } from './issued-token.ts';
+import { type IssuedToken, names } from './issued-token.ts';
 import type { CheckedAgentOptions } from './options.ts';
 import { patiently } from './patience.ts';
 import { sendingFetch } from './sending-fetch.ts';
@@ -23,7 +23,7 @@ export interface Task {
   /**
    * Gives up all but these scopes, for good; answers those that are left.
    *
-   * @throws as `token()`; Refused, with nothing sent, when one of them is not in `scope`
+   * @throws as `token()`; Refused, with nothing sent, when one of them was given up before
    */
   narrow(scope: readonly string[]): Promise<readonly string[]>;
   /** `fetch` with the task's token, and only to where the token is meant for. @throws as `token()`, TypeError, as `fetch` */
@@ -80,6 +80,7 @@ export function renewingTask(
     latest = now < latest - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latest);
     return latest - current.askedAt;
   };
+  const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
   const isUsable = () => age() < current.expiresInMs - USABLE_MS;
   // What ends with its task can't be renewed to live longer.
   const isFresh = () => (current.isLast ? isUsable() : age() < current.expiresInMs * RENEWED_AT);
@@ -96,7 +97,7 @@ export function renewingTask(
   const renew = async (scope: readonly string[] | undefined): Promise<void> => {
     if (over !== undefined) throw over;
     // What was given up is never asked for again, lest a control plane that is wrong gives it back.
-    if (scope !== undefined && !isWithin(scope, current.scope)) throw new Refused('invalid_scope', 'scope_not_held');
+    if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
     const early = heldMs();
     if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
     if (early > 0) await clock.sleep(early);

@@ -30,7 +30,7 @@ describe('docs/agents.md', () => {
       outlives_its_task: true,
     };
     for (const reason of Object.keys(reasons)) expect(page).to.include(`| \`unexpected_answer\` | \`${reason}\` |`);
-    expect(page).to.include('| `invalid_scope` | `scope_not_held` |');
+    expect(page).to.include('| `invalid_scope` | `scope_given_up` |');
   });
 
   it('shows lines that are in the examples', async () => {
