@@ -56,6 +56,7 @@ describe('the network', () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
     expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
+    expect(failure.message).to.contain('compressed');
     expect([failure.answered, failure.status]).to.deep.equal([true, 200]);
   });
 
@@ -74,11 +75,14 @@ describe('the network', () => {
     expect(server.received[1]?.headers.cookie).to.equal(undefined);
   });
 
-  it('gives up when no answer begins in time', async () => {
-    server.answer = () => {};
+  it('gives up when no answer begins in time, and closes the connection', async () => {
+    const closed = new Promise<void>((resolve) => {
+      server.answer = (_, response) => response.on('close', resolve);
+    });
     const failure = await failureOf(get(server.url, { timeoutMs: 60 }));
     expect(failure.message).to.contain('60 ms');
     expect(failure.answered).to.equal(false);
+    await closed;
   });
 
   it('gives up on a body that never ends, though every piece of it comes quickly', async () => {
@@ -173,6 +177,12 @@ describe('the network', () => {
       await fresh.send(get(server.url));
       expect((await fresh.send(get(server.url))).status).to.equal(200);
       expect(server.received).to.have.length(3);
+    });
+
+    it('does not send a GET again whose connection was its own', async () => {
+      server.answer = (_, response) => response.destroy();
+      await failureOf(get(server.url), httpNetwork());
+      expect(server.received).to.have.length(1);
     });
 
     it('does not send a POST again', async () => {
