@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { createToolServer } from '../../../../adapters/tool-server/create-tool-server.ts';
 import { claimsOf, mcpProtection } from '../../../../adapters/tool-server/mcp/mcp.ts';
 import type { AccessEvent, ToolServer, ToolServerOptions } from '../../../../adapters/tool-server/tool-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { AUDIENCE, type FakeControlPlane, startFakeControlPlane } from '../../../support/tool-server/control-plane.ts';
 import { type GuardedMcp, type GuardedMcpOptions, startGuardedMcp } from '../../../support/tool-server/guarded-mcp.ts';
 
@@ -25,6 +26,13 @@ const initialize = rpc('initialize', {
   ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 });
 const bob = { sub: 'bob', task: { id: 'task_2', exp: NOW + 1200, sponsor: 'bob' } };
+
+/** A request whose body was parsed, without a server around it. */
+function incomingWith(body: object, token: string) {
+  return Object.assign(new http.IncomingMessage(null as never), {
+    ...{ method: 'POST', body, rawHeaders: ['Authorization', `Bearer ${token}`] },
+  });
+}
 
 describe('the guard of an MCP server', () => {
   let plane: FakeControlPlane;
@@ -149,7 +157,9 @@ describe('the guard of an MCP server', () => {
         it(`refuses ${what} as the protocol does, and says who sent it`, async () => {
           const answer = await send({ body });
           expect(answer.status, answer.text).to.equal(400);
-          expect(JSON.parse(answer.text)).to.deep.include({ jsonrpc: '2.0', id: null });
+          const { error, ...rest } = JSON.parse(answer.text);
+          expect(rest).to.deep.equal({ jsonrpc: '2.0', id: null });
+          expect(String(error.message).startsWith('Batches are not accepted')).to.equal(Array.isArray(body));
           expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
           expect(app.called).to.deep.equal([]);
           expect((await send({ body, token: 'stolen' })).status).to.equal(401);
@@ -353,13 +363,47 @@ describe('the guard of an MCP server', () => {
     expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
   });
 
+  it('ends a subscription to resources with its token too', async () => {
+    await start({}, { now: () => NOW * 1000 - 10 });
+    const { guard } = mcpProtection(toolServer, {
+      tools: { read_issue: { scope: ['jira:read'] } },
+      methods: { 'resources/subscribe': { scope: ['jira:read'] } },
+    });
+    for (const body of [
+      rpc('subscriptions/listen', { notifications: { resourceSubscriptions: ['jira://boards/1'] } }),
+      rpc('resources/subscribe', { uri: 'jira://boards/1' }),
+    ]) {
+      const incoming = incomingWith(body, plane.token({ exp: NOW - 60 }));
+      const response = new http.ServerResponse(incoming);
+      await new Promise<unknown>((resolve) => guard(incoming, response, resolve));
+      await eventually(() => response.destroyed);
+    }
+    expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
+  });
+
+  it('goes no further once somebody else has answered', async () => {
+    await start();
+    const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
+    for (const token of [plane.token(), plane.token({ scope: 'wiki:read' })]) {
+      const incoming = incomingWith(read, token);
+      const response = new http.ServerResponse(incoming);
+      response.writeHead(504);
+      let reached: unknown[] | undefined;
+      guard(incoming, response, (...given) => {
+        reached = given;
+      });
+      const before = events.length;
+      await eventually(() => events.length > before);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(reached).to.equal(undefined);
+    }
+  });
+
   it('keeps the token out of what a tool logs of its caller', async () => {
     await start();
     const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
     const token = plane.token();
-    const incoming = Object.assign(new http.IncomingMessage(null as never), {
-      ...{ method: 'POST', body: read, rawHeaders: ['Authorization', `Bearer ${token}`] },
-    });
+    const incoming = incomingWith(read, token);
     await new Promise<unknown>((resolve) => guard(incoming, new http.ServerResponse(incoming), resolve));
     const { auth } = incoming as typeof incoming & { auth?: import('@modelcontextprotocol/server').AuthInfo };
     expect(auth?.token).to.equal(token);
