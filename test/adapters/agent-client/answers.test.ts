@@ -1,7 +1,8 @@
 /** What the library takes for an answer of the control plane; no service is behind it, so that answers can be wrong. */
 
+import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
-import { type Agent, createAgent, NotNow, Refused, type Task } from '../../../adapters/agent-client/agent.ts';
+import { type Agent, createAgent, NotNow, Refused, type Task, TaskOver } from '../../../adapters/agent-client/agent.ts';
 import { STATUSES_BESIDE_200 } from '../../support/loopback.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -138,6 +139,70 @@ describe('an answer to the agent library', () => {
       expect(await thrown(start()))
         .to.be.instanceOf(Refused)
         .and.include({ error: 'unexpected_answer' });
+    });
+  }
+
+  it('that ends the task leaves nothing to revoke', async () => {
+    const task = await start();
+    answer = () => new Response('{"error":"access_denied","reason":"task_revoked"}', { status: 400 });
+    seconds += 239;
+    expect(await thrown(task.token()))
+      .to.be.instanceOf(TaskOver)
+      .and.include({ reason: 'task_revoked' });
+    answer = () => {
+      throw new Error('nothing more is asked');
+    };
+    await task.end();
+    expect(await thrown(task.token())).to.include({ reason: 'task_revoked' });
+  });
+
+  it('that asks for a long wait keeps nobody waiting who has ended the task', async () => {
+    const task = await start();
+    answer = () => new Response('{}', { status: 503, headers: { 'retry-after': '3600' } });
+    seconds += 239;
+    expect(await thrown(task.token())).to.be.instanceOf(NotNow);
+    answer = () => new Response('');
+    await task.end();
+    expect(await thrown(task.narrow(['jira:read'])))
+      .to.be.instanceOf(TaskOver)
+      .and.include({ reason: 'ended' });
+  });
+});
+
+describe('an agent that could never work', () => {
+  const options = { issuer: 'https://mandate.example', agentId: 'jira-triage' };
+  const pemOf = (namedCurve: string) =>
+    generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+
+  for (const curve of ['P-384', 'P-521', 'secp256k1']) {
+    it(`is not made with a key on ${curve}`, () => {
+      expect(() => createAgent({ ...options, key: { pem: pemOf(curve) } })).to.throw(TypeError, /EC key on P-256/);
+    });
+  }
+
+  for (const alg of ['ES384', 'HS256', 'none', undefined]) {
+    it(`is not made with a signer of ${alg}`, () => {
+      const signer = { alg, sign: () => new Uint8Array(64) };
+      expect(() => createAgent({ ...options, key: signer as never })).to.throw(TypeError, /ES256, PS256 or RS256/);
+    });
+  }
+
+  for (const [what, changes, message] of [
+    ['no scope', { scope: [] }, /scope must name at least one scope/],
+    ['a resource that is no URL', { resource: 'jira' }, /resource must be an absolute http or https URL/],
+    ['a resource with a fragment', { resource: `${JIRA}#x` }, /resource must be an absolute http or https URL/],
+  ] as const) {
+    it(`asks for no task with ${what}: nothing is sent`, async () => {
+      let sent = 0;
+      const fetch = async () => {
+        sent += 1;
+        return new Response('{}');
+      };
+      const agent = createAgent({ ...options, key: { pem: pemOf('P-256') }, fetch });
+      const request = { subjectToken: 'a.b.c', resource: JIRA, scope: ['jira:read'], ...changes };
+      const error = await agent.startTask(request).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(TypeError).with.property('message').that.matches(message);
+      expect(sent).to.equal(0);
     });
   }
 });

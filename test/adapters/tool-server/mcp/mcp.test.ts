@@ -16,7 +16,7 @@ interface Sent {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
-  /** JSON, unless it is a text already. */
+  /** JSON, unless it is text or bytes already. */
   readonly body?: unknown;
 }
 
@@ -66,7 +66,9 @@ describe('the guard of an MCP server', () => {
         authorization: `Bearer ${token}`,
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
@@ -147,6 +149,10 @@ describe('the guard of an MCP server', () => {
         ['nothing that is a message', {}],
         ['a message with a prototype', `{"jsonrpc":"2.0","id":7,"__proto__":{"method":"tools/call"}}`],
         [
+          'a message with a prototype beside its method',
+          `{"jsonrpc":"2.0","id":7,"method":"ping","__proto__":{"method":"tools/call","params":{"name":"delete_issue"}}}`,
+        ],
+        [
           'parameters with a prototype',
           `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_issue","__proto__":{"name":"delete_issue"}}}`,
         ],
@@ -177,6 +183,7 @@ describe('the guard of an MCP server', () => {
       ['a text', 400, { body: '"tools/call"' }],
       ['a member named twice', 400, { body: JSON.stringify(read).replace('"params"', '"method":"ping","params"') }],
       ['a tool named twice', 400, { body: JSON.stringify(read).replace('"name"', '"name":"ping","name"') }],
+      ['what is not UTF-8', 400, { body: Buffer.from(JSON.stringify(rpc('ping', { x: '\u00ff' })), 'latin1') }],
       ['more than it reads', 413, { body: `${JSON.stringify(read)}${' '.repeat(1000)}` }],
       ['a compressed body', 415, { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ] as const) {
@@ -379,6 +386,19 @@ describe('the guard of an MCP server', () => {
       await eventually(() => response.destroyed);
     }
     expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
+  });
+
+  it('lets nobody with a longer chain than any tool accepts get even to the handshake', async () => {
+    await start();
+    const hop = (depth: number): object => ({
+      sub: `agent:hop-${depth}`,
+      depth,
+      ...(depth > 1 && { act: hop(depth - 1) }),
+    });
+    // One tool accepts three.
+    expect((await send({ claims: { act: hop(3) }, body: initialize })).status).to.equal(200);
+    const answer = await send({ claims: { act: hop(4) }, body: initialize });
+    expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([403, 'delegation_too_deep']);
   });
 
   it('goes no further once somebody else has answered', async () => {
