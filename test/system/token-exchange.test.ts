@@ -286,6 +286,24 @@ for (const database of databases) {
       await brief.stop();
     });
 
+    it('refuses nothing by a registration that another process has changed since it was read', async () => {
+      const other = await mandate.another({});
+      const patch = (changes: object) => other.admin('PATCH', `/admin/agents/${agent.id}`, changes);
+      expect((await agent.exchange()).status, 'the registration was read here').to.equal(200);
+      const added = 'https://added.example';
+      await patch({ allowed_audiences: [JIRA, added] });
+      const issued = await agent.exchange({ resource: added });
+      expect(issued.status, issued.text).to.equal(200);
+      await patch({ enabled: false });
+      const lines = await mandate.recorded(async () => {
+        expect((await agent.exchange()).body.reason).to.equal('agent_disabled');
+      });
+      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'agent_disabled']]);
+      await patch({ enabled: true });
+      expect((await agent.refresh(String(issued.body.refresh_token), { resource: added })).status).to.equal(200);
+      await other.stop();
+    });
+
     it('refuses a replay also after a restart, from another process on the same database', async () => {
       const form = agent.exchangeForm();
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
