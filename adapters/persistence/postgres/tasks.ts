@@ -24,7 +24,7 @@ import { places } from './places.ts';
 
 const open = {
   name: 'open_task',
-  text: `select open_task(${parameters(1, 18)}, ${entryParameter(19)}) as outcome`,
+  text: `select open_task(${parameters(1, 20)}, ${entryParameter(21)}) as outcome`,
 };
 
 const renew = {
