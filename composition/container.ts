@@ -62,7 +62,11 @@ export function buildContainer(given: Given): DependencyContainer {
   container.register(tokens.tracing, { useValue: given.tracing });
   container.register(tokens.signingKeys, { useValue: given.signingKeys });
 
-  once(tokens.agentKeys, (c) => agentKeys(c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log)));
+  once(tokens.agentKeys, (c) =>
+    agentKeys(c.resolve(tokens.network), c.resolve(tokens.clock), c.resolve(tokens.log), {
+      blockPrivateNetworks: c.resolve(tokens.settings)['Service:AgentKeys:BlockPrivateNetworks'],
+    }),
+  );
   once(tokens.providerMetadata, (c) =>
     discovery(providerLocation(c.resolve(tokens.settings)), c.resolve(tokens.network), c.resolve(tokens.log)),
   );

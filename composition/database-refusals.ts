@@ -1,6 +1,7 @@
-/** Why a database server turned a command away, or will not do, by the setting that led there. */
+/** Why a database cannot be used, whatever is asked of it: sentences for the operator. */
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/persistence/database-refusal.ts';
+import type { AddonFault } from '../adapters/persistence/sqlite/addon-fault.ts';
 import { variableOf } from './settings/setting-error.ts';
 
 const SERVING = 'Service:Database:ConnectionString';
@@ -12,7 +13,7 @@ const CONNECTIONS: Readonly<Record<DatabaseRefusal['role'], string>> = {
 };
 
 const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
-  no_such_database: 'names a database that the server does not have',
+  no_such_database: 'names a database that does not exist',
   role_not_let_in: 'names a role that the server does not let in, or not with this password',
   role_without_rights: 'names a role without the rights that this takes',
   server_too_old: 'names a server that is older than Postgres 15',
@@ -22,3 +23,9 @@ const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
 export function describeDatabaseRefusal({ reason, role }: DatabaseRefusal): string {
   return `${CONNECTIONS[role]} ${PROBLEMS[reason]}.`;
 }
+
+/** Sentences that end with a full stop: the file is not at fault. */
+export const ADDON_FAULTS: Readonly<Record<AddonFault, string>> = {
+  addon_of_another_node: 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.',
+  addon_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
+};

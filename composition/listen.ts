@@ -4,10 +4,14 @@ import { type HttpServer, type HttpServerOptions, startHttpServer } from '../ada
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The system's error codes for an address that cannot be listened on. */
+/** What the system says of a port that can't be listened on. Address and port are shown: they are no secrets. */
+const PORT_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is already in use',
+  EACCES: 'may not be listened on by this user',
+};
+
+/** What the system says of an address that can't be listened on. */
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'PORT is in use on HOST already.',
-  EACCES: 'PORT may not be listened on by this user.',
   EADDRNOTAVAIL: 'HOST is no address of this machine.',
   ENOTFOUND: 'HOST is a name that does not resolve.',
   EAI_AGAIN: 'HOST is a name that does not resolve now.',
@@ -22,7 +26,17 @@ export async function listen(
     return await startHttpServer({ host, port }, options);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const reason = ADDRESS_FAULTS[code];
+    const reason = describePortFault(error, port, host, 'PORT') ?? ADDRESS_FAULTS[code];
     throw reason === undefined ? error : new StartupError([reason]);
   }
+}
+
+/**
+ * @param setting the one that names the port
+ * @returns a sentence; `undefined` for an error that is not about the port
+ */
+export function describePortFault(error: unknown, port: number, host: string, setting: string): string | undefined {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const fault = PORT_FAULTS[code];
+  return fault && `Port ${port} on ${host} ${fault} (${setting}, HOST).`;
 }

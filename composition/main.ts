@@ -1,33 +1,19 @@
 #!/usr/bin/env node
-/** `mandate`: the command line of the service. A command's own parts are loaded when it is the one that runs. */
+/**
+ * `mandate`. Static imports are parsed before the first line runs, and an old Node cannot parse them: this file has none,
+ * checks the version, and only then loads the command line. It uses only syntax that Node 12 reads.
+ */
 
-import { agentCommand } from '../adapters/cli/commands/agent.ts';
-import { auditArchiveCommand } from '../adapters/cli/commands/audit-archive.ts';
-import { auditVerifyCommand } from '../adapters/cli/commands/audit-verify.ts';
-import { doctorCommand } from '../adapters/cli/commands/doctor.ts';
-import { keysCommand } from '../adapters/cli/commands/keys.ts';
-import { migrateCommand } from '../adapters/cli/commands/migrate.ts';
-import { serveCommand } from '../adapters/cli/commands/serve.ts';
-import { runCli } from '../adapters/cli/run-cli.ts';
+/** `engines` in package.json. */
+const OLDEST_MAJOR = 20;
+const OLDEST_MINOR = 19;
 
-process.exitCode = await runCli(process.argv.slice(2), [
-  serveCommand(async (settings) => (await import('./commands/serve.ts')).serve(settings)),
-  migrateCommand(async (settings) => (await import('./commands/migrate.ts')).migrate(settings)),
-  agentCommand({
-    init: async (request) => (await import('./commands/agent-init.ts')).agentInit(request),
-    apply: async (request, settings) => (await import('./commands/agent-apply.ts')).agentApply(request, settings),
-  }),
-  auditVerifyCommand(async (request, settings) =>
-    (await import('./commands/audit-verify.ts')).auditVerify(request, settings),
-  ),
-  auditArchiveCommand(async (request, settings) =>
-    (await import('./commands/audit-archive.ts')).auditArchive(request, settings),
-  ),
-  doctorCommand(async (request, settings) => (await import('./commands/doctor.ts')).doctor(request, settings)),
-  keysCommand({
-    generate: async (request, settings) =>
-      (await import('./commands/keys-generate.ts')).keysGenerate(request, settings),
-    rotate: async (request, settings) => (await import('./commands/keys-rotate.ts')).keysRotate(request, settings),
-    show: async (request, settings) => (await import('./commands/keys-show.ts')).keysShow(request, settings),
-  }),
-]);
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major > OLDEST_MAJOR || (major === OLDEST_MAJOR && minor >= OLDEST_MINOR)) {
+  import('./command-line.ts');
+} else {
+  process.stderr.write(
+    `mandate: Mandate needs Node ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer; this is ${process.versions.node}.\n`,
+  );
+  process.exitCode = 1;
+}

@@ -5,6 +5,7 @@ import { packageVersion } from '../adapters/cli/package-version.ts';
 import type { Observed } from '../adapters/metrics/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/metrics/service-metrics.ts';
 import { timeLimit } from '../adapters/system/time-limit.ts';
+import { describePortFault } from './listen.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 import { tokens } from './tokens.ts';
@@ -26,11 +27,6 @@ export function publishOnPort(settings: Settings, metrics: ServiceMetrics): Prom
   return listening(settings, metrics.text);
 }
 
-const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use on HOST already',
-  EACCES: 'may not be listened on by this user',
-};
-
 /** @throws StartupError when the port can't be listened on; what is wrong with HOST is said of PORT as well */
 export async function listening(
   settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
@@ -41,9 +37,9 @@ export async function listening(
   try {
     return await listenForScrapes({ host, port }, text);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const problem = ADDRESS_FAULTS[code] ?? 'cannot be listened on: HOST is no address of this machine';
-    throw new StartupError([`Service:Metrics:Port (Service__Metrics__Port) ${problem}.`]);
+    const problem =
+      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is no address of this machine.';
+    throw new StartupError([describePortFault(error, port, host, 'Service:Metrics:Port') ?? problem]);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { UnopenedFile } from '../adapters/persistence/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/persistence/storage.ts';
+import { ADDON_FAULTS } from './database-refusals.ts';
 import { chosenDatabase } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
@@ -36,6 +37,9 @@ export async function openStorage(
     return await openSqlite({ path: chosen.path }, surroundings);
   } catch (error) {
     surroundings.log.error('the database file could not be opened', error);
+    const { addonFault } = await import('../adapters/persistence/sqlite/addon-fault.ts');
+    const fault = addonFault(error);
+    if (fault !== undefined) throw new StartupError([ADDON_FAULTS[fault]]);
     const { unopenedFile } = await import('../adapters/persistence/sqlite/unopened-file.ts');
     const problem = UNOPENED[await unopenedFile(chosen.path)];
     throw new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);

@@ -20,6 +20,7 @@ import { observed, openMetrics, type Published, publishOnPort } from './metrics.
 import { openStorage } from './open-storage.ts';
 import { type Passes, recurringPasses } from './passes.ts';
 import { startRecurring } from './recurring.ts';
+import { chosenTransmitter } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { repeatedSecrets } from './settings/repeated-secrets.ts';
 import { loadSigningKeys } from './signing.ts';
@@ -55,6 +56,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const network = tracedNetwork(surroundings.network ?? httpNetwork(), tracing);
   const signingKeys = await loadSigningKeys(settings, log);
   warnOfRepeatedSecrets(settings, log);
+  warnOfEventSubjects(settings, log);
   refuseMissingFile(settings);
   const storage = await openStorage(settings, { clock, log });
   let published: Published | undefined;
@@ -106,6 +108,14 @@ function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
       settings: keys.join(', '),
     });
   }
+}
+
+/** Specification "POST /events": the value of a subject is the sponsor key, whichever claim that is. */
+function warnOfEventSubjects(settings: Settings, log: Log): void {
+  if (chosenTransmitter(settings) === undefined || settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub') return;
+  log.warn(
+    'Service:UpstreamIdp:SponsorKeyClaim is not sub: in security events, the sub of an iss_sub subject must be the value of that claim',
+  );
 }
 
 /** Opening a SQLite file creates it: an empty one, left behind by a path that was mistyped, helps nobody. */

@@ -9,9 +9,11 @@ import { chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
 import { tokens } from './tokens.ts';
 
 export function backchannelLogoutSurface(c: DependencyContainer): BackchannelLogoutSurface | undefined {
-  const audience = c.resolve(tokens.settings)['Service:UpstreamIdp:BackchannelLogout:Audience'];
+  const settings = c.resolve(tokens.settings);
+  const audience = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
   if (audience === undefined) return undefined;
-  const service = { ...shared(c), providerKeys: c.resolve(tokens.providerKeys), audience };
+  const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
+  const service = { ...shared(c), providerKeys: c.resolve(tokens.providerKeys), audience, refuseLoggedOut };
   return { accept: (logoutToken) => acceptLogout(service, logoutToken), log: c.resolve(tokens.log) };
 }
 

@@ -5,6 +5,7 @@ import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { TOKEN_PATH } from '../adapters/http/discovery.ts';
 import type { ScimSurface } from '../adapters/http/scim/scim-router.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys-readiness.ts';
+import { retryPause } from '../adapters/system/retry-pause.ts';
 import { sha256, sha256Bytes } from '../adapters/system/sha256.ts';
 import { blockSponsor } from '../application/admin/block-sponsor.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
@@ -56,6 +57,7 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
     audience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
   };
@@ -83,13 +85,14 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
     },
     admin: {
       ...access,
+      issuer,
       register: (draft) => registerAgent(registration, draft),
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),
-      update: (agentId, patch) => updateAgent(registration, agentId, patch),
+      update: (agentId, patch) => updateAgent({ ...registration, retryPause }, agentId, patch),
       remove: (agentId) => removeAgent({ agents, clock }, agentId),
       stop: (selection) => stopTasks({ tasks, clock }, selection),
-      findBlock: (sponsorKey) => sponsors.findBlock(sponsorKey),
+      findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
       block: (sponsorKey) => blockSponsor({ sponsors, clock }, sponsorKey),
       unblock: (sponsorKey) => unblockSponsor({ sponsors, clock }, sponsorKey),
       log,

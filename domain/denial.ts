@@ -110,6 +110,7 @@ const catalogue = {
     'invalid_grant',
     'The subject token has no usable value in the claim that names the person.',
   ),
+  subject_logged_out: entry('invalid_grant', 'The session or the person of the subject token has logged out.'),
 
   // The person.
   sponsor_disabled: entry('access_denied', 'This person may not be acted for.'),

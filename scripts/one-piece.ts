@@ -25,8 +25,8 @@ const STAYS_OUTSIDE = [
 /** @returns the file to run */
 export function processProgram(source: string | URL): string {
   return once(source, 'main.js', (entry, folder) => {
-    build({ entryPoints: { main: entry }, outdir: folder, packages: 'external', splitting: true });
-    buildThread(THREAD, join(folder, 'worker.js'));
+    build({ entryPoints: { main: entry }, outdir: folder, splitting: true });
+    build({ entryPoints: [THREAD], outfile: join(folder, 'worker.js') });
   });
 }
 
@@ -34,21 +34,20 @@ export function processProgram(source: string | URL): string {
 export function threadProgram(source: string | URL): string {
   const name = basename(pathOf(source));
   // Stacks name the file that runs.
-  return once(source, `${name}.js`, (entry, folder) => buildThread(entry, join(folder, `${name}.js`)));
+  return once(source, `${name}.js`, (entry, folder) =>
+    build({ entryPoints: [entry], outfile: join(folder, `${name}.js`) }),
+  );
 }
 
-/** With the packages in it: of its time to start, most would go into finding their hundreds of files. */
-function buildThread(entry: string, outfile: string): void {
-  const requiring = "import { createRequire as requiring } from 'node:module';";
-  build({
-    ...{ entryPoints: [entry], outfile, external: STAYS_OUTSIDE },
-    banner: { js: `${requiring}\nconst require = requiring(import.meta.url);` },
-  });
-}
-
+/**
+ * With the packages in it. Of the time that a program takes to start, most would go into finding the hundreds of files
+ * of its packages.
+ */
 function build(options: BuildOptions): void {
+  const requiring = "import { createRequire as requiring } from 'node:module';";
   buildSync({
     ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20', sourcemap: true, logLevel: 'error' },
+    ...{ external: STAYS_OUTSIDE, banner: { js: `${requiring}\nconst require = requiring(import.meta.url);` } },
     ...options,
   });
 }

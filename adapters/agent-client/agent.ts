@@ -2,6 +2,6 @@
 
 export type { AgentKey, AssertionAlgorithm, KeySigner } from './agent-key.ts';
 export { type Agent, createAgent, type StartTask } from './create-agent.ts';
-export { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
+export { NotNow, Refused, type TaskEnd, TaskOver, type Unacceptable } from './errors.ts';
 export type { AgentClock, AgentOptions } from './options.ts';
 export type { Task } from './task.ts';

@@ -4,30 +4,16 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { decodeJwt } from 'jose';
 import type { SignAssertion } from './agent-key.ts';
 import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
+import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
 import type { CheckedAgentOptions } from './options.ts';
-
-/** What an exchange or a renewal gave. Instants are milliseconds since 1970, by this machine's clock. */
-export interface IssuedToken {
-  readonly token: string;
-  readonly grant: string;
-  /** When it was asked for: its life is counted from there, so that it ends here no later than there. */
-  readonly askedAt: number;
-  readonly expiresInMs: number;
-  /** Whether a renewal would live no longer, since the token ends with its task. */
-  readonly isLast: boolean;
-  readonly scope: readonly string[];
-  readonly taskId: string;
-  readonly taskExpiresAt: Date;
-}
 
 export interface ControlPlane {
   /** @throws Refused, NotNow */
   exchange(request: ExchangeRequest): Promise<IssuedToken>;
   /** @param scope to narrow to, for good. @throws TaskOver, Refused, NotNow */
-  renew(grant: string, resource: string, scope?: readonly string[]): Promise<IssuedToken>;
+  renew(held: IssuedToken, resource: string, scope?: readonly string[]): Promise<IssuedToken>;
   /** Ends the task of a grant. @throws Refused, NotNow */
   revoke(grant: string): Promise<void>;
 }
@@ -46,8 +32,6 @@ const ASSERTION_SECONDS = 60;
 const MAX_BYTES = 64 * 1024;
 /** Where the control plane does not say how long to wait. */
 const DEFAULT_RETRY_MS = 1000;
-/** RFC 6750 §2.1. Anything else would be repeated by whoever refuses to make a header of it. */
-const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 /** RFC 6749 §5.2: what may be repeated of an answer that says no. */
 const CODE = /^[a-z_]{1,64}$/;
 
@@ -78,7 +62,7 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
 
   return {
     async exchange({ subjectToken, resource, scope }) {
-      const askedAt = clock.now();
+      const at = clock.now();
       const answer = await send(options, '/oauth2/token', {
         grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
         subject_token: subjectToken,
@@ -90,18 +74,21 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
         scope: scope.join(' '),
       });
       if (answer.status !== 200) throw refusalOf(answer);
-      return readToken(answer, askedAt);
+      return readIssuedToken(answer.body, { at, scope });
     },
-    async renew(grant, resource, scope) {
-      const askedAt = clock.now();
+    async renew(held, resource, scope) {
+      const at = clock.now();
       const answer = await send(options, '/oauth2/token', {
         grant_type: 'refresh_token',
-        refresh_token: grant,
+        refresh_token: held.grant,
         resource,
         ...(scope === undefined ? {} : { scope: scope.join(' ') }),
         ...(await authenticated()),
       });
-      if (answer.status === 200) return readToken(answer, askedAt);
+      if (answer.status === 200) {
+        const narrowed = names(scope ?? held.scope).filter((name) => held.scope.includes(name));
+        return readIssuedToken(answer.body, { at, scope: narrowed, task: held });
+      }
       const refusal = refusalOf(answer);
       const end = [refusal.reason, refusal.error].find((code): code is TaskEnd => code !== undefined && ENDS.has(code));
       throw end === undefined ? refusal : new TaskOver(end);
@@ -200,36 +187,4 @@ function refusalOf({ body }: Answer): Refused {
     typeof code === 'string' && CODE.test(code) ? code : undefined,
   );
   return new Refused(error ?? 'unexpected_answer', reason);
-}
-
-/** @throws Refused when it is no answer that says yes */
-function readToken({ body }: Answer, askedAt: number): IssuedToken {
-  const { access_token: token, refresh_token: grant, expires_in: seconds, scope, task_id: taskId } = body;
-  const taskExpiresAt = typeof body.task_expires_at === 'string' ? new Date(body.task_expires_at) : undefined;
-  if (
-    typeof token !== 'string' ||
-    !BEARER_TOKEN.test(token) ||
-    typeof grant !== 'string' ||
-    typeof seconds !== 'number' ||
-    !(seconds > 0 && seconds < Number.MAX_SAFE_INTEGER) ||
-    typeof scope !== 'string' ||
-    typeof taskId !== 'string' ||
-    taskExpiresAt === undefined ||
-    Number.isNaN(taskExpiresAt.getTime()) ||
-    String(body.token_type).toLowerCase() !== 'bearer'
-  ) {
-    throw new Refused('unexpected_answer', undefined);
-  }
-  const isLast = endsWithItsTask(token);
-  return { token, grant, askedAt, expiresInMs: seconds * 1000, isLast, scope: scope.split(' '), taskId, taskExpiresAt };
-}
-
-/** By the control plane's own clock on both sides, as the token says (specification "Task token claims"). */
-function endsWithItsTask(token: string): boolean {
-  try {
-    const { exp, task } = decodeJwt<{ readonly task?: { readonly exp?: number } }>(token);
-    return exp !== undefined && task?.exp !== undefined && exp >= task.exp;
-  } catch {
-    return false;
-  }
 }

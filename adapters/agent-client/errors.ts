@@ -40,17 +40,31 @@ export class NotNow extends Error {
   }
 }
 
+/** Why an answer that says yes is refused here: it gives more than was asked for, or something else. */
+export type Unacceptable = 'scope_wider_than_asked' | 'another_task' | 'outlives_its_task';
+
 /** A no to this request: another scope, resource, person or key may get a yes. */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  /** RFC 6749 §5.2, RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. */
+  /**
+   * RFC 6749 §5.2, RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. `unexpected_answer` is
+   * the library's own no, to an answer that is not one to the request.
+   */
   readonly error: string;
-  /** With `access_denied`: what it was, such as `sponsor_disabled`. */
+  /**
+   * With `access_denied`: what it was, such as `sponsor_disabled`. Of the library's own: an Unacceptable, or
+   * `scope_given_up` where `narrow` was asked for a scope that the task had given up, and nothing was sent.
+   */
   readonly reason: string | undefined;
 
   constructor(error: string, reason: string | undefined) {
-    super(`The control plane refused: ${error}${reason === undefined ? '' : ` (${reason})`}.`);
+    super(`${sentenceOf(error, reason)}: ${error}${reason === undefined ? '' : ` (${reason})`}.`);
     this.error = error;
     this.reason = reason;
   }
+}
+
+function sentenceOf(error: string, reason: string | undefined): string {
+  if (error === 'unexpected_answer') return 'The answer of the control plane was not accepted';
+  return reason === 'scope_given_up' ? 'The task has given up this scope' : 'The control plane refused';
 }

@@ -1,7 +1,8 @@
 /** One task: a token that is always fresh, for as long as the task lasts. */
 
-import type { ControlPlane, IssuedToken } from './control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { NotNow, Refused, TaskOver } from './errors.ts';
+import { type IssuedToken, names } from './issued-token.ts';
 import type { CheckedAgentOptions } from './options.ts';
 import { patiently } from './patience.ts';
 import { sendingFetch } from './sending-fetch.ts';
@@ -19,7 +20,11 @@ export interface Task {
    * @throws TaskOver for good; NotNow when there is no token that works, and patience is at its end; Refused
    */
   token(): Promise<string>;
-  /** Gives up all but these scopes, for good; answers those that are left. @throws as `token()` */
+  /**
+   * Gives up all but these scopes, for good; answers those that are left.
+   *
+   * @throws as `token()`; Refused, with nothing sent, when one of them was given up before
+   */
   narrow(scope: readonly string[]): Promise<readonly string[]>;
   /** `fetch` with the task's token, and only to where the token is meant for. @throws as `token()`, TypeError, as `fetch` */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
@@ -75,6 +80,7 @@ export function renewingTask(
     latest = now < latest - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latest);
     return latest - current.askedAt;
   };
+  const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
   const isUsable = () => age() < current.expiresInMs - USABLE_MS;
   // What ends with its task can't be renewed to live longer.
   const isFresh = () => (current.isLast ? isUsable() : age() < current.expiresInMs * RENEWED_AT);
@@ -90,6 +96,8 @@ export function renewingTask(
 
   const renew = async (scope: readonly string[] | undefined): Promise<void> => {
     if (over !== undefined) throw over;
+    // What was given up is never asked for again, lest a control plane that is wrong gives it back.
+    if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
     const early = heldMs();
     if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
     if (early > 0) await clock.sleep(early);
@@ -98,7 +106,7 @@ export function renewingTask(
         { clock, patienceMs: patienceMs - early },
         () => {
           if (over !== undefined) throw over;
-          return plane.renew(current.grant, resource, scope);
+          return plane.renew(current, resource, scope);
         },
         // Whoever only wants a token can have the one there is.
         () => scope !== undefined || !isUsable(),

@@ -7,9 +7,9 @@ import express, { type Response, type Router } from 'express';
 import type { Log } from '../../application/ports/log.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, parseAgentId } from '../../domain/identifiers.ts';
-import { KEY_SET_CACHE } from './discovery.ts';
 import { answerProblem } from './problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from './problem-faults.ts';
+import { answerPublicDocument } from './public-document.ts';
 
 export interface AgentKeysSurface {
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -34,5 +34,5 @@ async function publish(surface: AgentKeysSurface, id: string, response: Response
     // The same for an agent that is not there and one whose keys are elsewhere.
     return answerProblem(response, { status: 404, detail: 'No keys are published here.', reason: 'no_inline_keys' });
   }
-  response.set('Cache-Control', KEY_SET_CACHE).json(agent.keys.jwks);
+  answerPublicDocument(response, agent.keys.jwks);
 }

@@ -16,6 +16,7 @@ import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backch
 import { discoveryRouter } from './discovery.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { healthRouter } from './health.ts';
+import { withoutIssuerPath } from './issuer-path.ts';
 import { measuredRequests } from './measuring/measured-requests.ts';
 import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
 import { answerFaults, unknownPath } from './problem-faults.ts';
@@ -73,8 +74,13 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
   const admitted = admission(surfaces.admission, app);
+  const measured = surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
+  const withoutPrefix = withoutIssuerPath(surfaces.issuer);
   return {
-    listener: surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted),
+    listener(request, response) {
+      request.url = withoutPrefix(request.url ?? '');
+      measured(request, response);
+    },
     classes: messageClasses(app),
   };
 }

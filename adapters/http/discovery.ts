@@ -8,27 +8,19 @@ import { ASSERTION_ALGORITHMS } from '../../application/authentication/authentic
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from './oauth/requests.ts';
 import { methodNotAllowed } from './problem-faults.ts';
+import { answerPublicDocument } from './public-document.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
-/** Key sets may be kept this long: shorter than any rotation step, long enough to spare us (decisions "Agents"). */
-export const KEY_SET_CACHE = 'public, max-age=300';
 
 export function discoveryRouter(surface: { readonly issuer: string; readonly signingKeys: SigningKeys }): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const metadata = authorizationServerMetadata(surface.issuer);
-  const sendMetadata: RequestHandler = (_request, response) => {
-    response.json(metadata);
-  };
+  const sendMetadata: RequestHandler = (_request, response) => answerPublicDocument(response, metadata);
   const documents: readonly (readonly [path: string, send: RequestHandler])[] = [
     ['/.well-known/openid-configuration', sendMetadata],
     // RFC 8414 §3: where clients that speak OAuth and not OpenID look.
     ['/.well-known/oauth-authorization-server', sendMetadata],
-    [
-      '/.well-known/jwks.json',
-      (_request, response) => {
-        response.set('Cache-Control', KEY_SET_CACHE).json(surface.signingKeys.published());
-      },
-    ],
+    ['/.well-known/jwks.json', (_request, response) => answerPublicDocument(response, surface.signingKeys.published())],
   ];
   for (const [path, send] of documents) router.route(path).get(send).all(methodNotAllowed('GET, HEAD'));
   return router;

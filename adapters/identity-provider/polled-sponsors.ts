@@ -63,7 +63,7 @@ export function polledSponsors(
     }
     try {
       const answer = await get(subject, service.token, askedAt);
-      if (answer.status !== 401 || retried) return judge(answer);
+      if (answer.status !== 401 || retried) return judge(answer, subject);
     } catch (cause) {
       if (!(cause instanceof NetworkFailure)) throw cause;
       return { report: cause.answered ? 'answered' : 'failed', problem: cause.message };
@@ -103,19 +103,21 @@ export function polledSponsors(
 }
 
 /**
- * Whether the URL of this `sub` means this person and nothing else. `.` and `..` are path segments of their own in
- * every spelling, and `%2F` or `%5C` is a slash again behind many a proxy, so such a `sub` would ask about somebody or
- * something else. No directory names a person like that, so nobody is refused who is there.
+ * Whether a URL can ask about this `sub`. Percent-encoded, every other text is one path segment (RFC 3986 §2.1, §3.3);
+ * `.` and `..` are dot segments in every spelling (RFC 3986 §6.2.2.3), and no directory names a person so.
  */
 function canBeAskedAbout(subject: string): boolean {
-  return subject !== '' && !/^\.{1,2}$|[/\\]/.test(subject) && subject.isWellFormed();
+  return subject !== '' && !/^\.{1,2}$/.test(subject) && subject.isWellFormed();
 }
 
-function judge({ status, body }: NetworkAnswer): Finding {
+function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   if (status >= 500 || status === 429) return { report: 'failed', problem: `The answer's status was ${status}.` };
   if (status === 404) return { report: 'answered', answer: 'sponsor_not_found' };
   if (status !== 200) return { report: 'answered', problem: `The answer's status was ${status}.` };
   const person = parseStrictJson(body);
+  // A server that decodes and normalizes the path reads `a%2F..%2Fb` as `b`, and answers about that person.
+  const id = isJsonObject(person) ? member(person, 'id') : undefined;
+  if (typeof id === 'string' && id !== subject) return { report: 'answered', problem: 'The answer has another id.' };
   const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
   if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer does not say enabled or not.' };
   return { report: 'answered', answer: enabled ? 'active' : 'sponsor_disabled' };

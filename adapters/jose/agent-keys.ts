@@ -7,6 +7,7 @@ import type { Network } from '../../application/ports/network.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { AGENT_KEY_RULES, type Jwk, type JwkSet } from '../../domain/agents/key-set.ts';
 import { inspectKey, type UsableKey } from '../../domain/agents/public-key.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
 import { boundedCache } from './bounded-cache.ts';
 import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
@@ -23,7 +24,12 @@ interface Fetched {
   readonly ring: KeyRing;
 }
 
-export function agentKeys(network: Network, clock: Clock, log: Log): AgentKeys {
+export interface AgentKeysOptions {
+  /** `Service:AgentKeys:BlockPrivateNetworks`. */
+  readonly blockPrivateNetworks?: boolean;
+}
+
+export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): AgentKeys {
   const inline = boundedCache<Promise<KeyRing>>(MAX_AGENTS);
   const remote = boundedCache<FetchedKeys<Fetched>>(MAX_AGENTS);
 
@@ -37,11 +43,16 @@ export function agentKeys(network: Network, clock: Clock, log: Log): AgentKeys {
     return ring;
   }
 
-  /** One for all the agents that name the same URI. */
-  function fetchedFrom(uri: string): FetchedKeys<Fetched> {
-    const known = remote.get(uri);
+  /**
+   * One for all the agents that name the same URI. With private networks blocked, one for each agent instead: the
+   * ledger record of a refused fetch names no agent, so the log names each.
+   */
+  function fetchedFrom(uri: string, agentId: AgentId): FetchedKeys<Fetched> {
+    const publicOnlyFor = options.blockPrivateNetworks === true ? agentId : undefined;
+    const name = publicOnlyFor === undefined ? uri : `${publicOnlyFor} ${uri}`;
+    const known = remote.get(name);
     if (known !== undefined) return known;
-    const fetch = publishedKeys(network, log, PUBLISHED);
+    const fetch = publishedKeys(network, log, { ...PUBLISHED, publicOnlyFor });
     const keys = fetchedKeys(
       async () => {
         const ring = await fetch(uri);
@@ -50,7 +61,7 @@ export function agentKeys(network: Network, clock: Clock, log: Log): AgentKeys {
       clock,
       AGES,
     );
-    remote.set(uri, keys);
+    remote.set(name, keys);
     return keys;
   }
 
@@ -60,7 +71,7 @@ export function agentKeys(network: Network, clock: Clock, log: Log): AgentKeys {
       const { kind } =
         agent.keys.kind === 'inline'
           ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
-          : await verifyWithPublished(fetchedFrom(agent.keys.uri), assertion, algorithms);
+          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms);
       return { kind };
     },
     isUsable: async (key) => (await importKeys(judged(key))).length === 1,

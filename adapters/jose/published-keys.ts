@@ -5,6 +5,7 @@ import type { Log } from '../../application/ports/log.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { usableKeys } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { FetchedKeys } from './fetched-keys.ts';
@@ -16,6 +17,8 @@ export interface PublishedKeysRules {
   readonly keys: KeyRules;
   readonly maxBytes: number;
   readonly httpsOnly: boolean;
+  /** Where keys are fetched from public addresses only: which agent's they are, for the log. */
+  readonly publicOnlyFor?: AgentId | undefined;
 }
 
 /** For a whole fetch (decisions "Client assertions", remote key sets). */
@@ -28,7 +31,7 @@ const TIMEOUT_MS = 5000;
 export function publishedKeys(
   network: Network,
   log: Log,
-  { owner, keys, maxBytes, httpsOnly }: PublishedKeysRules,
+  { owner, keys, maxBytes, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
 ): (uri: string) => Promise<KeyRing | undefined> {
   let lastProblem: string | undefined;
   const request = {
@@ -36,6 +39,7 @@ export function publishedKeys(
     headers: { accept: 'application/jwk-set+json, application/json' },
     timeoutMs: TIMEOUT_MS,
     maxBytes,
+    ...(agent === undefined ? {} : { publicOnly: true }),
   } as const;
 
   async function read(uri: string): Promise<{ readonly ring?: KeyRing; readonly problem?: string }> {
@@ -57,7 +61,7 @@ export function publishedKeys(
 
   return async (uri) => {
     const { ring, problem } = await read(uri);
-    const about = { owner, host: hostOf(uri) };
+    const about = { owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
     if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
     if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
     lastProblem = problem;

@@ -15,11 +15,9 @@ interface Scheme {
     readonly padding?: number;
     readonly saltLength?: number;
   };
-  /** Bytes, where every signature of the algorithm has as many. */
-  readonly length?: number;
 }
 
-const ecdsa = (digest: string, length: number): Scheme => ({ digest, length, options: { dsaEncoding: 'ieee-p1363' } });
+const ecdsa = (digest: string): Scheme => ({ digest, options: { dsaEncoding: 'ieee-p1363' } });
 const pkcs1 = (digest: string): Scheme => ({ digest, options: { padding: constants.RSA_PKCS1_PADDING } });
 const pss = (digest: string, saltLength: number): Scheme => ({
   digest,
@@ -27,16 +25,16 @@ const pss = (digest: string, saltLength: number): Scheme => ({
 });
 
 const SCHEMES: Readonly<Record<SignatureAlgorithm, Scheme>> = {
-  ES256: ecdsa('sha256', 64),
-  ES384: ecdsa('sha384', 96),
-  ES512: ecdsa('sha512', 132),
+  ES256: ecdsa('sha256'),
+  ES384: ecdsa('sha384'),
+  ES512: ecdsa('sha512'),
   RS256: pkcs1('sha256'),
   RS384: pkcs1('sha384'),
   RS512: pkcs1('sha512'),
   PS256: pss('sha256', 32),
   PS384: pss('sha384', 48),
   PS512: pss('sha512', 64),
-  EdDSA: { digest: null, options: {}, length: 64 },
+  EdDSA: { digest: null, options: {} },
 };
 
 /** The key must be one for the algorithm. */
@@ -56,8 +54,7 @@ export function isSignature(
   input: Uint8Array,
   signature: Uint8Array,
 ): Promise<boolean> {
-  const { digest, options, length } = SCHEMES[algorithm];
-  if (length !== undefined && signature.length !== length) return Promise.resolve(false);
+  const { digest, options } = SCHEMES[algorithm];
   return new Promise((resolve, reject) => {
     verify(digest, input, { key, ...options }, signature, (fault, valid) =>
       fault === null ? resolve(valid) : reject(fault),

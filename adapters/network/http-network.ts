@@ -4,8 +4,10 @@
  * not to inflate a body.
  */
 
+import { promises as dns } from 'node:dns';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { isIP } from 'node:net';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import {
   type Network,
@@ -14,6 +16,8 @@ import {
   type NetworkRequest,
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
+import { isPublicAddress } from './public-address.ts';
+import { NOT_PUBLIC, publicLookup, type Resolve } from './public-lookup.ts';
 
 /** Per host. More at once would only wait at the other side instead of here. */
 const MAX_SOCKETS = 64;
@@ -24,9 +28,17 @@ const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 
 type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonly answer: Promise<NetworkAnswer> };
 
-/** @param options.ca a certificate authority in PEM, trusted beside those that Node brings */
-export function httpNetwork(options: { readonly ca?: string | undefined } = {}): Network {
-  const send = sender(options.ca);
+export interface NetworkOptions {
+  /** A certificate authority in PEM, trusted beside those that Node brings. */
+  readonly ca?: string | undefined;
+  /** Resolves the hosts of `publicOnly` requests; the operating system by default. */
+  readonly resolve?: Resolve;
+  /** Which addresses a `publicOnly` request may connect to. */
+  readonly isPublic?: (address: string) => boolean;
+}
+
+export function httpNetwork(options: NetworkOptions = {}): Network {
+  const send = sender(options);
   return {
     async send(request) {
       const startedAt = performance.now();
@@ -51,18 +63,26 @@ function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
   try {
     return send(request);
   } catch (cause) {
+    if (cause instanceof NetworkFailure) throw cause;
     throw new NetworkFailure('The request could not be sent.', { cause });
   }
 }
 
-function sender(ca: string | undefined): Send {
+function sender({ ca, resolve = dns.lookup, isPublic = isPublicAddress }: NetworkOptions): Send {
   const kept = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS };
-  const plain = new http.Agent(kept);
   // One context for all connections: reading the certificates anew for each would cost more than the request.
   const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
-  const secure = new https.Agent({ ...kept, ...trust });
-  return ({ method, url, headers, body, timeoutMs, maxBytes }) => {
+  const agents = (options: http.AgentOptions) => ({
+    plain: new http.Agent({ ...kept, ...options }),
+    secure: new https.Agent({ ...kept, ...trust, ...options }),
+  });
+  const anywhere = agents({});
+  // Keeps no connection: each request resolves its host anew, and is judged by the answer.
+  const publicHosts = agents({ keepAlive: false, lookup: publicLookup(resolve, isPublic) });
+  return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false }) => {
     const target = new URL(url);
+    if (publicOnly && isAddress(target) && !isPublic(hostOf(target))) throw new NetworkFailure(NOT_PUBLIC);
+    const { plain, secure } = publicOnly ? publicHosts : anywhere;
     const lines = { ...headers, 'accept-encoding': 'identity', ...lengthOf(body) };
     const sent =
       target.protocol === 'https:'
@@ -72,6 +92,15 @@ function sender(ca: string | undefined): Send {
     sent.end(body);
     return { sent, answer };
   };
+}
+
+/** Sockets ask no `lookup` for an address. A URL holds one in its one canonical spelling, IPv6 in brackets. */
+function isAddress(target: URL): boolean {
+  return isIP(hostOf(target)) !== 0;
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 function lengthOf(body: string | undefined): Readonly<Record<string, string>> {

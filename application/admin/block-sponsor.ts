@@ -1,4 +1,4 @@
-/** Puts a person on the list of those who are not acted for (specification "Admin API", PUT of a block). */
+/** Places the operator's block of a person (specification "Admin API", PUT of a block). */
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
@@ -11,8 +11,8 @@ export interface SponsorBlocking {
 }
 
 export interface BlockOutcome {
-  /** The block that stands now: another source's, where there was one. */
-  readonly standing: SponsorBlock;
+  /** The operator's block and those of other sources, oldest first. */
+  readonly blocks: readonly SponsorBlock[];
   readonly revokedTasks: number;
 }
 

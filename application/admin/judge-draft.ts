@@ -1,5 +1,6 @@
 /** The second pass over a registration (specification "Validation errors"): the whole of it, its keys tried out. */
 
+import { judgeKeySource } from '../../domain/agents/key-source.ts';
 import {
   judgeRegistration,
   type RegistrationRules,
@@ -19,11 +20,14 @@ export async function judgeDraft(
   draft: RegistrationDraft,
 ): Promise<RegistrationVerdict> {
   const verdict = judgeRegistration(draft, rules);
-  if (verdict.kind === 'invalid' || verdict.registration.keys.kind === 'remote') return verdict;
-  const { keys } = verdict.registration.keys.jwks;
+  const keySource = judgeKeySource(draft, rules.issuer);
+  if (keySource.kind === 'refused' || keySource.source.kind === 'remote') return verdict;
+  const { keys } = keySource.source.jwks;
   const usable = await Promise.all(keys.map((key) => agentKeys.isUsable(key)));
   const problems = usable.flatMap((works, index) =>
     works ? [] : [`keys[${index}] is not a key that a signature can be verified with.`],
   );
-  return problems.length === 0 ? verdict : { kind: 'invalid', errors: fieldErrors(fieldNames.jwks, ...problems) };
+  if (problems.length === 0) return verdict;
+  const others = verdict.kind === 'invalid' ? verdict.errors : [];
+  return { kind: 'invalid', errors: [...others, ...fieldErrors(fieldNames.jwks, ...problems)] };
 }

@@ -1,4 +1,4 @@
-/** Lifts an operator's block, and only an operator's (specification "Admin API", DELETE of a block). */
+/** Lifts the operator's block of a person, and no other source's (specification "Admin API", DELETE of a block). */
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';

@@ -8,7 +8,7 @@
 
 import type { DenialReason } from '../../domain/denial.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
-import { blockDenial } from '../../domain/sponsors/block.ts';
+import { denialOf } from '../../domain/sponsors/block.ts';
 import type { SponsorDirectory } from '../ports/sponsor-directory.ts';
 import type { Sponsors } from '../ports/sponsors.ts';
 
@@ -30,8 +30,8 @@ export async function checkSponsor(
   maxAge: number,
 ): Promise<SponsorReason | undefined> {
   if (directory === undefined) return undefined;
-  const block = await sponsors.findBlock(person.sponsorKey);
-  if (block !== undefined) return blockDenial(block.kind);
+  const denial = denialOf(await sponsors.findBlocks(person.sponsorKey));
+  if (denial !== undefined) return denial;
   const status = await directory.status(person.subject, maxAge);
   return status === 'active' ? undefined : status;
 }

@@ -16,7 +16,7 @@ export interface AgentsAtHand {
    * the next `find` reads.
    */
   confirm(): Promise<boolean>;
-  /** Storage said that it does not stand. */
+  /** Drops what `find` answered last, read or remembered: storage holds another revision by now. */
   forget(): void;
 }
 
@@ -38,10 +38,12 @@ export function rememberedAgents(agents: Pick<Agents, 'find'>): () => AgentsAtHa
 
   return () => {
     let fromMemory: Agent | undefined;
+    let found: Agent | undefined;
     return {
       async find(agentId) {
         fromMemory = remembered.get(agentId);
-        return fromMemory ?? read(agentId);
+        found = fromMemory ?? (await read(agentId));
+        return found;
       },
       async confirm() {
         if (fromMemory === undefined) return true;
@@ -49,7 +51,8 @@ export function rememberedAgents(agents: Pick<Agents, 'find'>): () => AgentsAtHa
         return current?.revision === fromMemory.revision;
       },
       forget() {
-        if (fromMemory !== undefined) remembered.delete(fromMemory.agentId);
+        // Another request may have read the current registration in the meantime: that one stays.
+        if (found !== undefined && remembered.get(found.agentId) === found) remembered.delete(found.agentId);
       },
     };
   };

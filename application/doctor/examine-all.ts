@@ -38,6 +38,15 @@ function noAnswer(limitMs: number): Finding {
   );
 }
 
+/** SQLSTATE: Postgres answered, and refused. The codes of operating systems have no digit. */
+const SQLSTATE = / \((?=\D*\d)[0-9A-Z]{5}\)/;
+
+/** A sentence for a question that the database did not answer, or refused, with the error's code. */
+export function describeUnanswered(error: unknown): string {
+  const code = describeCode(error);
+  return `The database ${SQLSTATE.test(code) ? 'refused' : 'did not answer'}${code}.`;
+}
+
 /** Operating systems, Postgres and SQLite name their errors so; no text that somebody sent is one. */
 const CODE = /^[A-Z0-9_]{4,40}$/;
 

@@ -1,14 +1,18 @@
 /** Which ways there are of telling the service about people, and whether they can work. */
 
-import { type Examination, type Finding, ok, skipped, warning } from './finding.ts';
+import { type Examination, type Finding, failed, ok, skipped, warning } from './finding.ts';
 import { examineDiscovery, examineKeys, type Signer } from './provider-examinations.ts';
 
 export interface Receivers {
   readonly backchannelLogout: boolean;
+  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
+  readonly refuseLoggedOut: boolean;
   readonly scim: boolean;
   /** `undefined` where nobody pushes events. */
   readonly transmitter: Signer | undefined;
   readonly mode: 'poll' | 'signals';
+  /** `Service:UpstreamIdp:SponsorKeyClaim`. */
+  readonly sponsorKeyClaim: string;
 }
 
 export function receiverExaminations(receivers: Receivers): readonly Examination[] {
@@ -22,21 +26,35 @@ export function receiverExaminations(receivers: Receivers): readonly Examination
       examine: ofTransmitter((signer) => examineDiscovery(signer, 'Service:Ssf:Issuer')),
     },
     { check: 'transmitter keys', examine: ofTransmitter(examineKeys) },
+    { check: 'event subjects', examine: ofTransmitter(async () => judgeSubjects(receivers)) },
   ];
 }
 
-function describeReceivers({ backchannelLogout, scim, transmitter, mode }: Receivers): Finding {
+/** Specification "POST /events": the value of a subject is the sponsor key, whichever claim that is. */
+function judgeSubjects({ sponsorKeyClaim }: Receivers): Finding {
+  return sponsorKeyClaim === 'sub'
+    ? ok('The sub of an iss_sub subject is the sponsor key.')
+    : warning(
+        'Service:UpstreamIdp:SponsorKeyClaim is not sub, and the sub of an iss_sub subject is read as the sponsor key.',
+        'Have the transmitter send the value of that claim in its subjects, and test it with one person.',
+      );
+}
+
+function describeReceivers({ backchannelLogout, refuseLoggedOut, scim, transmitter, mode }: Receivers): Finding {
   const there = [
     ...(backchannelLogout ? ['/backchannel-logout'] : []),
     ...(scim ? ['/scim/v2'] : []),
     ...(transmitter === undefined ? [] : ['/events']),
   ];
+  const remedy = 'Configure Service:Scim or Service:Ssf, or mode poll; else only an operator blocks people.';
+  if (mode === 'signals' && there.length === 0) {
+    return failed('In mode signals the provider is not asked about people, and no receiver is configured.', remedy);
+  }
   // A logout ends tasks, and says nothing of who may start new ones.
   if (mode === 'signals' && !scim && transmitter === undefined) {
-    return warning(
-      `In mode signals nobody can tell this service that a person was disabled${backchannelLogout ? ': a logout does not' : ''}.`,
-      'Configure Service:Scim or Service:Ssf, or mode poll; else only an operator blocks people.',
-    );
+    return warning('In mode signals a logout alone does not say that a person was disabled.', remedy);
   }
-  return there.length === 0 ? skipped('No receiver of signals is configured.') : ok(`Configured: ${there.join(', ')}.`);
+  if (there.length === 0) return skipped('No receiver of signals is configured.');
+  const refused = refuseLoggedOut ? ' Subject tokens from before a logout start no task.' : '';
+  return ok(`Configured: ${there.join(', ')}.${refused}`);
 }

@@ -4,7 +4,7 @@ import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { monthOf, nextMonth } from '../../domain/ledger/month.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { StorageCondition } from '../ports/storage-condition.ts';
-import { describeCode } from './examine-all.ts';
+import { describeUnanswered } from './examine-all.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './finding.ts';
 import { judgeClock } from './judge-clock.ts';
 import { judgeGuards } from './judge-guards.ts';
@@ -13,7 +13,12 @@ import { judgeLink } from './judge-link.ts';
 import { judgeRole } from './judge-role.ts';
 
 export type OpenedStorage =
-  | { readonly kind: 'opened'; readonly condition: StorageCondition }
+  | {
+      readonly kind: 'opened';
+      readonly condition: StorageCondition;
+      /** A sentence for what `server()` threw, if the server answered with a refusal. */
+      readonly refusal: (error: unknown) => string | undefined;
+    }
   /** `sentence` says why, and `remedy` what to do. */
   | { readonly kind: 'unusable'; readonly sentence: string; readonly remedy: string };
 
@@ -81,8 +86,10 @@ async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding>
   try {
     return ok(`${await storage.condition.server()} answers.`);
   } catch (error) {
+    const refusal = storage.refusal(error);
+    if (refusal !== undefined) return failed(refusal, 'Correct the connection string, or what it names on the server.');
     return failed(
-      `The database did not answer${describeCode(error)}.`,
+      describeUnanswered(error),
       'See that it runs, that it is reached from here, and that Service:Database:ConnectionString names its address, role and password.',
     );
   }

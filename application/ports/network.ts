@@ -9,6 +9,11 @@ export interface NetworkRequest {
   readonly timeoutMs: number;
   /** An answer whose body is longer is a failure, and is not read on. */
   readonly maxBytes: number;
+  /**
+   * Connects to no address that is loopback, private, link-local or otherwise not public, whether the URL holds it or
+   * its host resolves to it: that is a failure. So is a host with both kinds of address.
+   */
+  readonly publicOnly?: boolean;
 }
 
 export interface NetworkAnswer {

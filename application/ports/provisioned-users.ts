@@ -28,9 +28,10 @@ export interface ProvisioningNews {
  * The provisioned users. Each write is one decision in one transaction: it takes its locks on the people that it is
  * about before it reads anything, then writes the user and brings about what its statements say, or writes nothing.
  *
- * - Who is to be refused is blocked, source `scim`, and their live tasks end, recorded as Tasks.revokeByGrant says. A
- *   block of another source stays as it is. One of this source takes the new kind and keeps its time.
- * - Who is active loses a block of this source, unless another user of theirs is inactive.
+ * - A person who is to be refused is blocked, source `scim`, also where another source has blocked them, and their live
+ *   tasks end, recorded as Tasks.revokeByGrant says. A block of this source takes the new kind and keeps its time.
+ * - A person who is active loses the block of this source, unless another user of theirs is inactive. Blocks of other
+ *   sources are never touched.
  * - A `sponsor.signal` entry comes before all that follows from it. None is written where the statement is not new and
  *   changed nothing.
  *
@@ -44,7 +45,8 @@ export interface ProvisionedUsers {
 
   /**
    * Adds a user. `uniqueness`: another has that name. `full`: there are `maxUsers`, counted so that of any number of
-   * creates at once none goes over.
+   * creates at once none goes over. An inactive user's person is then blocked all the same, in the same transaction
+   * (`statementsWithoutRoom`).
    */
   create(user: ProvisionedUser, news: ProvisioningNews, maxUsers: number): Promise<'created' | 'uniqueness' | 'full'>;
 

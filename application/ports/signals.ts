@@ -2,6 +2,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import type { SignalUse } from '../../domain/signals/signal-claims.ts';
+import type { Person } from '../../domain/sponsors/subject-token.ts';
 
 /** A verified signal, which is acted on once. */
 export interface SignalOccurrence extends SignalUse {
@@ -13,7 +14,19 @@ export interface SignalOccurrence extends SignalUse {
 
 export interface LogoutSignal extends SignalOccurrence {
   readonly loggedOut: LoggedOut;
+  /** Present where subject tokens from before the logout are refused from now on. */
+  readonly remember?: RememberedLogout | undefined;
 }
+
+export interface RememberedLogout {
+  /** The logout token's `iat`, a whole second of the provider's clock. */
+  readonly statedAt: Instant;
+  /** When the logout stops to refuse subject tokens. */
+  readonly forgetAt: Instant;
+}
+
+/** What a subject token says of the sign-in that it comes from. */
+export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
 
 export interface SecuritySignal extends SignalOccurrence {
   readonly action: SecurityAction;
@@ -25,7 +38,7 @@ export type SignalResult =
 
 export type SecurityEventResult =
   | SignalResult
-  /** Accepted; but it lifts a block that was stated later. That one stands, and all else that it says was done. */
+  /** Accepted, but this receiver's block was stated later: it was not lifted. All else that the token says was done. */
   | { readonly kind: 'outdated'; readonly revokedTasks: number };
 
 /**
@@ -40,15 +53,16 @@ export interface Signals {
   /**
    * Ends the live tasks of the session, whoever's they are, or else those of the person (by `sub`, whatever the sponsor
    * key claim is), with `sponsor_logged_out`. Blocks nobody. The record names the person when the signal does, else the
-   * one whose tasks it ended, or nobody when it ended none.
+   * one whose tasks it ended, or nobody when it ended none. With `remember`, Tasks.open refuses the tokens of the session,
+   * or those of the person that are not from after `statedAt`. Of several logouts the latest times count.
    */
   logOut(signal: LogoutSignal): Promise<SignalResult>;
 
   /**
-   * Lifts the person's block if it is this receiver's own and is not a later statement than this one (`isOutdated`), or
-   * places one if none stands; a block of another source is left as it is, and one of its own stands from when it was
-   * placed but has the latest of its statements. Ends their live tasks when `end` says why. Appends a `sponsor.signal`
-   * for each of `reasons`, but for that of a lift which is outdated.
+   * Lifts this receiver's block of the person unless it was stated later (`isOutdated`), or places one. Blocks of other
+   * sources are never touched. A block that is restated keeps the time when it was placed and takes the time of the
+   * latest statement; a disabled person may become a deleted one, never the reverse. Ends the person's live tasks when
+   * `end` says why. Appends a `sponsor.signal` for each of `reasonsOnRecord`.
    */
   applySecurityEvent(signal: SecuritySignal): Promise<SecurityEventResult>;
 }

@@ -4,28 +4,33 @@ import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { RevocationReason } from '../../domain/tasks/task.ts';
 
 export type LiftOutcome =
+  /** This source's block is gone. Other sources may still block the person. */
   | 'lifted'
   | 'not_blocked'
-  /** The block that stands is another source's, and goes on standing. */
+  /** Only other sources block the person, and go on doing so. */
   | 'not_owned';
 
 /** The humans this service will not act for. All methods may throw StorageUnavailable. */
 export interface Sponsors {
-  findBlock(sponsorKey: SponsorKey): Promise<SponsorBlock | undefined>;
+  /** The person's blocks, one per source at most, oldest first. Empty where the person is not blocked. */
+  findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
 
   /**
-   * Places a block and ends the person's live tasks (not those whose time is up) with `reason`, in one transaction with a `sponsor.blocked` entry
-   * (only when the block is new) and, per task, what Tasks.revokeByGrant says. Waits for decisions about this person
-   * that are under way. A block that stands is left as it is, whoever placed it; the tasks end all the same.
+   * Places the block of `block.source` and ends the person's live tasks (not those whose time is up) with `reason`, in
+   * one transaction with a `sponsor.blocked` entry (only when the block is new) and, per task, what Tasks.revokeByGrant
+   * says. Waits for decisions about this person that are under way. If this source has blocked the person before, its
+   * block stays as it is. Blocks of other sources are never touched. The tasks end in any case.
+   *
+   * @returns all blocks of the person, oldest first
    */
   block(
     block: SponsorBlock,
     reason: RevocationReason,
-  ): Promise<{ readonly standing: SponsorBlock; readonly revokedTasks: number }>;
+  ): Promise<{ readonly blocks: readonly SponsorBlock[]; readonly revokedTasks: number }>;
 
   /**
-   * Lifts a person's block if this source placed it, and appends `entry`; where another did, nothing is lifted and
-   * `refusal` is appended. No task comes back. Waits for decisions about this person that are under way.
+   * Lifts this source's block of a person, and appends `entry`. Where only other sources block the person, nothing is
+   * lifted and `refusal` is appended. No task comes back. Waits for decisions about this person that are under way.
    */
   lift(sponsorKey: SponsorKey, source: BlockSource, entry: LedgerEntry, refusal: LedgerEntry): Promise<LiftOutcome>;
 }

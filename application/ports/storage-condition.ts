@@ -5,6 +5,7 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/month.ts';
+import type { SubjectSession } from './signals.ts';
 import type { Sponsors } from './sponsors.ts';
 
 /** How what is sent to the database is kept from others on the way. */
@@ -100,6 +101,8 @@ export interface StorageCondition {
   isSetBack(): Promise<boolean>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
-  findBlock: Sponsors['findBlock'];
+  findBlocks: Sponsors['findBlocks'];
+  /** Whether a remembered logout refuses the subject token at that time (Tasks.open, `logged_out`). */
+  isLoggedOut(token: SubjectSession, at: Instant): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -14,14 +14,14 @@ export interface Sweeping {
   expire(when: { readonly overBy: Instant; readonly at: Instant }, limit: number): Promise<number>;
 
   /**
-   * Deletes up to `limit` tasks, with their grants, that ended by `endedBy` and could issue no token that is still
-   * good at `expiredBy`. A task stays for as long as one that was delegated from it is stored.
+   * Deletes up to `limit` tasks, with their grants, that ended by `endedBy`, those that ended longest ago first. When a
+   * task would have expired does not matter. A task stays for as long as one that was delegated from it is stored.
    */
-  deleteEnded(until: { readonly endedBy: Instant; readonly expiredBy: Instant }, limit: number): Promise<number>;
+  deleteEnded(endedBy: Instant, limit: number): Promise<number>;
 
   /**
    * Forgets up to `limit` of each kind of what had to be remembered only until `until`: used assertions, revoked tokens,
-   * signals that were accepted.
+   * signals that were accepted, logouts.
    */
   forget(until: Instant, limit: number): Promise<number>;
 }

@@ -4,6 +4,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
+import type { Person } from '../../domain/sponsors/subject-token.ts';
 import type { TokenFacts } from '../../domain/tasks/standing.ts';
 import type { Grant, Revocation, Task } from '../../domain/tasks/task.ts';
 
@@ -16,6 +17,8 @@ export interface SpentAssertion {
   readonly jti: string;
   /** When it could no longer be accepted anyway, and may be forgotten. */
   readonly forgetAt: Instant;
+  /** The agent's `client_assertion` of the same exchange, with another `jti`: both are spent together. */
+  readonly clientAssertion?: Omit<SpentAssertion, 'agentId' | 'clientAssertion'> | undefined;
 }
 
 /** What a decision found in its way; nothing was written. */
@@ -24,6 +27,7 @@ export type Obstacle =
   | { readonly kind: 'replayed' }
   /** The agent is no longer at the revision that was judged: judge again. */
   | { readonly kind: 'agent_changed' }
+  /** `block` is the kind of the person's block that was placed first. */
   | { readonly kind: 'sponsor_blocked'; readonly block: BlockKind };
 
 export interface TaskOpening {
@@ -32,6 +36,8 @@ export interface TaskOpening {
   readonly assertion: SpentAssertion;
   /** The registration that was judged. */
   readonly agentRevision: Agent['revision'];
+  /** Present where remembered logouts refuse tasks: the `iat` of the subject token (Signals.logOut, `remember`). */
+  readonly refuseLoggedOut?: Pick<Person, 'issuedAt'> | undefined;
   /** `token.issued`. */
   readonly entry: LedgerEntry;
 }
@@ -76,9 +82,11 @@ export interface Tasks {
   /**
    * Opens a task with its grant and first token. `parent_ended`: the task that it is delegated from is not stored, not
    * live, or over by its `createdAt`; nothing was written. A parent that is being ended is waited for, and what ends one
-   * ends what was opened below it before.
+   * ends what was opened below it before. `logged_out`, only with `refuseLoggedOut`: a remembered logout of the task's
+   * session, or one of the person that the token was not issued after; nothing was written. A token without `iat` counts as
+   * one from before.
    */
-  open(opening: TaskOpening): Promise<{ readonly kind: 'opened' | 'parent_ended' } | Obstacle>;
+  open(opening: TaskOpening): Promise<{ readonly kind: 'opened' | 'parent_ended' | 'logged_out' } | Obstacle>;
 
   /** The grant, if it was issued to this agent; another's is as good as none. */
   findGrant(agentId: AgentId, grantHash: GrantHash): Promise<Grant | undefined>;

@@ -1,5 +1,6 @@
 /** Back-channel logout: the identity provider says that a session, or a person, has ended (specification "POST /backchannel-logout"). */
 
+import { plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
@@ -14,7 +15,12 @@ export interface AcceptLogout {
   readonly clock: Clock;
   /** `Service:UpstreamIdp:BackchannelLogout:Audience`. */
   readonly audience: string;
+  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
+  readonly refuseLoggedOut: boolean;
 }
+
+/** How long the provider's access tokens live is not known here. One that lives longer is accepted again after a day. */
+const REMEMBERED_SECONDS = 24 * 60 * 60;
 
 export type LogoutOutcome = SignalResult | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
@@ -43,7 +49,7 @@ export async function acceptLogout(service: AcceptLogout, logoutToken: string | 
 }
 
 async function decide(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
-  const { signals, providerKeys, clock, audience } = service;
+  const { signals, providerKeys, clock, audience, refuseLoggedOut } = service;
 
   // 1. A token that the identity provider signed.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
@@ -57,7 +63,8 @@ async function decide(service: AcceptLogout, logoutToken: string | undefined): P
   const verdict = judgeLogoutToken(jws, { issuer, audience, now: at });
   if (verdict.kind === 'refused') return verdict;
 
-  // 3. Acted on once: its jti is remembered in the transaction that ends the tasks.
-  const { jti, forgetAt, loggedOut } = verdict;
-  return signals.logOut({ issuer, jti, forgetAt, at, loggedOut });
+  // 3. Acted on once: its jti is remembered in the transaction that ends the tasks, and so is who logged out.
+  const { jti, forgetAt, loggedOut, issuedAt } = verdict;
+  const remember = refuseLoggedOut ? { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) } : undefined;
+  return signals.logOut({ issuer, jti, forgetAt, at, loggedOut, remember });
 }

@@ -66,8 +66,8 @@ export async function createUser(service: Provisioning, body: JsonObject): Promi
 
 export async function replaceUser(service: Provisioning, userId: UserId, body: JsonObject): Promise<WriteOutcome> {
   return change(service, userId, readUserResource(body, service.person), (stored) =>
-    // Specification "/scim/v2": a replace has to say whom it is about.
-    ({ draft: replacedUser(stored), known: undefined }),
+    // Specification "/scim/v2": a replace needs a person. A user whose stored value is no sponsor key names none.
+    ({ draft: replacedUser(stored, service.person), known: undefined }),
   );
 }
 

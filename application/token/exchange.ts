@@ -21,7 +21,7 @@ import {
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
-import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
+import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
@@ -30,6 +30,8 @@ import { inRounds } from './rounds.ts';
 export interface ExchangeRequest {
   readonly subjectToken: string;
   readonly actorToken: string | undefined;
+  /** What some libraries send beside the `actor_token`. */
+  readonly clientAssertion: string | undefined;
   readonly clientId: string | undefined;
   readonly resource: string;
   readonly scope: Scope;
@@ -42,6 +44,8 @@ export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectVa
   readonly digest: Digest;
   /** The subject token's `aud`; the assertion's are in `audiences`. */
   readonly audience: string;
+  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
+  readonly refuseLoggedOut: boolean;
 }
 
 /** Asks the provider as of now (specification "Exchange" rule 4). */
@@ -52,8 +56,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
 
   return inRounds(service.agentsAtHand(), async (agents) => {
     // 1. Who is asking.
-    const credentials = { assertion: request.actorToken, clientId: request.clientId };
-    const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested });
+    const asking = await authenticateBoth({ ...service, agents }, request, requested);
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
@@ -90,6 +93,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
         grantHash: service.digest(grant),
         assertion,
         agentRevision: agent.revision,
+        refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt } : undefined,
         entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
       }),
       token.sign(),
@@ -101,6 +105,8 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
         return refuse('actor_replayed', { about });
       case 'sponsor_blocked':
         return refuse(blockDenial(opened.block), { about });
+      case 'logged_out':
+        return refuse('subject_logged_out', { about });
       case 'parent_ended':
         return refuse('task_revoked', { about });
       case 'opened':
@@ -114,6 +120,36 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
         });
     }
   });
+}
+
+const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one agent.';
+
+/**
+ * By the `actor_token`, and by the `client_assertion` where one was sent beside it: it must be the same agent's, and is
+ * spent together with the other. A fault of its own uses the `actor_token` up, which has verified by then.
+ */
+async function authenticateBoth(
+  authentication: AgentAuthentication,
+  { actorToken, clientAssertion, clientId }: ExchangeRequest,
+  requested: DenialSubject,
+): Promise<Outcome<AuthenticatedAgent>> {
+  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about: requested });
+  if (acting.kind === 'denied' || clientAssertion === undefined) return acting;
+  const { agent, assertion } = acting.value;
+  const refuse = (reason: DenialReason, detail?: string): Denied =>
+    denied(reason, { detail, about: { ...requested, agentId: agent.agentId }, assertion });
+
+  // Another agent's is refused before that agent is looked up.
+  const credentials = { assertion: clientAssertion, clientId: agent.agentId };
+  const client = await authenticateAgent(authentication, credentials);
+  if (client.kind === 'denied') {
+    const { reason } = client.denial;
+    return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);
+  }
+  const { jti, forgetAt } = client.value.assertion;
+  // One assertion is used once, also within one request.
+  if (jti === assertion.jti) return refuse('actor_replayed');
+  return allowed({ ...acting.value, assertion: { ...assertion, clientAssertion: { jti, forgetAt } } });
 }
 
 function newTask(

@@ -34,13 +34,13 @@ const BATCH_SIZE = 200;
 export async function forgetEnded(service: Forgetting, mayGoOn: () => boolean = () => true): Promise<void> {
   const { sweeping, clock, turn, retention } = service;
   const now = clock.now();
-  const expiredBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
+  const uselessBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
   const endedBy = plusSeconds(now, -retention);
 
   /** Until one is empty, not merely small: deleting what was delegated from a task makes way for that task. */
   async function inBatches(batch: () => Promise<number>): Promise<void> {
     while (mayGoOn() && (await batch()) > 0) await turn();
   }
-  await inBatches(() => sweeping.deleteEnded({ endedBy, expiredBy }, BATCH_SIZE));
-  await inBatches(() => sweeping.forget(expiredBy, BATCH_SIZE));
+  await inBatches(() => sweeping.deleteEnded(endedBy, BATCH_SIZE));
+  await inBatches(() => sweeping.forget(uselessBy, BATCH_SIZE));
 }

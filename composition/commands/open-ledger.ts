@@ -3,6 +3,7 @@
 import type { LedgerFileProblem } from '../../adapters/persistence/sqlite/open-ledger.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/persistence/storage.ts';
 import type { Log } from '../../application/ports/log.ts';
+import { ADDON_FAULTS } from '../database-refusals.ts';
 import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../startup-error.ts';
@@ -25,6 +26,7 @@ export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
   not_permitted: `${NAMED} a file that this user may not read.`,
   not_a_database: `${NAMED} a file that is no SQLite database.`,
   folder_not_writable: `${NAMED} a file that cannot be read where it is, since SQLite has to put its index beside it: copy it, and the -wal beside it if there is one, to a directory that this user may write to.`,
+  ...ADDON_FAULTS,
   failed: `${NAMED} a file that cannot be opened as a database.`,
 };
 

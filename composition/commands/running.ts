@@ -6,6 +6,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/logging/winston-log.ts';
 import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
+import { describeUnanswered } from '../../application/doctor/examine-all.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
 import { describeDatabaseRefusal } from '../database-refusals.ts';
@@ -88,7 +89,6 @@ function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
   if (error instanceof ExportUnusable) return [`${error.location} ${EXPORT_PROBLEMS[error.problem]}.`];
   if (error instanceof DatabaseRefusal) return [describeDatabaseRefusal(error)];
   log.error('the command failed', error);
-  if (error instanceof StorageUnavailable)
-    return ['The database did not answer, or refused: the log has its error code.'];
+  if (error instanceof StorageUnavailable) return [describeUnanswered(error)];
   return ['The command failed: the log says where.'];
 }

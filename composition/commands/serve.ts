@@ -2,8 +2,10 @@ import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { startService } from '../service.ts';
 import { chosenSigningKeys } from '../settings/alternatives.ts';
-import type { SettingSources } from '../settings/given-settings.ts';
+import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
+import { variableOf } from '../settings/setting-error.ts';
+import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
@@ -28,12 +30,30 @@ export async function serve(overrides: readonly SettingArgument[]): Promise<numb
   });
 }
 
-/** What keeps the configured keys from being used; nothing where what is said of them is wrong itself. */
+/** Why the configured keys cannot be used; where a setting of theirs is wrong, why each of the others cannot. */
 async function unusableKeys(given: SettingSources): Promise<readonly string[]> {
   const signing = readSettingsSection(given, 'Service:Signing');
-  if (signing.kind === 'invalid' || chosenSigningKeys(signing.settings).length === 0) return [];
+  if (signing.kind === 'valid') return unusable(signing.settings);
+  const reasons = eachKeyAlone(given).map(async (alone) => {
+    const key = readSettingsSection(alone, 'Service:Signing');
+    return key.kind === 'valid' ? unusable(key.settings) : [];
+  });
+  return (await Promise.all(reasons)).flat();
+}
+
+/** The settings of one signing key each, as if there were no other: one key needs no `ActiveKid`. */
+function eachKeyAlone(given: SettingSources): readonly SettingSources[] {
+  const { numbers, text } = givenSettings(given);
+  return numbers('Service:Signing:Keys').map((number) => {
+    const keys = ['Path', 'Pem', 'Kid'].map((field) => `Service:Signing:Keys:${number}:${field}`);
+    return { environment: Object.fromEntries(keys.map((key) => [variableOf(key), text(key)])), overrides: [] };
+  });
+}
+
+async function unusable(settings: SettingsSection<'Service:Signing'>): Promise<readonly string[]> {
+  if (chosenSigningKeys(settings).length === 0) return [];
   try {
-    await configuredSigningKeys(signing.settings);
+    await configuredSigningKeys(settings);
     return [];
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;

@@ -4,6 +4,7 @@ import { httpNetwork } from '../../adapters/network/http-network.ts';
 import { reach } from '../../adapters/network/reach.ts';
 import { timeLimit } from '../../adapters/system/time-limit.ts';
 import { ownAddressExamination, sinkExamination } from '../../application/doctor/address-examinations.ts';
+import { agentKeysExamination } from '../../application/doctor/agent-keys-examination.ts';
 import { EXAMINATION_LIMIT_MS, examineAll } from '../../application/doctor/examine-all.ts';
 import { type Examination, type NamedFinding, skipped } from '../../application/doctor/finding.ts';
 import { heardLog } from '../../application/doctor/heard.ts';
@@ -68,6 +69,7 @@ function examining(settings: DoctorSettings, clock: Clock): Examining {
       ...(opened === undefined ? [left('database')] : ofStorage(opened, settings, clock, kids)),
       ...ofProvider(settings, signing, asking),
       ...ofReceivers(settings, asking),
+      ofAgentKeys(settings),
       ofSink(settings),
       issuer === undefined
         ? left('own address')
@@ -140,10 +142,18 @@ function ofReceivers(settings: DoctorSettings, asking: Asking): readonly Examina
   const transmitter = chosenTransmitter(ssf);
   return receiverExaminations({
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
+    refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     scim: chosenProvisioning(scim) !== undefined,
     transmitter: transmitter && askedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, asking),
     mode: chosenSponsorCheck(upstream).mode,
+    sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
   });
+}
+
+function ofAgentKeys(settings: DoctorSettings): Examination {
+  const agentKeys = settings.section('Service:AgentKeys');
+  if (agentKeys === undefined) return left('agent keys');
+  return agentKeysExamination(agentKeys['Service:AgentKeys:BlockPrivateNetworks']);
 }
 
 function ofSink(settings: DoctorSettings): Examination {

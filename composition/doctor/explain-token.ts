@@ -47,7 +47,8 @@ export async function explainToken(
   if (outcome.kind === 'denied') {
     return [...explained, { check: 'person', ...skipped('Nobody is asked about by a token that would be refused.') }];
   }
-  return [...explained, ...(await examinePerson(outcome.value, settings, provider, asking))];
+  const refuseLoggedOut = upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
+  return [...explained, ...(await examinePerson(outcome.value, settings, provider, asking, refuseLoggedOut))];
 }
 
 async function examinePerson(
@@ -55,6 +56,7 @@ async function examinePerson(
   settings: DoctorSettings,
   provider: AskedSigner,
   asking: Asking,
+  refuseLoggedOut: boolean,
 ): Promise<readonly NamedFinding[]> {
   const database = settings.section('Service:Database');
   const opened = database && openCondition(database, heardLog());
@@ -62,7 +64,8 @@ async function examinePerson(
     const storage = await opened;
     return storage?.kind === 'opened' ? storage.condition : undefined;
   };
-  const sources = { blocks: condition, ...(await askingAbout(settings, provider, asking)) };
+  const { clock } = asking;
+  const sources = { storage: condition, clock, refuseLoggedOut, ...(await askingAbout(settings, provider, asking)) };
   const found = await examineAll(personExaminations(person, sources), timeLimit);
   await timeLimit(
     condition()

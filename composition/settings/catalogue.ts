@@ -38,7 +38,7 @@ const kid = () =>
 export const catalogue = {
   'Service:Issuer': required(
     url({ trailingSlash: 'dropped' }),
-    'The address under which others reach this service, and the `iss` of every token it issues. A trailing slash is dropped.',
+    'The address under which others reach this service, and the `iss` of every token it issues. A trailing slash is dropped. Where it has a path, the service answers under that path too.',
   ),
 
   'Service:UpstreamIdp:Issuer': optional(
@@ -66,7 +66,7 @@ export const catalogue = {
   ),
   'Service:UpstreamIdp:SponsorCheck:UsersUrl': optional(
     url({ trailingSlash: 'dropped' }),
-    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`. Required under `poll`, refused under `signals`.",
+    "The users of the provider's admin API; a person is at `<UsersUrl>/<sub>`, the `sub` percent-encoded as one path segment. Required under `poll`, refused under `signals`.",
   ),
   'Service:UpstreamIdp:SponsorCheck:TokenUrl': optional(
     url({ query: 'accepted' }),
@@ -103,6 +103,11 @@ export const catalogue = {
   'Service:UpstreamIdp:BackchannelLogout:Audience': optional(
     text(),
     'The client of the provider that people sign in with, which is the `aud` of its logout tokens. Without it there is no `/backchannel-logout`.',
+  ),
+  'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': defaulted(
+    'false',
+    boolean(),
+    'Whether a subject token from before a logout starts no task: one of the session that the logout token named, or of the person where it named no session. A logout is remembered for a day. `true` needs `Audience`.',
   ),
 
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'Which database holds everything.'),
@@ -167,6 +172,11 @@ export const catalogue = {
     'The shortest `max_token_ttl` of a registration; at most `MinTaskTtl`.',
   ),
   'Service:Agents:MaxTokenTtl': defaulted('PT1H', duration(), 'The longest.'),
+  'Service:AgentKeys:BlockPrivateNetworks': defaulted(
+    'false',
+    boolean(),
+    "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, also where it has a public one.",
+  ),
 
   'Service:Tasks:SweepInterval': defaulted(
     'PT1M',
@@ -181,7 +191,7 @@ export const catalogue = {
   'Service:Tasks:Retention': defaulted(
     'P7D',
     duration(),
-    'How long a task that has ended is kept with its grants, and at least until a minute after its time would have been up; until then its agent cannot be deleted.',
+    'How long a task is kept with its grants after it has ended, whatever its expiry was; until then its agent cannot be deleted.',
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

@@ -9,6 +9,19 @@ import { type Findings, type Rule, rule } from './rule.ts';
 import type { Settings } from './settings.ts';
 import { unusableActiveKid } from './signing-kids.ts';
 
+/** Under these two an issuer's path could not be told from the service's own: agents are named below them. */
+const OWN_NAMES = /^\/+(?:admin|agents)(?:\/|$)/;
+
+const issuerPathIsNotOurs = rule(['Service:Issuer'], (settings, findings) => {
+  if (OWN_NAMES.test(new URL(settings['Service:Issuer']).pathname)) {
+    findings.wrong(
+      'Service:Issuer',
+      'has a path under /admin or /agents, where the service itself answers',
+      'another path, or none',
+    );
+  }
+});
+
 const oneUpstreamSource = rule([], (_settings, findings) => {
   const issuer = findings.given('Service:UpstreamIdp:Issuer');
   const metadataUrl = findings.given('Service:UpstreamIdp:MetadataUrl');
@@ -45,6 +58,16 @@ const cachedAnswersEndWithTokens = rule(
   (settings, findings) => {
     if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'poll') {
       atMost(settings, findings, 'Service:UpstreamIdp:SponsorCheck:CacheTtl', 'Service:Tokens:DefaultTokenTtl');
+    }
+  },
+);
+
+const refusedLogoutsAreReceived = rule(
+  ['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+  (settings, findings) => {
+    if (settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut']) {
+      const when = 'while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true';
+      findings.expect('Service:UpstreamIdp:BackchannelLogout:Audience', when);
     }
   },
 );
@@ -229,9 +252,11 @@ const burstsHoldASecond = [
 ];
 
 export const rules: readonly Rule[] = [
+  issuerPathIsNotOurs,
   oneUpstreamSource,
   sponsorCheckFitsItsMode,
   cachedAnswersEndWithTokens,
+  refusedLogoutsAreReceived,
   databaseFitsItsProvider,
   sinkTokenTravelsEncrypted,
   provisioningHasACredential,

@@ -42,6 +42,10 @@ for (let cursor: string | null = ''; record === undefined && cursor !== null; ) 
   record = page.records.find(({ seq }) => seq === Number(RECORD));
   cursor = page.next_cursor;
 }
+if (record === undefined) {
+  console.log(`There is no record ${RECORD}.`);
+  process.exit(1);
+}
 insist(auditor.verifyRecord(record, await get(`/audit/records/${RECORD}/proof`)));
 
 console.log(`Record ${RECORD} is what was sealed. Keep this mark: ${after?.checkpoint_id}:${after?.root_hash}`);

@@ -59,7 +59,7 @@ export function judgeAssertion(
   if (jti === undefined || jti.length < 1 || jti.length > MAX_JTI_LENGTH || CONTROL.test(jti)) {
     return refused('actor_missing_jti');
   }
-  const instance = member(claims, 'instance');
+  const instance = member(claims, 'instance') ?? undefined;
   if (instance !== undefined && typeof instance !== 'string') return refused('actor_malformed');
   if (instance !== undefined && instance.length > MAX_INSTANCE_LENGTH) return refused('actor_instance_too_long');
 

@@ -29,11 +29,13 @@ export const shapeSentences: Readonly<Record<FieldShape, string>> = {
   object: 'Must be an object.',
 };
 
+/** `sponsor_required` has one legal value, which a registration without the field has. */
+export const DEFAULT_SPONSOR_REQUIRED = true;
+
 /** Without these there is no registration. */
 export const requiredFields = [
   'agent_id',
   'display_name',
-  'sponsor_required',
   'allowed_scopes',
   'allowed_audiences',
   'max_delegation_depth',

@@ -17,6 +17,8 @@ export type SubjectsVerdict =
 type Reading =
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'unusable' }
+  /** One subject has several identifiers that could name a person. */
+  | { readonly kind: 'ambiguous' }
   | { readonly kind: 'unsupported' }
   /** Whose person it is cannot be said while the identity provider is not known. */
   | { readonly kind: 'unknown_issuer' };
@@ -38,7 +40,7 @@ export function readSubjects(
 
   const [sponsorKey] = people;
   const isAnother = typeof sub === 'string' && sponsorKey !== undefined && sub !== sponsorKey;
-  if (people.size > 1 || isAnother) return refused('ambiguous_subject');
+  if (people.size > 1 || has('ambiguous') || isAnother) return refused('ambiguous_subject');
   const isUnreadable = sub !== undefined && typeof sub !== 'string';
   if (readings.length === 0 || has('unusable') || isUnreadable) return refused('no_usable_subject');
   if (has('unsupported')) return refused('unsupported_subject_format');
@@ -46,17 +48,45 @@ export function readSubjects(
   return { kind: 'person', sponsorKey };
 }
 
-function readSubject(value: Json, upstreamIssuer: string | undefined): Reading {
-  if (!isJsonObject(value)) return { kind: 'unusable' };
-  if (!isComplex(value)) return readIdentifier(value, upstreamIssuer);
-  const user = member(value, 'user');
-  return isJsonObject(user) ? readIdentifier(user, upstreamIssuer) : { kind: 'unusable' };
+function readSubject(subject: Json, upstreamIssuer: string | undefined): Reading {
+  if (!isJsonObject(subject)) return { kind: 'unusable' };
+  const user = member(subject, 'user');
+  switch (member(subject, 'format')) {
+    case 'complex':
+      // Shared Signals Framework 1.0 §3. `tenant`, `device` and `session` are ignored: the person's tasks all end.
+      return isJsonObject(user) ? readUser(user, upstreamIssuer) : { kind: 'unusable' };
+    case undefined:
+      // Drafts of the framework left `format` out, and Okta still does.
+      if (user === undefined) return { kind: 'unsupported' };
+      return isJsonObject(user) ? readIdentifier(user, upstreamIssuer) : { kind: 'unusable' };
+    default:
+      return readUser(subject, upstreamIssuer);
+  }
 }
 
-/** Shared Signals Framework 1.0 §2: members by the kind of thing they name. Drafts of it left `format` out. */
-function isComplex(subject: JsonObject): boolean {
-  const format = member(subject, 'format');
-  return format === 'complex' || (format === undefined && member(subject, 'user') !== undefined);
+function readUser(subject: JsonObject, upstreamIssuer: string | undefined): Reading {
+  return member(subject, 'format') === 'aliases'
+    ? readAliases(member(subject, 'identifiers'), upstreamIssuer)
+    : readIdentifier(subject, upstreamIssuer);
+}
+
+/**
+ * RFC 9493 §3.2.8: several identifiers of one subject. Exactly one of them must be `opaque`, or `iss_sub` of the identity
+ * provider (decisions "Shared Signals"). Two are ambiguous even where they agree.
+ */
+function readAliases(identifiers: Json | undefined, upstreamIssuer: string | undefined): Reading {
+  if (!Array.isArray(identifiers) || identifiers.length === 0) return { kind: 'unusable' };
+  const aliases = identifiers.filter((one: Json): one is JsonObject => isJsonObject(one));
+  if (aliases.length < identifiers.length) return { kind: 'unusable' };
+  const withFormat = (format: string) => aliases.filter((alias) => member(alias, 'format') === format);
+  const [opaque, byIssuer] = [withFormat('opaque'), withFormat('iss_sub')];
+  if (opaque.length > 1) return { kind: 'ambiguous' };
+  if (byIssuer.length > 0 && upstreamIssuer === undefined) return { kind: 'unknown_issuer' };
+  const candidates = [...opaque, ...byIssuer.filter((alias) => textClaim(alias, 'iss') === upstreamIssuer)];
+  const [candidate] = candidates;
+  if (candidates.length > 1) return { kind: 'ambiguous' };
+  if (candidate !== undefined) return readIdentifier(candidate, upstreamIssuer);
+  return { kind: byIssuer.length > 0 ? 'unusable' : 'unsupported' };
 }
 
 function readIdentifier(subject: JsonObject, upstreamIssuer: string | undefined): Reading {

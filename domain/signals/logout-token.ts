@@ -44,7 +44,8 @@ export type LoggedOut =
   | { readonly kind: 'person'; readonly subject: string };
 
 export type LogoutVerdict =
-  | ({ readonly kind: 'accepted'; readonly loggedOut: LoggedOut } & SignalUse)
+  /** `issuedAt` is its `iat`: when the session ended. */
+  | ({ readonly kind: 'accepted'; readonly loggedOut: LoggedOut; readonly issuedAt: Instant } & SignalUse)
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
 export function judgeLogoutToken(
@@ -71,13 +72,13 @@ export function judgeLogoutToken(
   if (subject === 'malformed' || sessionId === 'malformed') return refused('logout_malformed');
   const identifiers = [signal.jti, subject?.text ?? '', sessionId?.text ?? ''];
   if (identifiers.some((text) => text.length > MAX_SIGNAL_IDENTIFIER)) return refused('logout_identifier_too_long');
-  const { jti, forgetAt } = signal;
+  const { jti, forgetAt, issuedAt } = signal;
   if (sessionId !== undefined) {
     const loggedOut = { kind: 'session', sessionId: sessionId.text, subject: subject?.text } as const;
-    return { kind: 'accepted', jti, forgetAt, loggedOut };
+    return { kind: 'accepted', jti, forgetAt, issuedAt, loggedOut };
   }
   if (subject === undefined) return refused('logout_no_subject_or_session');
-  return { kind: 'accepted', jti, forgetAt, loggedOut: { kind: 'person', subject: subject.text } };
+  return { kind: 'accepted', jti, forgetAt, issuedAt, loggedOut: { kind: 'person', subject: subject.text } };
 }
 
 function isLogoutType(jws: CompactJws): boolean {
@@ -90,9 +91,12 @@ function carriesLogoutEvent(claims: JsonObject): boolean {
   return isJsonObject(events) && member(events, LOGOUT_EVENT) !== undefined;
 }
 
-/** An empty one names nobody, like one that is absent; one that is no text may mean anybody. */
+/**
+ * `undefined` for one that is absent or empty, and for a `sid` of null (decisions "Sizes and forms nobody wrote down").
+ * Any other value that is no string is malformed.
+ */
 function readIdentifier(claims: JsonObject, name: 'sub' | 'sid'): { readonly text: string } | 'malformed' | undefined {
   const value = member(claims, name);
-  if (value === undefined || value === '') return undefined;
+  if (value === undefined || value === '' || (name === 'sid' && value === null)) return undefined;
   return typeof value === 'string' && !CONTROL.test(value) ? { text: value } : 'malformed';
 }

@@ -37,11 +37,12 @@ export interface UserDraft {
 export const NEW_USER: UserDraft = { userName: undefined, externalId: undefined, active: true };
 
 /**
- * What a replace starts from: all that it leaves out is gone, but for `active`. A client that does not speak of it
- * must not reactivate anybody.
+ * The values that a replace keeps where it leaves an attribute out (RFC 7644 §3.5.1 lets the server choose). `active`:
+ * a replace that does not mention it must not reactivate the user. `userName` and the attribute naming the person: the
+ * PUT that Okta documents for a deactivation carries no `externalId`, and has to take effect. Other values are cleared.
  */
-export function replacedUser({ active }: ProvisionedUser): UserDraft {
-  return { ...NEW_USER, active };
+export function replacedUser({ userName, externalId, active }: ProvisionedUser, person: PersonAttribute): UserDraft {
+  return { userName, externalId: person === 'externalId' ? externalId : undefined, active };
 }
 
 export function applied(draft: UserDraft, assignments: readonly Assignment[]): UserDraft {
@@ -83,11 +84,7 @@ export function isSameUser(one: UserFields, other: UserFields): boolean {
   );
 }
 
-/**
- * What user names are compared by (RFC 7643 §4.1.1: caseExact is false). Up and down again, because letters such as a
- * final sigma have two lower cases, and down before that, because a capital sharp s (U+1E9E) is not what the small one
- * becomes; in one normal form, because one name has several spellings in Unicode.
- */
+/** The form in which user names are compared (RFC 7643 §4.1.1: caseExact is false; decisions "SCIM"). */
 export function userNameKey(userName: string): string {
-  return userName.normalize('NFC').toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
+  return userName.toLowerCase();
 }

@@ -14,8 +14,9 @@ import type { ProvisionedUser } from './provisioned-user.ts';
  * - `left`: what holds for them is what their other users say: refused while one is inactive. With none left they are
  *   refused like a person whose user was deleted. Their tasks were opened under a name that no later deactivation of
  *   this user would reach.
+ * - `left_inactive`: the user that leaves them is inactive now. They are refused even where their other users are active.
  */
-export type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left';
+export type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
 
 export interface ProvisioningStatement {
   readonly sponsorKey: SponsorKey;
@@ -40,7 +41,15 @@ export function statementsOf(
     return left === undefined ? [now] : [{ ...about(left), state: 'left', isNew: true }, now];
   }
   const now = { ...about(after), state: 'disabled', isNew: turned || before?.sponsorKey !== after.sponsorKey } as const;
-  return left === undefined ? [now] : [{ ...about(left), state: 'disabled', isNew: left.active }, now];
+  return left === undefined ? [now] : [{ ...about(left), state: 'left_inactive', isNew: left.active }, now];
+}
+
+/**
+ * The part of a create's statements that holds although the service has no room for the user (decisions "SCIM"): a
+ * deactivation. It is not new, since no user is stored: a repeated create records nothing unless it changes something.
+ */
+export function statementsWithoutRoom(statements: readonly ProvisioningStatement[]): readonly ProvisioningStatement[] {
+  return statements.flatMap((said) => (said.state === 'disabled' ? [{ ...said, isNew: false }] : []));
 }
 
 function about({ sponsorKey }: Subject): { readonly sponsorKey: SponsorKey } {
@@ -53,7 +62,9 @@ export interface OtherUsers {
   readonly inactive: number;
 }
 
-export type HeldStatement = ProvisioningStatement & { readonly state: Exclude<ProvisionedState, 'left'> };
+export type HeldStatement = ProvisioningStatement & {
+  readonly state: Exclude<ProvisionedState, 'left' | 'left_inactive'>;
+};
 
 /** What then holds for the person; `undefined` when the write leaves that to their other users. */
 export function heldStatement(statement: ProvisioningStatement, others: OtherUsers): HeldStatement | undefined {
@@ -67,6 +78,8 @@ export function heldStatement(statement: ProvisioningStatement, others: OtherUse
     case 'left':
       if (others.users === 0) return { sponsorKey, state: 'deleted', isNew };
       return { sponsorKey, state: others.inactive > 0 ? 'disabled' : 'active', isNew: false };
+    case 'left_inactive':
+      return { sponsorKey, state: others.users === 0 ? 'deleted' : 'disabled', isNew };
   }
 }
 

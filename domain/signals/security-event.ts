@@ -36,16 +36,21 @@ export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[numb
 /** Reasons of `sponsor.signal` (specification "Audit events"). */
 export type SecuritySignalReason =
   | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
-  | 'ssf_account_enabled';
+  | 'ssf_account_enabled'
+  /** Stated before the block that it would lift: nothing was lifted (decisions "Blocks"). */
+  | 'ssf_account_enabled_outdated';
+
+/** What a token can say; whether a lift is outdated only storage knows. */
+type EventReason = Exclude<SecuritySignalReason, 'ssf_account_enabled_outdated'>;
 
 /** Those that are acted on (CAEP 1.0 §3.1, RISC 1.0 §2): the mildest first, so that the strictest has the last word. */
-const ACTED_ON: readonly (readonly [uri: string, reason: SecuritySignalReason])[] = [
+const ACTED_ON: readonly (readonly [uri: string, reason: EventReason])[] = [
   ['https://schemas.openid.net/secevent/risc/event-type/account-enabled', 'ssf_account_enabled'],
   ['https://schemas.openid.net/secevent/caep/event-type/session-revoked', 'ssf_sessions_revoked'],
   ['https://schemas.openid.net/secevent/risc/event-type/account-disabled', 'ssf_account_disabled'],
   ['https://schemas.openid.net/secevent/risc/event-type/account-purged', 'ssf_account_purged'],
 ];
-const BLOCKS: Readonly<Partial<Record<SecuritySignalReason, BlockKind>>> = {
+const BLOCKS: Readonly<Partial<Record<EventReason, BlockKind>>> = {
   ssf_account_disabled: 'disabled',
   ssf_account_purged: 'deleted',
 };
@@ -60,7 +65,7 @@ export interface SecurityAction {
   /** When the transmitter said so: the token's `iat`. */
   readonly statedAt: Instant;
   /** Of each event that is acted on; at least one. */
-  readonly reasons: readonly SecuritySignalReason[];
+  readonly reasons: readonly EventReason[];
   /** Takes away this receiver's own block, unless that was stated later (see `isOutdated`); never beside a new one. */
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
@@ -103,7 +108,7 @@ export function judgeSecurityEvent(
 }
 
 interface ReadEvent {
-  readonly reason: SecuritySignalReason;
+  readonly reason: EventReason;
   readonly payload: JsonObject;
 }
 
@@ -126,17 +131,20 @@ function placesIn(payload: JsonObject) {
   return [member(payload, 'subject'), member(payload, 'sub_id')];
 }
 
-function endsTasks(reason: SecuritySignalReason): reason is Extract<SecuritySignalReason, RevocationReason> {
+function endsTasks(reason: EventReason): reason is Extract<EventReason, RevocationReason> {
   return reason !== 'ssf_account_enabled';
 }
 
-function actionFor(
-  sponsorKey: SponsorKey,
-  statedAt: Instant,
-  reasons: readonly SecuritySignalReason[],
-): SecurityAction {
+function actionFor(sponsorKey: SponsorKey, statedAt: Instant, reasons: readonly EventReason[]): SecurityAction {
   const end = reasons.findLast(endsTasks);
   const block = end === undefined ? undefined : BLOCKS[end];
   const lift = reasons.includes('ssf_account_enabled') && block === undefined;
   return { sponsorKey, statedAt, reasons, lift, block, end };
+}
+
+/** The reasons of the `sponsor.signal` records, in their order. `outdated`: the lift was, and lifted nothing. */
+export function reasonsOnRecord({ reasons }: SecurityAction, outdated: boolean): readonly SecuritySignalReason[] {
+  return reasons.map((reason) =>
+    outdated && reason === 'ssf_account_enabled' ? 'ssf_account_enabled_outdated' : reason,
+  );
 }

@@ -1,4 +1,7 @@
-/** A human who will not be acted for (specification "Sponsor block"; decisions "Blocks"). */
+/**
+ * Blocks of a human (specification "Sponsor block"; decisions "Blocks"). Each source has at most one block of a human and
+ * places, restates and lifts only that one. The service refuses the human until no block is left.
+ */
 
 import type { DenialReason } from '../denial.ts';
 import type { SponsorKey } from '../identifiers.ts';
@@ -15,14 +18,25 @@ export interface SponsorBlock {
 }
 
 /**
- * Whether somebody's return was stated before their block was, and so leaves it standing: signals arrive in any order.
- * A transmitter states whole seconds; within one, the return is taken to be the later.
+ * Whether a return was stated before the block that it would lift: signals arrive in any order, and an outdated return
+ * lifts nothing. A transmitter states whole seconds; within one second the return counts as the later statement.
  */
 export function isOutdated(returnStatedAt: Instant, blockStatedAt: Instant): boolean {
   return returnStatedAt < blockStatedAt;
 }
 
-/** The reason a listed human is refused with. */
-export function blockDenial(kind: BlockKind): Extract<DenialReason, 'sponsor_disabled' | 'sponsor_not_found'> {
+type BlockDenial = Extract<DenialReason, 'sponsor_disabled' | 'sponsor_not_found'>;
+
+/** The reason that a block of this kind refuses a human with. */
+export function blockDenial(kind: BlockKind): BlockDenial {
   return kind === 'disabled' ? 'sponsor_disabled' : 'sponsor_not_found';
+}
+
+/**
+ * The reason that a human is refused with: that of the block placed first. `undefined` where there is no block.
+ *
+ * @param blocks of one person, oldest first
+ */
+export function denialOf(blocks: readonly SponsorBlock[]): BlockDenial | undefined {
+  return blocks[0] && blockDenial(blocks[0].kind);
 }

@@ -5,7 +5,7 @@
 
 import type { DenialReason } from '../denial.ts';
 import { namesAgent, type SponsorKey } from '../identifiers.ts';
-import { type Instant, toSeconds } from '../instant.ts';
+import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import { isScopeToken, type Scope } from '../scope.ts';
 import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
 import { audienceClaim, type CompactJws, dateClaim, hasType, isTextList, textClaim } from '../tokens/compact-jws.ts';
@@ -30,6 +30,8 @@ export interface Person {
   readonly subject: string;
   readonly sponsorKey: SponsorKey;
   readonly sessionId: string | undefined;
+  /** `iat`, a whole second, 1970 at the earliest. */
+  readonly issuedAt: Instant | undefined;
   /** What they may do themselves; an agent never gets more. */
   readonly scope: Scope;
 }
@@ -56,7 +58,8 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const expiry = dateClaim(claims, 'exp');
   if (expiry === undefined) return refused('subject_missing_expiry');
   if (expiry + CLOCK_SKEW_SECONDS <= now) return refused('subject_expired');
-  const starts = Math.max(dateClaim(claims, 'nbf') ?? now, dateClaim(claims, 'iat') ?? now);
+  const issued = dateClaim(claims, 'iat');
+  const starts = Math.max(dateClaim(claims, 'nbf') ?? now, issued ?? now);
   if (starts > now + CLOCK_SKEW_SECONDS) return refused('subject_not_yet_valid');
   if (!audienceClaim(claims)?.includes(expected.audience)) return refused('subject_audience_mismatch');
 
@@ -72,10 +75,12 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const sponsorKey = parseSponsorKey(textClaim(claims, expected.sponsorKeyClaim) ?? '');
   if (sponsorKey === undefined) return refused('sponsor_key_missing', subject);
   // A session we could not name later could not be ended by its logout: refuse rather than forget it.
-  const sessionId = member(claims, 'sid');
+  const sessionId = member(claims, 'sid') ?? undefined;
   if (sessionId !== undefined && !isUsableSession(sessionId)) return refused('subject_malformed', subject);
 
-  return { kind: 'accepted', person: { subject, sponsorKey, sessionId, scope: personScope(claims) } };
+  // An iat may be any safe integer, which no database stores as a time: before 1970 is long ago.
+  const issuedAt = issued === undefined ? undefined : instantFromSeconds(Math.max(0, issued));
+  return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, scope: personScope(claims) } };
 }
 
 function isUsableSession(value: unknown): value is string {

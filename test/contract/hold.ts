@@ -11,6 +11,8 @@ import type { FreshDatabase, Outside, TestDatabase } from '../support/databases.
 export interface Hold {
   /** Resolves once so many decisions wait, for whatever lock. */
   waiting(decisions: number): Promise<void>;
+  /** Resolves once so many decisions wait for a lock of any kind: an advisory lock, or a row's. */
+  blocked(decisions: number): Promise<void>;
   /** Resolves once no more come to wait, or when nobody should be kept waiting any longer. */
   gathering(): Promise<void>;
   release(): Promise<void>;
@@ -26,11 +28,19 @@ const WAITERS = `select count(*)::integer as waiters from pg_locks
   where locktype = 'advisory' and not granted
     and database = (select oid from pg_database where datname = current_database())`;
 
+/**
+ * A transaction's or a row's lock names no database, but whoever waits for one holds others that do. Of locks alone:
+ * within a transaction `pg_stat_activity` shows no session that began after it was first read.
+ */
+const BLOCKED = `select count(distinct pid)::integer as blocked from pg_locks where not granted and pid in (
+  select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`;
+
 export async function holdAppends({ engine }: TestDatabase, outside: Outside): Promise<Hold> {
   if (engine === 'sqlite') {
     await outside.sql('begin immediate');
     return {
       waiting: async () => undefined,
+      blocked: async () => undefined,
       gathering: () => pause(GATHERING_MS.unseen),
       release: async () => void (await outside.sql('commit')),
     };
@@ -39,6 +49,7 @@ export async function holdAppends({ engine }: TestDatabase, outside: Outside): P
   await outside.sql(`select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)`);
   return {
     waiting: (decisions) => untilWaiting(outside, decisions),
+    blocked: (decisions) => untilBlocked(outside, decisions),
     gathering: () => untilGathered(outside),
     release: async () => void (await outside.sql('commit')),
   };
@@ -58,6 +69,16 @@ export async function untilWaiting(outside: Outside, decisions: number): Promise
     await pause(5);
   }
   throw new Error(`there were never ${decisions} decisions waiting`);
+}
+
+/** On Postgres, resolves once so many decisions wait for a lock of any kind: an advisory lock, or a row's. */
+export async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
+  for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
+    const [row] = await outside.sql(BLOCKED);
+    if (row?.blocked === decisions) return;
+    await pause(5);
+  }
+  throw new Error(`there were never ${decisions} decisions blocked`);
 }
 
 async function untilGathered(outside: Outside): Promise<void> {

@@ -5,9 +5,12 @@ import { makeTaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerRecord } from '../../domain/ledger/record.ts';
 import { agentIdOf, NOON } from '../support/domain-fixtures.ts';
+import { byLength } from '../support/length.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, ledgerOf } from './scene.ts';
 
+/** Read a page of one record at a time. */
+const MANY = byLength({ short: 1_000, full: 5_000 });
 /** Long after everything that these suites append: all of it has settled. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
 
@@ -75,7 +78,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
           expect(await everyPage(query)).to.deep.equal(all.filter((record) => matches(record, query)));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: byLength({ short: 20, full: 60 }) },
     );
   });
 
@@ -129,30 +132,30 @@ onEveryDatabase('paging while others write', ({ storage }) => {
     for (const seen of await Promise.all(readers)) expect(seen).to.deep.equal(all);
   });
 
-  it('answers five thousand records that share milliseconds one by one, each once, in order, while others are written', async function () {
+  it(`answers ${MANY} records that share milliseconds one by one, each once, in order, while others are written`, async function () {
     this.timeout(400_000);
     const shared = (nth: number) => instantFromMicros(seconds(60).valueOf() + Math.floor(nth / 500) * 1000 + (nth % 3));
     const start = seconds(60);
     const entry = (nth: number) => anEntry('admin.denied', { at: shared(nth), detail: String(nth) });
-    for (let nth = 0; nth < 4800; nth += 50) {
+    for (let nth = 0; nth < MANY - 200; nth += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, more) => storage().ledger.append(entry(nth + more))));
     }
-    let written = 4800;
+    let written = MANY - 200;
     const writing = (async () => {
-      for (; written < 5000; written += 1) await storage().ledger.append(entry(written));
+      for (; written < MANY; written += 1) await storage().ledger.append(entry(written));
     })();
     const seen: LedgerRecord[] = [];
     let after: LedgerPage['next'];
     for (;;) {
-      const complete = written === 5000;
+      const complete = written === MANY;
       const got = await storage().ledger.page({ limit: 1, now: MUCH_LATER, from: start, after });
       if (got.next !== undefined || complete) seen.push(...got.records);
       if (got.next === undefined && complete) break;
       after = got.next ?? after;
     }
     await writing;
-    expect(seen).to.have.length(5000);
-    expect(new Set(seen.map(({ detail }) => detail)).size).to.equal(5000);
+    expect(seen).to.have.length(MANY);
+    expect(new Set(seen.map(({ detail }) => detail)).size).to.equal(MANY);
     const sorted = seen.toSorted((one, other) => one.at - other.at || one.seq - other.seq);
     expect(seen).to.deep.equal(sorted);
   });

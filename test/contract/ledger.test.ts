@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import type { SpentAssertion } from '../../application/ports/tasks.ts';
 import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
 import { instantFromMicros, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -6,6 +8,7 @@ import { blockDenial } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
+import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -17,6 +20,7 @@ import {
   newSponsorKey,
   recordedBy,
   said,
+  together,
 } from './scene.ts';
 
 const everything: LedgerEntry = {
@@ -139,6 +143,28 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
     ]);
   });
 
+  it('uses up both assertions of a request, also where one of them is a replay', async () => {
+    const agentId = newAgentId();
+    const refuse = (assertion: SpentAssertion) =>
+      ledger().refuse({ entry: aRefusal('audience_not_allowed', { agentId }), assertion });
+    // In both orders of their names: one of the two comes before the other in the transaction.
+    for (const [used, unused] of [
+      ['0', '~'],
+      ['~', '0'],
+    ]) {
+      const [first, second, third, fourth] = [used, used, unused, unused].map((start) =>
+        anAssertion(agentId, `${start}-${randomUUID()}`),
+      ) as [SpentAssertion, SpentAssertion, SpentAssertion, SpentAssertion];
+      const records = await recordedBy(storage(), async () => {
+        expect(await refuse(together(first, second))).to.equal('audience_not_allowed');
+        expect(await refuse(together(third, second))).to.equal('actor_replayed');
+        expect(await refuse(together(first, fourth))).to.equal('actor_replayed');
+        for (const each of [first, second, third, fourth]) expect(await refuse(each)).to.equal('actor_replayed');
+      });
+      expect(records).to.have.length(7);
+    }
+  });
+
   it('records the block of a person who is on the list', async () => {
     for (const kind of ['disabled', 'deleted'] as const) {
       const sponsorKey = await block(kind);
@@ -199,6 +225,23 @@ onEveryDatabase(
       });
     }
 
+    it('a refusal waits for a block of its person that is under way, and is recorded as that', async () => {
+      const connection = await reach();
+      const sponsorKey = newSponsorKey();
+      const hold = await holdAppends(kind, connection);
+      const blocking = storage().sponsors.block(
+        { sponsorKey, source: 'admin', kind: 'deleted', blockedAt: NOON },
+        'sponsor_blocked',
+      );
+      await hold.waiting(1);
+      const refusing = storage().ledger.refuse({ entry: aRefusal('scope_widened'), sponsorKey });
+      await hold.waiting(2);
+      await hold.release();
+      await blocking;
+      expect(await refusing).to.equal('sponsor_not_found');
+      await connection.close();
+    });
+
     it('says from when on it is still online once months have been archived', async () => {
       const connection = await reach('superuser');
       const months = [
@@ -257,6 +300,23 @@ onEveryDatabase(
         }
         await connection.close();
         expect(await ledgerOf(storage())).to.deep.equal(before);
+      });
+
+      it('refuses changes of a partition that was attached by hand as well', async () => {
+        const superuser = await reach('superuser');
+        await superuser.sql('begin');
+        await superuser.sql('create table by_hand (like ledger including defaults including constraints)');
+        const year = "from ('2040-01-01Z') to ('2041-01-01Z')";
+        await superuser.sql(`alter table ledger attach partition by_hand for values ${year}`);
+        await superuser.sql("insert into ledger (ts, event, decision) values ('2040-06-01Z', 'x', 'allow')");
+        for (const statement of ["update by_hand set event = 'y'", 'delete from by_hand']) {
+          await superuser.sql('savepoint attempt');
+          const thrown = await superuser.sql(statement).catch((error: unknown) => error);
+          expect(String(thrown), statement).to.match(/append-only/);
+          await superuser.sql('rollback to attempt');
+        }
+        await superuser.sql('rollback');
+        await superuser.close();
       });
 
       it('takes no record so long that it could not be exported with its month', async () => {

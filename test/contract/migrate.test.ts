@@ -119,8 +119,8 @@ for (const kind of databases) {
         expect(await storage.tasks.tokenFacts(makeTokenId(ulid()), taskId)).to.deep.include({ agentEnabled: true });
         const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
         const outcome = await storage.sponsors.block(block, 'sponsor_blocked');
-        expect(outcome).to.deep.equal({ standing: block, revokedTasks: 1 });
-        expect(await storage.sponsors.findBlock(sponsorKey)).to.deep.equal(block);
+        expect(outcome).to.deep.equal({ blocks: [block], revokedTasks: 1 });
+        expect(await storage.sponsors.findBlocks(sponsorKey)).to.deep.equal([block]);
         expect(await ledgerOf(storage)).to.have.length.greaterThan(3);
         const { lastSeq } = await sealed(storage.checkpoints);
         expect(await storage.checkpoints.sealing(lastSeq)).to.have.property('kind', 'sealed');

@@ -1,7 +1,10 @@
-/** Runs a suite on each database, on a fresh one of its own that its cases share. */
+/**
+ * Runs a suite on a SQLite file and on Postgres, on a fresh database that its cases share. SQLite in memory is the same
+ * code as a SQLite file with another path: one suite of each kind runs on it too (`everyDatabase`), as a smoke test.
+ */
 
 import type { Storage } from '../../adapters/persistence/storage.ts';
-import { everyDatabase, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
+import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
 
 export interface Stage {
   readonly database: () => FreshDatabase;
@@ -15,7 +18,7 @@ const PREPARATION_LIMIT_MS = 120_000;
 export function onEveryDatabase(
   title: string,
   suite: (stage: Stage) => void,
-  kinds: readonly TestDatabase[] = everyDatabase,
+  kinds: readonly TestDatabase[] = databases,
 ): void {
   for (const kind of kinds) {
     describe(`${title} on ${kind.name}`, () => {

@@ -86,7 +86,9 @@ onEveryDatabase('copying records to the sink', (stage) => {
 
     await outbox().setQueueing(false);
     await append('unqueued');
-    await storage.tasks.open(anOpening(agent, { sponsorKey: newSponsorKey() }));
+    const unqueued = await openedTask(storage, { sponsorKey: newSponsorKey() }, agent);
+    const end = { at: NOON, reason: 'operator_kill_switch' } as const;
+    await storage.tasks.end({ kind: 'sponsor', sponsorKey: unqueued.task.sponsorKey }, end);
     expect(await empty()).to.deep.equal([]);
   });
 

@@ -8,10 +8,11 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { BlockSource } from '../../domain/sponsors/block.ts';
-import { databases } from '../support/databases.ts';
+import { databases, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
-import { holdAppends } from './hold.ts';
+import { holdAppends, untilBlocked } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { rounds } from './rounds.ts';
 import {
@@ -27,6 +28,8 @@ import {
 } from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
+/** When tasks that are not over by then expire. */
+const MUCH_LATER = instantFromMicros(NOON + 900_000_007);
 /** More than any suite here adds. */
 const ROOM = 1_000;
 const ROUNDS = rounds(10);
@@ -68,10 +71,10 @@ function provisioning(storage: () => Storage) {
     expect(await replace(stored, user)).to.equal('replaced');
     return user;
   };
-  /** Source and kind of the block that stands. */
+  /** Source and kind of each block, oldest first; `undefined` where the person is not blocked. */
   const blockOf = async (sponsorKey: SponsorKey) => {
-    const block = await storage().sponsors.findBlock(sponsorKey);
-    return block && `${block.source} ${block.kind}`;
+    const blocks = await storage().sponsors.findBlocks(sponsorKey);
+    return blocks.length === 0 ? undefined : blocks.map(({ source, kind }) => `${source} ${kind}`).join(', ');
   };
   const blocked = (sponsorKey: SponsorKey, source: BlockSource) =>
     storage().sponsors.block({ sponsorKey, source, kind: 'disabled', blockedAt: NOON }, 'sponsor_blocked');
@@ -120,10 +123,13 @@ onEveryDatabase('provisioned users', ({ storage }) => {
   });
 
   it('are found by name in any case, and by externalId exactly', async () => {
-    const user = await created({ userName: `ÉMILE-${randomUUID()}`, externalId: `Ext-${randomUUID()}` });
+    const user = await created({ userName: `ÉMILE-Straße-${randomUUID()}`, externalId: `Ext-${randomUUID()}` });
     const found = async (attribute: 'userName' | 'externalId', value: string) =>
       (await users().list({ match: { attribute, value }, skip: 0, limit: 2 })).users.map(({ userId }) => userId);
     expect(await found('userName', user.userName.toLowerCase())).to.deep.equal([user.userId]);
+    expect(await found('userName', user.userName.replace('ß', '\u1e9e'))).to.deep.equal([user.userId]);
+    expect(await found('userName', user.userName.toUpperCase()), 'ß is SS in upper case only').to.deep.equal([]);
+    expect(await found('userName', user.userName.normalize('NFD'))).to.deep.equal([]);
     expect(await found('externalId', user.externalId ?? '')).to.deep.equal([user.userId]);
     expect(await found('externalId', user.externalId?.toLowerCase() ?? '')).to.deep.equal([]);
     expect(await found('userName', "' or '1'='1")).to.deep.equal([]);
@@ -189,12 +195,9 @@ onEveryDatabase('provisioned users', ({ storage }) => {
       said(anEntry('task.revoked', { ...about(busy), reason: 'scim_deactivated' })),
       said(anEntry('task.revoked', { ...about(child), reason: 'parent_revoked' })),
     ]);
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal({
-      sponsorKey,
-      source: 'scim',
-      kind: 'disabled',
-      blockedAt: LATER,
-    });
+    expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([
+      { sponsorKey, source: 'scim', kind: 'disabled', blockedAt: LATER },
+    ]);
     for (const one of [expired, stranger]) {
       const grant = await storage().tasks.findGrant(one.task.agentId, one.grantHash);
       expect(grant?.taskState).to.deep.equal({ kind: 'live' });
@@ -228,62 +231,38 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     expect(await users().find(active.userId)).to.deep.equal(active);
   });
 
-  it('put right what a transmitter freed meanwhile, and end what was opened since', async () => {
-    const user = await created();
-    const { sponsorKey } = user;
-    const told = (reason: 'ssf_account_disabled' | 'ssf_account_enabled') => {
-      const lift = reason === 'ssf_account_enabled';
-      const end = lift ? undefined : 'ssf_account_disabled';
-      const what = {
-        sponsorKey,
-        statedAt: NOON,
-        reasons: [reason],
-        lift,
-        block: lift ? undefined : 'disabled',
-        end,
-      } as const;
-      const occurrence = { issuer: 'https://transmitter.example', jti: randomUUID(), forgetAt: LATER, at: NOON };
-      return storage().signals.applySecurityEvent({ ...occurrence, action: what });
-    };
-    await told('ssf_account_disabled');
-    const off = await replaced(user, { active: false });
-    expect(await blockOf(sponsorKey)).to.equal('ssf disabled');
-    await told('ssf_account_enabled');
-    expect(await blockOf(sponsorKey)).to.equal(undefined);
-    const { task } = await openedTask(storage(), { sponsorKey });
-    expect(await brief(() => replace(off, off))).to.deep.equal([
-      `sponsor.signal scim_deactivated ${sponsorKey}`,
-      `task.revoked scim_deactivated ${task.sponsor}`,
-    ]);
-    expect(await blockOf(sponsorKey)).to.equal('scim disabled');
-  });
-
-  it('put right what changed meanwhile, although they only restate it', async () => {
-    // As when an operator's block stood at first, and was lifted later.
-    const other = await created();
-    await blocked(other.sponsorKey, 'admin');
-    const off = await replaced(other, { active: false });
-    expect(await blockOf(other.sponsorKey)).to.equal('admin disabled');
-    const unblocked = anEntry('sponsor.unblocked', { sponsor: other.sponsorKey });
-    expect(await storage().sponsors.lift(other.sponsorKey, 'admin', unblocked, unblocked)).to.equal('lifted');
-    expect(await brief(() => replace(off, off))).to.deep.equal([`sponsor.signal scim_deactivated ${other.sponsorKey}`]);
-    expect(await blockOf(other.sponsorKey)).to.equal('scim disabled');
-  });
-
   for (const source of ['admin', 'ssf'] as const) {
-    it(`never replace, lift or take over a block of ${source}, and end the tasks all the same`, async () => {
+    it(`place, restate and lift their own block beside one of ${source}, which they leave, each on record`, async () => {
       const user = await created();
       const { sponsorKey } = user;
       await blocked(sponsorKey, source);
-      const standing = await storage().sponsors.findBlock(sponsorKey);
+      const other = `${source} disabled`;
+      let off = user;
+      const lines = await brief(async () => {
+        off = await replaced(user, { active: false });
+        expect(await blockOf(sponsorKey)).to.equal(`${other}, scim disabled`);
+      });
+      expect(lines).to.deep.equal([`sponsor.signal scim_deactivated ${sponsorKey}`]);
+      expect(await brief(() => replace(off, off))).to.deep.equal([]);
+      expect(await blockOf(sponsorKey)).to.equal(`${other}, scim disabled`);
+      const removed = await brief(() => remove(off));
+      expect(removed).to.deep.equal([`sponsor.signal scim_deleted ${sponsorKey}`]);
+      expect(await blockOf(sponsorKey)).to.equal(`${other}, scim deleted`);
+      const back = await brief(() => created({ sponsorKey }));
+      expect(back).to.deep.equal([`sponsor.signal scim_reactivated ${sponsorKey}`]);
+      expect(await blockOf(sponsorKey)).to.equal(other);
+    });
+
+    it(`keep their own block when the one of ${source} is lifted, and then restate it without a record`, async () => {
+      const user = await created();
+      const { sponsorKey } = user;
+      await blocked(sponsorKey, source);
       const off = await replaced(user, { active: false });
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
-      const on = await replaced(off, { active: true });
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
-      await remove(on);
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
-      await created({ sponsorKey });
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(standing);
+      const unblocked = anEntry('sponsor.unblocked', { sponsor: sponsorKey });
+      expect(await storage().sponsors.lift(sponsorKey, source, unblocked, unblocked)).to.equal('lifted');
+      expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+      expect(await brief(() => replace(off, off))).to.deep.equal([]);
+      expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
   }
 
@@ -312,13 +291,31 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     ];
     const lines = await brief(() => replaced(user, { sponsorKey: after, active: false }));
     expect(lines).to.deep.equal([
-      `sponsor.signal scim_deactivated ${before}`,
-      `task.revoked scim_deactivated ${tasks[1]?.task.sponsor}`,
+      `sponsor.signal scim_deleted ${before}`,
+      `task.revoked scim_deleted ${tasks[1]?.task.sponsor}`,
       `sponsor.signal scim_deactivated ${after}`,
       `task.revoked scim_deactivated ${tasks[0]?.task.sponsor}`,
     ]);
-    expect(await blockOf(before)).to.equal('scim disabled');
+    expect(await blockOf(before)).to.equal('scim deleted');
     expect(await blockOf(after)).to.equal('scim disabled');
+  });
+
+  it('block the person of a name that an inactive user leaves: as deleted, or as disabled where another user has it', async () => {
+    const before = newSponsorKey();
+    const user = await created({ sponsorKey: before, active: false });
+    const after = newSponsorKey();
+    expect(await brief(() => replaced(user, { sponsorKey: after }))).to.deep.equal([
+      `sponsor.signal scim_deleted ${before}`,
+      `sponsor.signal scim_deactivated ${after}`,
+    ]);
+    expect(await blockOf(before)).to.equal('scim deleted');
+
+    const shared = newSponsorKey();
+    const leaving = await created({ sponsorKey: shared });
+    await created({ sponsorKey: shared });
+    const lines = await brief(() => replaced(leaving, { sponsorKey: newSponsorKey(), active: false }));
+    expect(lines[0]).to.equal(`sponsor.signal scim_deactivated ${shared}`);
+    expect(await blockOf(shared)).to.equal('scim disabled');
   });
 
   it('leave nobody behind under a name that an active user gave up', async () => {
@@ -404,14 +401,34 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     const user = await created({ active: false });
     const { sponsorKey } = user;
     await users().remove(user, { statements: statementsOf(user, undefined), at: instantFromMicros(LATER + 5) });
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.include({ kind: 'deleted', blockedAt: LATER });
+    expect((await storage().sponsors.findBlocks(sponsorKey))[0]).to.include({ kind: 'deleted', blockedAt: LATER });
     await created({ sponsorKey, active: false });
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.include({ kind: 'disabled', blockedAt: LATER });
+    expect((await storage().sponsors.findBlocks(sponsorKey))[0]).to.include({ kind: 'disabled', blockedAt: LATER });
   });
 });
 
 onEveryDatabase('provisioned users, as many as there may be,', ({ storage }) => {
-  const { users, create, remove } = provisioning(storage);
+  const { users, create, remove, blockOf } = provisioning(storage);
+
+  it('end the tasks of an inactive one for which there is no room, block its person, and do nothing for an active one', async () => {
+    const { task } = await openedTask(storage());
+    const { sponsorKey } = task;
+    const full = (changes: Partial<ProvisionedUser>) =>
+      recordedBy(storage(), async () => expect(await create(aUser(changes), 0)).to.equal('full'));
+    expect(await full({ sponsorKey })).to.deep.equal([]);
+    const records = await full({ sponsorKey, active: false });
+    expect(records.map(({ event, reason, taskId }) => [event, reason, taskId])).to.deep.equal([
+      ['sponsor.signal', 'scim_deactivated', undefined],
+      ['task.revoked', 'scim_deactivated', task.taskId],
+    ]);
+    expect(await full({ sponsorKey, active: false }), 'what holds already').to.deep.equal([]);
+    expect(await full({ sponsorKey })).to.deep.equal([]);
+    expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+    const other = await openedTask(storage());
+    expect(await storage().tasks.findGrant(other.task.agentId, other.grantHash)).to.deep.include({
+      taskState: { kind: 'live' },
+    });
+  });
 
   it('are no more than that, however many are made at once; a name that is taken is said first', async () => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -421,7 +438,10 @@ onEveryDatabase('provisioned users, as many as there may be,', ({ storage }) => 
       expect(outcomes.filter((outcome) => outcome === 'created')).to.have.length(2);
       expect(outcomes.filter((outcome) => outcome === 'full')).to.have.length(4);
       const refused = newcomers.filter((_, nth) => outcomes[nth] === 'full');
-      for (const { sponsorKey } of refused) expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+      for (const { userId, sponsorKey } of refused) {
+        expect(await users().find(userId)).to.equal(undefined);
+        expect(await blockOf(sponsorKey), 'blocked without a user').to.equal('scim disabled');
+      }
       const made = newcomers.find((_, nth) => outcomes[nth] === 'created');
       if (made === undefined) throw new Error('none was made');
       expect(await create(aUser({ userName: made.userName }), total + 2)).to.equal('uniqueness');
@@ -515,6 +535,17 @@ onEveryDatabase(
       return connection;
     };
 
+    /** As one that was opened while the person was free for a moment. */
+    const taskInSpiteOfBlock = async (connection: Outside, sponsorKey: SponsorKey, expiresAt = MUCH_LATER) => {
+      const mine = `where sponsor_key = '${sponsorKey}'`;
+      await connection.sql(`create table kept as select * from sponsor_blocks ${mine}`);
+      await connection.sql(`delete from sponsor_blocks ${mine}`);
+      const opening = await openedTask(storage(), { sponsorKey, expiresAt });
+      await connection.sql('insert into sponsor_blocks select * from kept');
+      await connection.sql('drop table kept');
+      return opening;
+    };
+
     it('waits for an exchange under way, and ends its task', async () => {
       const connection = await reach();
       const opening = anOpening(await registeredAgent(storage()));
@@ -533,6 +564,26 @@ onEveryDatabase(
       await connection.close();
     });
 
+    it('beside the block of another source ends the tasks that run, in the same transaction', async () => {
+      const connection = await reach();
+      for (const [write, reason, kind] of [
+        [(user: ProvisionedUser) => replace(user, changed(user, { active: false })), 'scim_deactivated', 'disabled'],
+        [remove, 'scim_deleted', 'deleted'],
+      ] as const) {
+        const user = await created();
+        const { sponsorKey } = user;
+        const { task } = await openedTask(storage(), { sponsorKey });
+        await copyBlock(storage(), connection, { sponsorKey, source: 'ssf', kind: 'deleted', blockedAt: NOON });
+        const records = await recordedBy(storage(), () => write(user));
+        expect(records.map((record) => [record.event, record.reason, record.taskId])).to.deep.equal([
+          ['sponsor.signal', reason, undefined],
+          ['task.revoked', reason, task.taskId],
+        ]);
+        expect(await blockOf(sponsorKey)).to.equal(`ssf deleted, scim ${kind}`);
+      }
+      await connection.close();
+    });
+
     it('is waited for by an exchange that comes later, which it refuses', async () => {
       const connection = await reach();
       const opening = anOpening(await registeredAgent(storage()));
@@ -546,6 +597,87 @@ onEveryDatabase(
       await hold.release();
       expect(await written).to.equal('replaced');
       expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'disabled' });
+      await connection.close();
+    });
+
+    it('that is restated records nothing of a task whose time is up, and leaves it to the sweeper', async () => {
+      const connection = await reach();
+      const user = await created({ active: false });
+      const over = await taskInSpiteOfBlock(connection, user.sponsorKey, LATER);
+      const records = await recordedBy(storage(), () => replace(user, user));
+      expect(records).to.deep.equal([]);
+      const grant = await storage().tasks.findGrant(over.task.agentId, over.grantHash);
+      expect(grant?.taskState.kind).to.equal('live');
+      await connection.close();
+    });
+
+    it('that is restated waits for another decision that ends the person’s tasks, and then records nothing', async () => {
+      const connection = await reach();
+      const user = await created({ active: false });
+      const { task } = await taskInSpiteOfBlock(connection, user.sponsorKey);
+      const hold = await holdAppends(kind, connection);
+      const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
+      const killing = storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill);
+      await hold.waiting(1);
+      const written = replace(user, user);
+      await hold.blocked(2);
+      const records = await recordedBy(storage(), async () => {
+        await hold.release();
+        expect(await killing).to.deep.equal({ kind: 'ended', tasks: 1 });
+        expect(await written).to.equal('replaced');
+      });
+      expect(records.map(({ event }) => event)).to.deep.equal(['task.revoked']);
+      await connection.close();
+    });
+
+    if (kind.engine === 'postgres') {
+      it('by a create is waited for by a reactivation, which lifts nothing then', async () => {
+        const connection = await reach();
+        const user = await created({ active: false });
+        const { sponsorKey } = user;
+        const { task } = await taskInSpiteOfBlock(connection, sponsorKey);
+        await connection.sql('begin');
+        await connection.sql(`select 1 from tasks where task_id = '${task.taskId}' for update`);
+        const creating = create(aUser({ sponsorKey, active: false }));
+        await untilBlocked(connection, 1);
+        const reactivating = replace(user, changed(user, { active: true }));
+        await Promise.race([reactivating, untilBlocked(connection, 2)]);
+        await connection.sql('commit');
+        expect([await creating, await reactivating]).to.deep.equal(['created', 'replaced']);
+        expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+        await connection.close();
+      });
+
+      it('is waited for by another user’s change to another person, which lifts nothing then', async () => {
+        const connection = await reach();
+        const leaving = await created({ active: false });
+        const { sponsorKey } = leaving;
+        const staying = await created({ sponsorKey });
+        const { task } = await taskInSpiteOfBlock(connection, sponsorKey);
+        await connection.sql('begin');
+        await connection.sql(`select 1 from tasks where task_id = '${task.taskId}' for update`);
+        const deactivating = replace(staying, changed(staying, { active: false }));
+        await untilBlocked(connection, 1);
+        const moving = replace(leaving, changed(leaving, { sponsorKey: newSponsorKey(), active: true }));
+        await Promise.race([moving, untilBlocked(connection, 2)]);
+        await connection.sql('commit');
+        expect([await deactivating, await moving]).to.deep.equal(['replaced', 'replaced']);
+        expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+        await connection.close();
+      });
+    }
+
+    it('under way is waited for by a user who takes its name, and is then refused it', async () => {
+      const connection = await reach();
+      const user = await created();
+      const { userName } = aUser();
+      const hold = await holdAppends(kind, connection);
+      const creating = create(aUser({ userName, active: false }));
+      await hold.waiting(1);
+      const renaming = replace(user, changed(user, { userName })).catch((error: unknown) => error);
+      await hold.blocked(2);
+      await hold.release();
+      expect([await creating, await renaming]).to.deep.equal(['created', 'uniqueness']);
       await connection.close();
     });
 
@@ -599,8 +731,9 @@ onEveryDatabase(
     it('by a create or a removal leaves nothing behind either', async () => {
       const connection = await reach();
       const user = await created();
-      const newcomer = aUser({ active: false });
-      for (const write of [() => create(newcomer), () => remove(user)]) {
+      const { sponsorKey } = (await openedTask(storage())).task;
+      const newcomer = aUser({ sponsorKey, active: false });
+      for (const write of [() => create(newcomer), () => create(newcomer, 0), () => remove(user)]) {
         const before = await contentsOf(connection);
         const failing = () => write().catch((error: unknown) => error);
         const outcome = await whileFailing(kind, connection, { table: 'ledger' }, failing);

@@ -1,5 +1,7 @@
-/** How often a race is run: a few times by default, more often where MANDATE_TEST_ROUNDS says so. */
-export function rounds(usual: number): number {
+import { byLength } from '../support/length.ts';
+
+/** How often a race is run. MANDATE_TEST_ROUNDS overrides both numbers. */
+export function rounds(short: number, full: number = short): number {
   const given = Number(process.env.MANDATE_TEST_ROUNDS);
-  return Number.isSafeInteger(given) && given > 0 ? given : usual;
+  return Number.isSafeInteger(given) && given > 0 ? given : byLength({ short, full });
 }

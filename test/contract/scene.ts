@@ -82,6 +82,11 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
   };
 }
 
+/** The two of one request: an assertion with the client assertion that came beside it. */
+export function together(assertion: SpentAssertion, { jti, forgetAt }: SpentAssertion): SpentAssertion {
+  return { ...assertion, clientAssertion: { jti, forgetAt } };
+}
+
 export async function openedTask(
   storage: Pick<Storage, 'agents' | 'tasks'>,
   changes: Partial<Task> = {},

@@ -3,11 +3,12 @@ import { expect } from 'chai';
 import type { LogoutSignal, SecuritySignal } from '../../application/ports/signals.ts';
 import type { TaskOpening } from '../../application/ports/tasks.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import type { BlockKind, BlockSource } from '../../domain/sponsors/block.ts';
 import { databases, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase, type Stage } from './on-every-database.ts';
@@ -15,6 +16,7 @@ import { rounds } from './rounds.ts';
 import {
   anEntry,
   anOpening,
+  aRenewal,
   asEntry,
   newSponsorKey,
   openedTask,
@@ -70,6 +72,137 @@ const about = ({ task }: TaskOpening) => ({
 
 const stateOf = async ({ storage }: Stage, { task, grantHash }: TaskOpening) =>
   (await storage().tasks.findGrant(task.agentId, grantHash))?.taskState.kind;
+
+/** Stated some time before it is accepted, and remembered for a day from then. */
+const LOGGED_OUT = plusSeconds(NOON, 80);
+const A_DAY = 86_400;
+const remembered = (signal: LogoutSignal, statedAt = LOGGED_OUT): LogoutSignal => ({
+  ...signal,
+  remember: { statedAt, forgetAt: plusSeconds(LATER, A_DAY) },
+});
+
+/** An exchange that comes later, with a token that says when it was issued, or does not. */
+async function aLaterOpening(
+  { storage }: Stage,
+  of: Partial<TaskOpening['task']>,
+  issuedAt: Instant | undefined,
+): Promise<TaskOpening> {
+  const createdAt = plusSeconds(LATER, 10);
+  const changes = { createdAt, expiresAt: plusSeconds(createdAt, 900), ...of };
+  return { ...anOpening(await registeredAgent(storage()), changes), refuseLoggedOut: { issuedAt } };
+}
+
+onEveryDatabase('a logout that is remembered', (stage) => {
+  const { storage } = stage;
+  const logOut = (signal: LogoutSignal) => storage().signals.logOut(signal);
+  const open = (opening: TaskOpening) => storage().tasks.open(opening);
+  const opening = async (of: Partial<TaskOpening['task']>, issuedAt: Instant | undefined) =>
+    open(await aLaterOpening(stage, of, issuedAt));
+
+  it('of a session refuses each of its tokens, however new, and those of no other session', async () => {
+    const { sponsor, sessionId = '' } = (await openedTask(storage())).task;
+    await logOut(remembered(sessionLogout(sessionId, sponsor)));
+    for (const issuedAt of [NOON, LOGGED_OUT, plusSeconds(LATER, 9), undefined]) {
+      expect(await opening({ sponsor, sessionId }, issuedAt)).to.deep.equal({ kind: 'logged_out' });
+      expect(await opening({ sponsor }, issuedAt)).to.deep.equal({ kind: 'opened' });
+      expect(await opening({ sponsor, sessionId: undefined }, issuedAt)).to.deep.equal({ kind: 'opened' });
+      const upper = sessionId.toUpperCase();
+      expect(await opening({ sponsor, sessionId: upper }, issuedAt)).to.deep.equal({ kind: 'opened' });
+    }
+  });
+
+  it('of a person refuses tokens that were not issued after it, or do not say when, and nobody else’s', async () => {
+    const { sponsor, sponsorKey } = (await openedTask(storage())).task;
+    await logOut(remembered(personLogout(sponsor)));
+    for (const [issuedAt, kind] of [
+      [plusSeconds(LOGGED_OUT, -3600), 'logged_out'],
+      [LOGGED_OUT, 'logged_out'],
+      [undefined, 'logged_out'],
+      [plusSeconds(LOGGED_OUT, 1), 'opened'],
+    ] as const) {
+      for (const sessionId of ['any-session', undefined]) {
+        expect(await opening({ sponsor, sponsorKey, sessionId }, issuedAt)).to.deep.equal({ kind });
+        expect(await opening({ sponsor, sessionId }, issuedAt)).to.deep.equal({ kind });
+      }
+      // By sub, as the tasks that it ends; a session's name is another matter.
+      expect(await opening({ sponsorKey }, issuedAt)).to.deep.equal({ kind: 'opened' });
+      expect(await opening({ sessionId: sponsor }, issuedAt)).to.deep.equal({ kind: 'opened' });
+    }
+  });
+
+  it('writes nothing where it refuses: no task, no record, and the assertion is left', async () => {
+    const { sponsor } = (await openedTask(storage())).task;
+    await logOut(remembered(personLogout(sponsor)));
+    const refused = await aLaterOpening(stage, { sponsor }, NOON);
+    const records = await recordedBy(storage(), async () => {
+      for (let time = 0; time < 2; time += 1) expect(await open(refused)).to.deep.equal({ kind: 'logged_out' });
+    });
+    expect(records).to.deep.equal([]);
+    expect(await stateOf(stage, refused)).to.equal(undefined);
+    expect(await open({ ...refused, refuseLoggedOut: undefined })).to.deep.equal({ kind: 'opened' });
+    // A replay outranks it, and so does a block.
+    expect(await open(refused)).to.deep.equal({ kind: 'replayed' });
+    const blocked = await aLaterOpening(stage, { sponsor }, NOON);
+    const { sponsorKey } = blocked.task;
+    const block = { sponsorKey, source: 'scim', kind: 'disabled', blockedAt: NOON } as const;
+    await storage().sponsors.block(block, 'scim_deactivated');
+    expect(await open(blocked)).to.deep.equal({ kind: 'sponsor_blocked', block: 'disabled' });
+  });
+
+  it('refuses nothing where the exchange does not ask, and is not there where it was not to be remembered', async () => {
+    const { sponsor } = (await openedTask(storage())).task;
+    await logOut(personLogout(sponsor));
+    expect(await opening({ sponsor }, NOON)).to.deep.equal({ kind: 'opened' });
+    await logOut(remembered(personLogout(sponsor)));
+    await openedTask(storage(), { sponsor });
+  });
+
+  it('counts with the latest of several, in whichever order they come', async () => {
+    const [earlier, later] = [LOGGED_OUT, plusSeconds(LOGGED_OUT, 5)];
+    for (const order of [
+      [earlier, later],
+      [later, earlier],
+    ]) {
+      const sponsor = `ada-${randomUUID()}`;
+      for (const statedAt of order) await logOut(remembered(personLogout(sponsor), statedAt));
+      expect(await opening({ sponsor }, later)).to.deep.equal({ kind: 'logged_out' });
+      expect(await opening({ sponsor }, plusSeconds(later, 1))).to.deep.equal({ kind: 'opened' });
+    }
+  });
+
+  it('is not moved by one that is repeated', async () => {
+    const sponsor = `ada-${randomUUID()}`;
+    const signal = remembered(personLogout(sponsor));
+    await logOut(signal);
+    expect(await logOut(remembered(signal, LATER))).to.deep.equal({ kind: 'repeated' });
+    expect(await opening({ sponsor }, plusSeconds(LOGGED_OUT, 1))).to.deep.equal({ kind: 'opened' });
+  });
+
+  it('refuses until its time is up, swept or not', async () => {
+    const [sponsor, sessionId] = [`ada-${randomUUID()}`, `session-${randomUUID()}`];
+    await logOut(remembered(personLogout(sponsor)));
+    await logOut(remembered(sessionLogout(sessionId)));
+    const over = plusSeconds(LATER, A_DAY);
+    for (const [createdAt, kind] of [
+      [instantFromMicros(over - 1), 'logged_out'],
+      [over, 'opened'],
+    ] as const) {
+      for (const of of [{ sponsor }, { sessionId }]) {
+        const lasting = { ...of, createdAt, expiresAt: plusSeconds(createdAt, 900) };
+        expect(await opening(lasting, NOON)).to.deep.equal({ kind });
+      }
+    }
+  });
+
+  it('does not end a renewal of a task that was opened after it', async () => {
+    const { sponsor } = (await openedTask(storage())).task;
+    await logOut(remembered(personLogout(sponsor)));
+    const opened = await aLaterOpening(stage, { sponsor }, plusSeconds(LOGGED_OUT, 1));
+    await open(opened);
+    await logOut(remembered(sessionLogout('another-session', sponsor)));
+    expect(await storage().tasks.renew(aRenewal(opened))).to.deep.equal({ kind: 'renewed' });
+  });
+});
 
 onEveryDatabase('a logout', (stage) => {
   const { storage } = stage;
@@ -143,7 +276,7 @@ onEveryDatabase('a logout', (stage) => {
     const { sponsor, sponsorKey } = task;
     const again = await openedTask(storage(), { sponsor, sponsorKey });
     expect(await stateOf(stage, again)).to.equal('live');
-    expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+    expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
   });
 
   it('ends what was delegated from the session’s tasks as delegated', async () => {
@@ -205,7 +338,9 @@ onEveryDatabase('a logout', (stage) => {
 onEveryDatabase('a security event', (stage) => {
   const { storage } = stage;
   const apply = (signal: SecuritySignal) => storage().signals.applySecurityEvent(signal);
-  const blockOf = (sponsorKey: SponsorKey) => storage().sponsors.findBlock(sponsorKey);
+  const blocksOf = (sponsorKey: SponsorKey) => storage().sponsors.findBlocks(sponsorKey);
+  /** The receiver's own. */
+  const blockOf = async (sponsorKey: SponsorKey) => (await blocksOf(sponsorKey)).find(({ source }) => source === 'ssf');
   const placed = (sponsorKey: SponsorKey, source: BlockSource, kind: BlockKind) =>
     storage().sponsors.block({ sponsorKey, source, kind, blockedAt: NOON }, 'sponsor_blocked');
 
@@ -252,13 +387,28 @@ onEveryDatabase('a security event', (stage) => {
   });
 
   for (const source of ['admin', 'scim'] as const) {
-    it(`neither lifts, replaces nor takes over a block of ${source}; tasks that still run end all the same`, async () => {
+    it(`places, restates and lifts the receiver’s own block beside one of ${source}, which it leaves, each on record`, async () => {
       const sponsorKey = newSponsorKey();
       await placed(sponsorKey, source, 'disabled');
-      const standing = await blockOf(sponsorKey);
-      for (const what of ['purged', 'enabled', 'disabled', 'revoked', 'enabled'] as const) {
-        expect((await apply(anEvent(what, sponsorKey))).kind).to.equal('accepted');
-        expect(await blockOf(sponsorKey), what).to.deep.equal(standing);
+      const other = { sponsorKey, source, kind: 'disabled', blockedAt: NOON };
+      for (const [what, kind] of [
+        ['disabled', 'disabled'],
+        ['purged', 'deleted'],
+        ['revoked', 'deleted'],
+        ['enabled', undefined],
+        ['enabled', undefined],
+        ['purged', 'deleted'],
+        ['enabled', undefined],
+      ] as const) {
+        const records = await recordedBy(storage(), async () => {
+          const accepted = { kind: 'accepted', revokedTasks: 0 };
+          expect(await apply(anEvent(what, sponsorKey)), what).to.deep.equal(accepted);
+        });
+        const [reason] = ACTIONS[what].reasons;
+        const expected = anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason });
+        expect(records.map(asEntry), what).to.deep.equal([said(expected)]);
+        const own = kind === undefined ? [] : [{ sponsorKey, source: 'ssf', kind, blockedAt: LATER }];
+        expect(await blocksOf(sponsorKey), what).to.deep.equal([other, ...own]);
       }
     });
   }
@@ -289,7 +439,7 @@ onEveryDatabase('a security event', (stage) => {
     expect(await blockOf(sponsorKey)).to.deep.include({ kind: 'deleted' });
   });
 
-  it('enabled lifts no block that was stated later, and is then recorded as nothing; one of the same second it lifts', async () => {
+  it('enabled lifts no block that was stated later, and is then recorded as outdated; one of the same second it lifts', async () => {
     for (const what of ['disabled', 'purged'] as const) {
       const opening = await openedTask(storage());
       const { sponsorKey } = opening.task;
@@ -300,7 +450,9 @@ onEveryDatabase('a security event', (stage) => {
         expect(await apply(stale)).to.deep.equal({ kind: 'outdated', revokedTasks: 0 });
         expect(await apply(stale)).to.deep.equal({ kind: 'repeated' });
       });
-      expect(records).to.deep.equal([]);
+      const reason = 'ssf_account_enabled_outdated';
+      const expected = anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason });
+      expect(records.map(asEntry)).to.deep.equal([said(expected)]);
       expect(await blockOf(sponsorKey)).to.deep.equal(standing);
       expect((await apply(anEvent('enabled', sponsorKey, STATED))).kind).to.equal('accepted');
       expect(await blockOf(sponsorKey)).to.equal(undefined);
@@ -337,6 +489,7 @@ onEveryDatabase('a security event', (stage) => {
       expect((await apply({ ...anOccurrence(), action })).kind).to.equal('outdated');
     });
     expect(records.map((record) => [record.event, record.reason])).to.deep.equal([
+      ['sponsor.signal', 'ssf_account_enabled_outdated'],
       ['sponsor.signal', 'ssf_sessions_revoked'],
     ]);
     expect(await blockOf(sponsorKey)).to.deep.include({ source: 'ssf' });
@@ -345,12 +498,13 @@ onEveryDatabase('a security event', (stage) => {
   it('enabled is outdated by this receiver’s own blocks only', async () => {
     const sponsorKey = newSponsorKey();
     await placed(sponsorKey, 'scim', 'disabled');
+    await placed(sponsorKey, 'admin', 'disabled');
     const early = anEvent('enabled', sponsorKey, plusSeconds(NOON, -3600));
     const records = await recordedBy(storage(), async () => {
       expect(await apply(early)).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
     });
     expect(records.map(({ reason }) => reason)).to.deep.equal(['ssf_account_enabled']);
-    expect(await blockOf(sponsorKey)).to.deep.include({ source: 'scim' });
+    expect((await blocksOf(sponsorKey)).map(({ source }) => source)).to.deep.equal(['admin', 'scim']);
   });
 
   it('that is repeated writes nothing: the block that was lifted meanwhile stays lifted', async () => {
@@ -388,14 +542,14 @@ onEveryDatabase(
     });
     afterEach(() => connection.close());
 
-    const remembered = () => connection.sql('select * from accepted_signals order by jti');
+    const accepted = () => connection.sql('select * from accepted_signals order by jti');
 
     it('is remembered under its receiver and issuer until it can be forgotten', async () => {
       const logout = personLogout('nobody');
       const event = anEvent('enabled', newSponsorKey());
       await storage().signals.logOut(logout);
       await storage().signals.applySecurityEvent({ ...event, issuer: 'https://transmitter.example' });
-      const rows = (await remembered()).map(({ receiver, issuer, jti, forget_at }) => ({
+      const rows = (await accepted()).map(({ receiver, issuer, jti, forget_at }) => ({
         ...{ receiver, issuer, jti },
         forgetAt: forget_at instanceof Date ? forget_at.getTime() : Math.floor(Number(forget_at) / 1000),
       }));
@@ -409,22 +563,22 @@ onEveryDatabase(
 
     for (const fault of [
       { table: 'accepted_signals' },
+      { table: 'logouts' },
       { table: 'tasks', on: 'update' },
       { table: 'task_grants', on: 'update' },
       { table: 'ledger' },
     ] as const) {
       it(`leaves nothing behind when writing to ${fault.table} fails, its jti neither, and is acted on when it comes again`, async () => {
         const { task } = await openedTask(storage());
-        const logout = personLogout(task.sponsor);
+        const logout = remembered(personLogout(task.sponsor));
         const event = anEvent('disabled', task.sponsorKey);
-        const before = [await contentsOf(connection), await remembered()];
-        for (const send of [
-          () => storage().signals.logOut(logout),
-          () => storage().signals.applySecurityEvent(event),
-        ]) {
+        const before = [await contentsOf(connection), await accepted()];
+        const both = [() => storage().signals.logOut(logout), () => storage().signals.applySecurityEvent(event)];
+        // An event names nobody who has logged out.
+        for (const send of fault.table === 'logouts' ? both.slice(0, 1) : both) {
           const outcome = await whileFailing(kind, connection, fault, () => send().catch((error: unknown) => error));
           expect(outcome).to.be.instanceOf(Error);
-          expect([await contentsOf(connection), await remembered()]).to.deep.equal(before);
+          expect([await contentsOf(connection), await accepted()]).to.deep.equal(before);
         }
         expect(await storage().signals.applySecurityEvent(event)).to.deep.include({ revokedTasks: 1 });
         expect(await storage().signals.logOut(logout)).to.deep.include({ kind: 'accepted' });
@@ -473,6 +627,68 @@ onEveryDatabase(
       }
     }
 
+    it('that blocks beside another source’s block ends the tasks that run, in the same transaction', async () => {
+      for (const [what, kind] of [
+        ['disabled', 'disabled'],
+        ['purged', 'deleted'],
+      ] as const) {
+        const opening = await openedTask(storage());
+        const { sponsorKey } = opening.task;
+        const other = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
+        await copyBlock(storage(), connection, other);
+        const [reason] = ACTIONS[what].reasons;
+        const records = await recordedBy(storage(), async () => {
+          const sent = await storage().signals.applySecurityEvent(anEvent(what, sponsorKey));
+          expect(sent).to.deep.equal({ kind: 'accepted', revokedTasks: 1 });
+        });
+        expect(records.map(asEntry)).to.deep.equal(
+          [
+            anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason }),
+            anEntry('task.revoked', { ...about(opening), reason }),
+          ].map(said),
+        );
+        const own = { sponsorKey, source: 'ssf', kind, blockedAt: LATER };
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([other, own]);
+      }
+    });
+
+    for (const [who, changes] of people) {
+      for (const [what, logout] of [
+        ['person', ({ task }: TaskOpening) => personLogout(task.sponsor)],
+        ['session', ({ task }: TaskOpening) => sessionLogout(task.sessionId)],
+      ] as const) {
+        it(`as a remembered logout of the ${what} under way refuses an exchange, which waits for it (${who})`, async () => {
+          const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
+          const hold = await holdAppends(kind, connection);
+          const sent = storage().signals.logOut(remembered(logout(opening)));
+          await hold.waiting(1);
+          const opened = storage().tasks.open(opening);
+          await hold.waiting(2);
+          await hold.release();
+          expect(await sent).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
+          expect(await opened).to.deep.equal({ kind: 'logged_out' });
+        });
+      }
+    }
+
+    it('as a remembered logout lets no exchange with an older token go on, on whichever of three processes', async function () {
+      this.timeout(30_000 + ROUNDS * 1_000);
+      const processes = await Promise.all([database().open(), database().open(), database().open()]);
+      const nth = (index: number) => processes[index % 3] ?? storage();
+      for (let round = 0; round < ROUNDS; round++) {
+        const opening = await aLaterOpening(stage, {}, LOGGED_OUT);
+        const { sponsor, sessionId } = opening.task;
+        const logout = round % 4 < 2 ? personLogout(sponsor) : sessionLogout(sessionId, sponsor);
+        const send = () => nth(round).signals.logOut(remembered(logout));
+        const open = () => nth(round + 1).tasks.open(opening);
+        const [one, other] = await Promise.all(round % 2 === 0 ? [open(), send()] : [send(), open()]);
+        const outcome = round % 2 === 0 ? one : other;
+        if (outcome.kind === 'logged_out') expect(await stateOf(stage, opening)).to.equal(undefined);
+        else expect(await stateOf(stage, opening)).to.equal('revoked');
+      }
+      await Promise.all(processes.map((process) => process.close()));
+    });
+
     it('that blocks ends an exchange that commits first, which it waits for', async () => {
       const opening = anOpening(await registeredAgent(storage()));
       const hold = await holdAppends(kind, connection);
@@ -498,6 +714,25 @@ onEveryDatabase(
       expect(await opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'deleted' });
     });
 
+    it('as a logout of a session names nobody whose tasks another decision is ending, which it waits for', async () => {
+      const { task } = await openedTask(storage());
+      const hold = await holdAppends(kind, connection);
+      const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
+      const killing = storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill);
+      await hold.waiting(1);
+      const logout = storage().signals.logOut(sessionLogout(task.sessionId));
+      await hold.blocked(2);
+      const records = await recordedBy(storage(), async () => {
+        await hold.release();
+        expect(await killing).to.deep.equal({ kind: 'ended', tasks: 1 });
+        expect(await logout).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
+      });
+      expect(records.map(({ event, sponsor }) => [event, sponsor])).to.deep.equal([
+        ['task.revoked', task.sponsor],
+        ['sponsor.signal', undefined],
+      ]);
+    });
+
     it('is outlived by no task that was opened before it, on whichever of three processes', async function () {
       this.timeout(30_000 + ROUNDS * 1_000);
       const processes = await Promise.all([database().open(), database().open(), database().open()]);
@@ -517,7 +752,7 @@ onEveryDatabase(
         else await Promise.all([send?.(), open()]);
         if ((await stateOf(stage, opening)) !== 'live') continue;
         // Still alive: then the signal came first, blocked nobody, and its record stands before the task's.
-        expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
         const { records } = await storage().ledger.page({ sponsor, limit: 10, now: NOON });
         const inOrder = records.toSorted((one, other) => one.seq - other.seq);
         expect(inOrder.map((record) => [record.event, record.taskId])).to.deep.equal([

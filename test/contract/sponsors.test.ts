@@ -1,14 +1,29 @@
 import { expect } from 'chai';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
-import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import { blockDenial, type SponsorBlock } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { copyBlock } from './copied-block.ts';
 import { contentsOf, whileFailing } from './faults.ts';
+import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, asEntry, newSponsorKey, openedTask, recordedBy, registeredAgent, renewTimes, said } from './scene.ts';
+import {
+  anEntry,
+  anOpening,
+  aRefusal,
+  aRenewal,
+  asEntry,
+  newSponsorKey,
+  openedTask,
+  recordedBy,
+  registeredAgent,
+  renewTimes,
+  said,
+} from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
+const SOURCES = ['admin', 'scim', 'ssf'] as const;
 
 function aBlock(sponsorKey: SponsorKey, changes: Partial<SponsorBlock> = {}): SponsorBlock {
   return { sponsorKey, source: 'ssf', kind: 'deleted', blockedAt: LATER, ...changes };
@@ -20,10 +35,10 @@ onEveryDatabase('blocking a person', ({ storage }) => {
   it('stores every field of the block, whoever has or has not a task', async () => {
     for (const changes of [{}, { source: 'admin', kind: 'disabled' }, { source: 'scim' }] as const) {
       const block = aBlock(newSponsorKey(), changes);
-      expect(await sponsors().findBlock(block.sponsorKey)).to.equal(undefined);
+      expect(await sponsors().findBlocks(block.sponsorKey)).to.deep.equal([]);
       const outcome = await sponsors().block(block, 'sponsor_blocked');
-      expect(outcome).to.deep.equal({ standing: block, revokedTasks: 0 });
-      expect(await sponsors().findBlock(block.sponsorKey)).to.deep.equal(block);
+      expect(outcome).to.deep.equal({ blocks: [block], revokedTasks: 0 });
+      expect(await sponsors().findBlocks(block.sponsorKey)).to.deep.equal([block]);
     }
   });
 
@@ -42,7 +57,7 @@ onEveryDatabase('blocking a person', ({ storage }) => {
     const key = newSponsorKey();
     await sponsors().block(aBlock(key), 'sponsor_blocked');
     for (const other of [key.toUpperCase(), key.replace('é', 'e\u0301'), `${key}0`, key.slice(0, -2)]) {
-      expect(await sponsors().findBlock(other as SponsorKey)).to.equal(undefined);
+      expect(await sponsors().findBlocks(other as SponsorKey)).to.deep.equal([]);
     }
   });
 
@@ -100,15 +115,85 @@ onEveryDatabase('blocking a person', ({ storage }) => {
     expect(reasons).to.deep.equal(['scim_deleted', 'scim_deleted', 'parent_revoked']);
   });
 
-  it('leaves a block that stands as it is, whoever placed it, and records nothing', async () => {
-    const first = aBlock(newSponsorKey(), { source: 'scim', kind: 'disabled', blockedAt: NOON });
-    await sponsors().block(first, 'scim_deactivated');
-    const records = await recordedBy(storage(), async () => {
-      const second = aBlock(first.sponsorKey, { source: 'admin', kind: 'deleted' });
-      expect(await sponsors().block(second, 'sponsor_blocked')).to.deep.equal({ standing: first, revokedTasks: 0 });
+  it('leaves the block of its source as it is when it is repeated, and records nothing', async () => {
+    for (const source of SOURCES) {
+      const first = aBlock(newSponsorKey(), { source, kind: 'disabled', blockedAt: NOON });
+      await sponsors().block(first, 'sponsor_blocked');
+      const records = await recordedBy(storage(), async () => {
+        const again = aBlock(first.sponsorKey, { source, kind: 'deleted' });
+        expect(await sponsors().block(again, 'sponsor_blocked')).to.deep.equal({ blocks: [first], revokedTasks: 0 });
+      });
+      expect(records).to.deep.equal([]);
+      expect(await sponsors().findBlocks(first.sponsorKey)).to.deep.equal([first]);
+    }
+  });
+
+  for (const [first, second, third] of [
+    ['admin', 'scim', 'ssf'],
+    ['admin', 'ssf', 'scim'],
+    ['scim', 'admin', 'ssf'],
+    ['scim', 'ssf', 'admin'],
+    ['ssf', 'admin', 'scim'],
+    ['ssf', 'scim', 'admin'],
+  ] as const) {
+    it(`places blocks of ${first}, ${second} and ${third} beside each other, oldest first, each on record`, async () => {
+      const sponsorKey = newSponsorKey();
+      const blocks: SponsorBlock[] = [];
+      for (const source of [first, second, third]) {
+        const blockedAt = instantFromMicros(NOON + blocks.length);
+        blocks.push(aBlock(sponsorKey, { source, kind: source === 'ssf' ? 'deleted' : 'disabled', blockedAt }));
+      }
+      for (const [nth, block] of blocks.entries()) {
+        const records = await recordedBy(storage(), async () => {
+          const outcome = await sponsors().block(block, 'sponsor_blocked');
+          expect(outcome).to.deep.equal({ blocks: blocks.slice(0, nth + 1), revokedTasks: 0 });
+        });
+        expect(records.map(({ event, sponsor, reason }) => [event, sponsor, reason])).to.deep.equal([
+          ['sponsor.blocked', sponsorKey, 'sponsor_blocked'],
+        ]);
+        expect(await sponsors().findBlocks(sponsorKey)).to.deep.equal(blocks.slice(0, nth + 1));
+      }
     });
-    expect(records).to.deep.equal([]);
-    expect(await sponsors().findBlock(first.sponsorKey)).to.deep.equal(first);
+  }
+
+  it('orders blocks by when they were placed, whichever was stored first', async () => {
+    const sponsorKey = newSponsorKey();
+    const late = aBlock(sponsorKey, { source: 'admin', kind: 'disabled', blockedAt: LATER });
+    const early = aBlock(sponsorKey, { source: 'ssf', kind: 'deleted', blockedAt: NOON });
+    await sponsors().block(late, 'sponsor_blocked');
+    expect((await sponsors().block(early, 'sponsor_blocked')).blocks).to.deep.equal([early, late]);
+    expect(await sponsors().findBlocks(sponsorKey)).to.deep.equal([early, late]);
+  });
+
+  it('refuses an exchange, a refresh and a refusal with the block placed first, until no block is left', async () => {
+    const kinds = { ssf: 'deleted', admin: 'disabled', scim: 'deleted' } as const;
+    const opening = await openedTask(storage());
+    const { sponsorKey } = opening.task;
+    const agent = await registeredAgent(storage());
+    const expectRefused = async (kind: SponsorBlock['kind'] | undefined) => {
+      const blocked = { kind: 'sponsor_blocked', block: kind } as const;
+      const opened = await storage().tasks.open(anOpening(agent, { sponsorKey }));
+      expect(opened).to.deep.equal(kind === undefined ? { kind: 'opened' } : blocked);
+      const renewed = await storage().tasks.renew(aRenewal(opening));
+      // A block ended the task for good.
+      expect(renewed).to.deep.equal(kind === undefined ? { kind: 'grant_changed' } : blocked);
+      const reason = await storage().ledger.refuse({ entry: aRefusal('scope_widened'), sponsorKey });
+      expect(reason).to.equal(kind === undefined ? 'scope_widened' : blockDenial(kind));
+    };
+    for (const [nth, source] of (['ssf', 'admin', 'scim'] as const).entries()) {
+      const blockedAt = instantFromMicros(NOON + nth);
+      await sponsors().block(aBlock(sponsorKey, { source, kind: kinds[source], blockedAt }), 'sponsor_blocked');
+      await expectRefused(kinds.ssf);
+    }
+    for (const [source, left] of [
+      ['ssf', kinds.admin],
+      ['admin', kinds.scim],
+      ['scim', undefined],
+    ] as const) {
+      const outcome = await sponsors().lift(sponsorKey, source, unblocked(sponsorKey), notOwned(sponsorKey));
+      expect(outcome).to.equal('lifted');
+      await expectRefused(left);
+    }
   });
 
   it('is placed once when twenty ask at once', async () => {
@@ -120,7 +205,7 @@ onEveryDatabase('blocking a person', ({ storage }) => {
           sponsors().block(aBlock(sponsorKey, { blockedAt: instantFromMicros(LATER + nth) }), 'ssf_account_purged'),
         ),
       );
-      expect(new Set(outcomes.map(({ standing }) => standing.blockedAt)).size).to.equal(1);
+      expect(new Set(outcomes.map(({ blocks }) => blocks.map(({ blockedAt }) => blockedAt).join())).size).to.equal(1);
       expect(outcomes.reduce((sum, { revokedTasks }) => sum + revokedTasks, 0)).to.equal(1);
     });
     expect(records.map((record) => record.event)).to.deep.equal(['sponsor.blocked', 'task.revoked']);
@@ -149,24 +234,41 @@ const notOwned = (sponsorKey: SponsorKey) =>
 onEveryDatabase('lifting a block', ({ storage }) => {
   const lift = (sponsorKey: SponsorKey, source: SponsorBlock['source']) =>
     storage().sponsors.lift(sponsorKey, source, unblocked(sponsorKey), notOwned(sponsorKey));
-  const sources = ['admin', 'scim', 'ssf'] as const;
 
-  for (const placedBy of sources) {
+  for (const placedBy of SOURCES) {
     it(`of ${placedBy} is for ${placedBy} alone: each other is refused, which is recorded`, async () => {
       const block = aBlock(newSponsorKey(), { source: placedBy });
       await storage().sponsors.block(block, 'sponsor_blocked');
       const { sponsorKey } = block;
       const records = await recordedBy(storage(), async () => {
-        for (const other of sources.filter((source) => source !== placedBy)) {
+        for (const other of SOURCES.filter((source) => source !== placedBy)) {
           expect(await lift(sponsorKey, other)).to.equal('not_owned');
-          expect(await storage().sponsors.findBlock(sponsorKey)).to.deep.equal(block);
+          expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([block]);
         }
         expect(await lift(sponsorKey, placedBy)).to.equal('lifted');
       });
       expect(records.map(asEntry)).to.deep.equal(
         [notOwned(sponsorKey), notOwned(sponsorKey), unblocked(sponsorKey)].map(said),
       );
-      expect(await storage().sponsors.findBlock(sponsorKey)).to.equal(undefined);
+      expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
+    });
+  }
+
+  for (const own of SOURCES) {
+    it(`of ${own} leaves the blocks of the other sources, and says that it lifted its own`, async () => {
+      const sponsorKey = newSponsorKey();
+      const blocks = SOURCES.map((source, nth) =>
+        aBlock(sponsorKey, { source, blockedAt: instantFromMicros(NOON + nth) }),
+      );
+      for (const block of blocks) await storage().sponsors.block(block, 'sponsor_blocked');
+      const others = blocks.filter(({ source }) => source !== own);
+      const records = await recordedBy(storage(), async () => {
+        expect(await lift(sponsorKey, own)).to.equal('lifted');
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal(others);
+        expect(await lift(sponsorKey, own)).to.equal('not_owned');
+        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal(others);
+      });
+      expect(records.map(asEntry)).to.deep.equal([unblocked(sponsorKey), notOwned(sponsorKey)].map(said));
     });
   }
 
@@ -247,6 +349,50 @@ onEveryDatabase(
         await connection.close();
       });
     }
+
+    for (const [source, placed] of [
+      ['scim', ['sponsor.blocked sponsor_blocked']],
+      ['ssf', ['sponsor.blocked sponsor_blocked']],
+      ['admin', []],
+    ] as const) {
+      it(`ends the tasks that run beside a block of ${source}, in the same transaction`, async () => {
+        const connection = await database().outside?.();
+        if (connection === undefined) throw new Error('this database cannot be reached from outside');
+        const { task } = await openedTask(storage());
+        const { sponsorKey } = task;
+        const other = aBlock(sponsorKey, { source, blockedAt: NOON });
+        await copyBlock(storage(), connection, other);
+        const own = aBlock(sponsorKey, { source: 'admin', kind: 'disabled' });
+        const records = await recordedBy(storage(), async () => {
+          const blocks = source === 'admin' ? [other] : [other, own];
+          const outcome = await storage().sponsors.block(own, 'sponsor_blocked');
+          expect(outcome).to.deep.equal({ blocks, revokedTasks: 1 });
+        });
+        expect(records.map(({ event, reason }) => `${event} ${reason}`)).to.deep.equal([
+          ...placed,
+          'task.revoked sponsor_blocked',
+        ]);
+        expect(records.at(-1)?.taskId).to.equal(task.taskId);
+        await connection.close();
+      });
+    }
+
+    it('is waited for by a lift, which lifts it', async () => {
+      const connection = await database().outside?.();
+      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      const block = aBlock(newSponsorKey());
+      const { sponsorKey, source } = block;
+      const hold = await holdAppends(kind, connection);
+      const blocking = storage().sponsors.block(block, 'sponsor_blocked');
+      await hold.waiting(1);
+      const lifting = storage().sponsors.lift(sponsorKey, source, unblocked(sponsorKey), notOwned(sponsorKey));
+      await Promise.race([lifting, hold.waiting(2)]);
+      await hold.release();
+      expect((await blocking).blocks).to.deep.equal([block]);
+      expect(await lifting).to.equal('lifted');
+      expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
+      await connection.close();
+    });
   },
   databases,
 );

@@ -14,6 +14,7 @@ import { rounds } from './rounds.ts';
 import {
   anAssertion,
   anEntry,
+  anOpening,
   aRefusal,
   aRenewal,
   asEntry,
@@ -147,8 +148,7 @@ onEveryDatabase('the expiry of tasks', ({ storage }) => {
 
 onEveryDatabase('what is not kept any longer', ({ storage }) => {
   const LONG_AFTER = plusSeconds(NOON, 1_000_000);
-  const endedBy = async (until: { endedBy?: Instant; expiredBy?: Instant }, limit = 1000) =>
-    storage().sweeping.deleteEnded({ endedBy: LONG_AFTER, expiredBy: LONG_AFTER, ...until }, limit);
+  const deleteEnded = (endedBy = LONG_AFTER, limit = 1000) => storage().sweeping.deleteEnded(endedBy, limit);
   const isStored = async ({ task }: TaskOpening) =>
     (await storage().tasks.tokenFacts(makeTokenId(ulid()), task.taskId)) !== undefined;
   const revoke = (taskId: TaskId, at: Instant) =>
@@ -167,21 +167,22 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     await storage().sweeping.expire(asOf(at), 1000);
     const live = await openedTask(storage());
     const before = await ledgerOf(storage());
-    expect(await endedBy({ endedBy: at })).to.equal(2);
+    expect(await deleteEnded(at)).to.equal(2);
     expect(await Promise.all([early, late, over, live].map(isStored))).to.deep.equal([false, true, false, true]);
     for (const { task, grantHash } of [early, over]) {
       expect(await storage().tasks.findGrant(task.agentId, grantHash)).to.equal(undefined);
     }
     expect(await ledgerOf(storage())).to.deep.equal(before);
-    expect(await endedBy({})).to.equal(1);
+    expect(await deleteEnded()).to.equal(1);
   });
 
-  it('is not a revoked task whose tokens some instance may not yet hold to be expired', async () => {
-    const due = nextDue();
-    const opening = await revokedTask(NOON, { expiresAt: due });
-    expect(await endedBy({ expiredBy: instantFromMicros(due - 1) })).to.equal(0);
-    expect(await isStored(opening)).to.equal(true);
-    expect(await endedBy({ expiredBy: due })).to.equal(1);
+  it('is a revoked task by when it ended, whatever its expiry was', async () => {
+    const ended = nextDue();
+    const late = await revokedTask(ended, { expiresAt: plusSeconds(LONG_AFTER, 1) });
+    const early = await revokedTask(ended, { expiresAt: plusSeconds(ended, 1) });
+    expect(await deleteEnded(instantFromMicros(ended - 1))).to.equal(0);
+    expect(await deleteEnded(ended)).to.equal(2);
+    expect(await Promise.all([late, early].map(isStored))).to.deep.equal([false, false]);
   });
 
   it('is not a task that something stored was delegated from; the last of a chain goes first', async () => {
@@ -190,18 +191,18 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     const child = await openedTask(storage(), { parentTaskId: root.task.taskId });
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
     await revoke(root.task.taskId, at);
-    expect(await endedBy({})).to.equal(1);
+    expect(await deleteEnded()).to.equal(1);
     expect(await Promise.all([root, child, grandchild].map(isStored))).to.deep.equal([true, true, false]);
-    expect([await endedBy({}), await endedBy({}), await endedBy({})]).to.deep.equal([1, 1, 0]);
+    expect([await deleteEnded(), await deleteEnded(), await deleteEnded()]).to.deep.equal([1, 1, 0]);
   });
 
   it('goes so many at a time, those that ended longest ago first', async () => {
     const at = nextDue();
     const openings: TaskOpening[] = [];
     for (const after of [2, 0, 1]) openings.push(await revokedTask(instantFromMicros(at + after)));
-    expect(await endedBy({}, 2)).to.equal(2);
+    expect(await deleteEnded(LONG_AFTER, 2)).to.equal(2);
     expect(await Promise.all(openings.map(isStored))).to.deep.equal([true, false, false]);
-    expect(await endedBy({}, 2)).to.equal(1);
+    expect(await deleteEnded(LONG_AFTER, 2)).to.equal(1);
   });
 
   it('makes way for the removal of its agent', async () => {
@@ -210,7 +211,7 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     const remove = () => storage().agents.remove(agent.agentId, anEntry('agent.deleted'), aRefusal('agent_has_tasks'));
     await revoke(task.taskId, nextDue());
     expect(await remove()).to.equal('has_tasks');
-    await endedBy({});
+    await deleteEnded();
     expect(await remove()).to.equal('removed');
   });
 
@@ -263,6 +264,23 @@ onEveryDatabase('what is not kept any longer', ({ storage }) => {
     expect(again.map(({ kind }) => kind)).to.deep.equal(['accepted', 'repeated']);
   });
 
+  it('is a remembered logout once it refuses no token any more, and not before', async () => {
+    const until = nextDue();
+    for (const after of [0, 1]) {
+      const remember = { statedAt: NOON, forgetAt: instantFromMicros(until + after) };
+      const loggedOut = { kind: 'person', subject: `person-${until}-${after}` } as const;
+      const occurrence = { issuer: 'https://idp.example', jti: `${until}-${after}`, forgetAt: NOON, at: NOON };
+      await storage().signals.logOut({ ...occurrence, loggedOut, remember });
+    }
+    await storage().sweeping.forget(until, 1000);
+    const agent = await registeredAgent(storage());
+    const opened = [0, 1].map(async (after) => {
+      const opening = anOpening(agent, { sponsor: `person-${until}-${after}` });
+      return storage().tasks.open({ ...opening, refuseLoggedOut: { issuedAt: NOON } });
+    });
+    expect((await Promise.all(opened)).map(({ kind }) => kind)).to.deep.equal(['opened', 'logged_out']);
+  });
+
   it('is forgotten so many at a time, until nothing is left', async () => {
     const until = plusSeconds(NOON, 10_000_000);
     while ((await storage().sweeping.forget(until, 1000)) > 0);
@@ -312,7 +330,7 @@ onEveryDatabase(
         await openedTask(storage(), { expiresAt: due });
         await storage().sweeping.expire(asOf(due), 1000);
         const before = await contentsOf(connection);
-        const remove = () => storage().sweeping.deleteEnded({ endedBy: due, expiredBy: due }, 1000);
+        const remove = () => storage().sweeping.deleteEnded(due, 1000);
         const outcome = await whileFailing(kind, connection, { table, on: 'delete' }, () =>
           remove().catch((error: unknown) => error),
         );
@@ -391,6 +409,25 @@ onEveryDatabase(
         const grant = await storage().tasks.findGrant(free.task.agentId, free.grantHash);
         expect(grant?.taskState.kind).to.equal('expired');
         expect(await storage().sweeping.expire(asOf(due), 1000)).to.equal(1);
+        await connection.close();
+      });
+
+      it('deletes no task that another instance is deleting, and does not wait for it', async () => {
+        const connection = await reach();
+        const all = plusSeconds(NOON, 1_000_000);
+        while ((await storage().sweeping.deleteEnded(all, 1000)) > 0);
+        const due = nextDue();
+        const [held] = [
+          await openedTask(storage(), { expiresAt: due }),
+          await openedTask(storage(), { expiresAt: due }),
+        ];
+        await storage().sweeping.expire(asOf(due), 1000);
+        await connection.sql('begin');
+        await connection.sql(`delete from task_grants where task_id = '${held.task.taskId}'`);
+        await connection.sql(`delete from tasks where task_id = '${held.task.taskId}'`);
+        expect(await storage().sweeping.deleteEnded(all, 1000)).to.equal(1);
+        await connection.sql('rollback');
+        expect(await storage().sweeping.deleteEnded(all, 1000)).to.equal(1);
         await connection.close();
       });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ulid } from 'ulid';
 import type { EndOutcome, TaskOpening, TaskSelection } from '../../application/ports/tasks.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
-import { instantFromMicros } from '../../domain/instant.ts';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
@@ -172,6 +172,16 @@ onEveryDatabase('ending tasks', ({ storage }) => {
       expect(await stateOf(opening)).to.deep.equal({ state: { kind: 'live' }, grantRevokedAt: undefined });
     });
 
+    it(`ends nothing that was delegated from ${which} and is over, swept or not`, async () => {
+      const opening = await openedTask(storage());
+      const over = await openedTask(storage(), { parentTaskId: opening.task.taskId, expiresAt: LATER });
+      const records = await recordedBy(storage(), async () => {
+        expect(await end(select(opening))).to.deep.equal(ended(1));
+      });
+      expect(records.map(asEntry)).to.deep.equal(ends(opening, kill.reason));
+      expect(await stateOf(over)).to.deep.equal({ state: { kind: 'live' }, grantRevokedAt: undefined });
+    });
+
     it(`is one revocation when ${which} is ended twenty times at once`, async () => {
       const opening = await openedTask(storage());
       const records = await recordedBy(storage(), async () => {
@@ -197,7 +207,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
   it('leaves nothing live of what races it, and what starts afterwards alone', async function () {
     this.timeout(60_000);
     const agent = await registeredAgent(storage());
-    for (let round = 0; round < rounds(30); round++) {
+    for (let round = 0; round < rounds(10, 30); round++) {
       const opening = anOpening(agent);
       const select = [itsAgent, itsSponsor][round % 2] ?? itsAgent;
       const decide = [() => storage().tasks.open(opening), () => end(select(opening))];
@@ -280,6 +290,33 @@ onEveryDatabase(
       });
     }
 
+    for (const [by, select, first, selectFirst] of [
+      ['the agent', itsAgent, 'the person', itsSponsor],
+      ['the person', itsSponsor, 'the agent', itsAgent],
+      ['the task', theTask, 'the agent', itsAgent],
+    ] as const) {
+      it(`by ${by} waits for an end by ${first} that is under way, and ends and records nothing again`, async () => {
+        const connection = await reach();
+        const opening = await openedTask(storage());
+        const { grantHash, task } = opening;
+        const hold = await holdAppends(kind, connection);
+        const ending = storage().tasks.end(selectFirst(opening), kill);
+        await hold.waiting(1);
+        const revocation: Revocation = { at: plusSeconds(LATER, 1), reason: 'operator_kill_switch' };
+        const endingAgain = storage().tasks.end(select(opening), revocation);
+        await hold.blocked(2);
+        const records = await recordedBy(storage(), async () => {
+          await hold.release();
+          expect(await ending).to.deep.equal(ended(1));
+          expect(await endingAgain).to.deep.equal(ended(0));
+        });
+        expect(records.map(asEntry)).to.deep.equal(ends(opening, kill.reason));
+        const grant = await storage().tasks.findGrant(task.agentId, grantHash);
+        expect(grant?.taskState).to.deep.equal({ kind: 'revoked', ...kill });
+        await connection.close();
+      });
+    }
+
     for (const [by, select] of switches) {
       it(`by ${by} counts a renewal that commits first, and refuses one that comes later`, async () => {
         const connection = await reach();
@@ -310,7 +347,7 @@ onEveryDatabase(
       this.timeout(60_000);
       const other = await database().open();
       const agent = await registeredAgent(storage());
-      for (let round = 0; round < rounds(60); round++) {
+      for (let round = 0; round < rounds(20, 60); round++) {
         const opening = await openedTask(storage(), {}, agent);
         const { taskId } = opening.task;
         const select = [theTask, itsAgent, itsSponsor][round % 3] ?? theTask;

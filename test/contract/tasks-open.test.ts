@@ -1,14 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { TaskOpening } from '../../application/ports/tasks.ts';
+import { ulid } from 'ulid';
+import type { SpentAssertion, TaskOpening } from '../../application/ports/tasks.ts';
 import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
-import { databases, type Outside } from '../support/databases.ts';
+import { databases } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
+import { eventually } from '../support/eventually.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
+import { rounds } from './rounds.ts';
 import {
   anAssertion,
   anEntry,
@@ -21,6 +23,7 @@ import {
   recordedBy,
   registeredAgent,
   said,
+  together,
 } from './scene.ts';
 
 /** Before everything else in this database is over. */
@@ -104,6 +107,60 @@ onEveryDatabase('opening a task', ({ storage }) => {
     const stored = grants.filter((grant) => grant !== undefined);
     expect(stored).to.have.length(1);
     expect(records.map((record) => record.taskId)).to.deep.equal([stored[0]?.task.taskId]);
+  });
+
+  it('spends both assertions of a request, or none where one was spent before', async () => {
+    const agent = await registeredAgent(storage());
+    const open = async (assertion: SpentAssertion) => (await tasks().open({ ...anOpening(agent), assertion })).kind;
+    const spend = async (assertion: SpentAssertion) => (await tasks().spend(assertion)).kind;
+    const [first, second] = [anAssertion(agent.agentId), anAssertion(agent.agentId)];
+    expect(await open(together(first, second))).to.equal('opened');
+    expect([await spend(first), await spend(second)]).to.deep.equal(['replayed', 'replayed']);
+    for (const spent of [first, second]) {
+      const records = await recordedBy(storage(), async () => {
+        // In both orders of their names: one of the two comes before the other in the transaction.
+        for (const jti of ['0', '~'].map((start) => `${start}-${ulid()}`)) {
+          const fresh = anAssertion(agent.agentId, jti);
+          expect(await open(together(spent, fresh))).to.equal('replayed');
+          expect(await open(together(fresh, spent))).to.equal('replayed');
+          expect(await spend(fresh)).to.equal('spent');
+        }
+      });
+      expect(records).to.deep.equal([]);
+    }
+  });
+
+  it('spends neither assertion of a request whose person is on the list, whose agent changed or whose parent ended', async () => {
+    const agent = await registeredAgent(storage());
+    const parent = await openedTask(storage());
+    await tasks().end({ kind: 'task', taskId: parent.task.taskId }, KILL);
+    const blocked = anOpening(agent);
+    await block(blocked.task.sponsorKey);
+    const spend = async (assertion: SpentAssertion) => (await tasks().spend(assertion)).kind;
+    for (const [opening, kind] of [
+      [blocked, 'sponsor_blocked'],
+      [anOpening({ ...agent, revision: agent.revision + 1 }), 'agent_changed'],
+      [anOpening(agent, { parentTaskId: parent.task.taskId }), 'parent_ended'],
+    ] as const) {
+      const other = anAssertion(agent.agentId);
+      const outcome = await tasks().open({ ...opening, assertion: together(opening.assertion, other) });
+      expect(outcome.kind).to.equal(kind);
+      expect([await spend(opening.assertion), await spend(other)], kind).to.deep.equal(['spent', 'spent']);
+    }
+  });
+
+  it('opens exactly one task when two assertions are presented as either of the two at once', async () => {
+    const agent = await registeredAgent(storage());
+    for (let round = 0; round < rounds(5); round++) {
+      const [one, other] = [anAssertion(agent.agentId), anAssertion(agent.agentId)];
+      const openings = Array.from({ length: 20 }, (_, nth) => ({
+        ...anOpening(agent),
+        assertion: nth % 2 === 0 ? together(one, other) : together(other, one),
+      }));
+      const outcomes = await Promise.all(openings.map((opening) => tasks().open(opening)));
+      const kinds = outcomes.map(({ kind }) => kind).toSorted();
+      expect(kinds).to.deep.equal(['opened', ...Array.from({ length: 19 }, () => 'replayed')]);
+    }
   });
 
   it('opens nothing for a person on the list, and says which kind of block it is', async () => {
@@ -228,6 +285,32 @@ onEveryDatabase(
       });
     }
 
+    if (kind.engine === 'postgres') {
+      it('spends two assertions in one order, however they were sent: nothing waits in a circle', async () => {
+        const connection = await outside();
+        const agent = await registeredAgent(storage());
+        const [lesser, greater] = [`0-${ulid()}`, `~-${ulid()}`].map((jti) => anAssertion(agent.agentId, jti)) as [
+          SpentAssertion,
+          SpentAssertion,
+        ];
+        const insert = ({ jti }: SpentAssertion) =>
+          connection.sql(`insert into spent_assertions values ('${agent.agentId}', '${jti}', now())`);
+        await connection.sql('begin');
+        await insert(lesser);
+        const opened = [together(lesser, greater), together(greater, lesser)].map((assertion) =>
+          storage().tasks.open({ ...anOpening(agent), assertion }),
+        );
+        const waiters = `select from pg_locks where locktype = 'transactionid' and not granted`;
+        await eventually(async () => (await connection.sql(waiters)).length === 2);
+        // Where one of them had spent the greater one first, each would now wait for the other.
+        await connection.sql("set local lock_timeout to '200ms'");
+        await insert(greater);
+        await connection.sql('commit');
+        expect(await Promise.all(opened)).to.deep.equal([{ kind: 'replayed' }, { kind: 'replayed' }]);
+        await connection.close();
+      });
+    }
+
     it('waits for a block that is under way, and is refused', async () => {
       const connection = await outside();
       const opening = anOpening(await registeredAgent(storage()));
@@ -274,7 +357,7 @@ onEveryDatabase(
       const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
       await hold.waiting(1);
       const opened = storage().tasks.open(opening);
-      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.blocked(2);
       await hold.release();
       expect(await ended).to.deep.equal({ kind: 'ended', tasks: 1 });
       expect(await opened).to.deep.equal({ kind: 'parent_ended' });
@@ -289,7 +372,7 @@ onEveryDatabase(
       const opened = storage().tasks.open(opening);
       await hold.waiting(1);
       const ended = storage().tasks.end({ kind: 'agent', agentId: parent.task.agentId }, KILL);
-      if (kind.engine === 'postgres') await untilBlocked(connection, 2);
+      await hold.blocked(2);
       const records = await recordedBy(storage(), async () => {
         await hold.release();
         expect(await opened).to.deep.equal({ kind: 'opened' });
@@ -387,15 +470,3 @@ onEveryDatabase(
   },
   databases,
 );
-
-/** Resolves once so many decisions wait for a lock, be it a row's. */
-async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
-  const waiting = `select count(distinct pid)::integer as waiting from pg_locks join pg_stat_activity using (pid)
-    where datname = current_database() and not granted`;
-  for (const began = performance.now(); performance.now() - began < 15_000; ) {
-    const [row] = await outside.sql(waiting);
-    if (row?.waiting === decisions) return;
-    await pause(5);
-  }
-  throw new Error(`there were never ${decisions} decisions blocked`);
-}

@@ -3,7 +3,7 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
-import { holdAppends } from './hold.ts';
+import { holdAppends, untilBlocked } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -178,14 +178,19 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
 onEveryDatabase(
   'renewing a grant, seen from outside,',
   ({ storage, database, kind }) => {
+    const outside = async () => {
+      const reach = database().outside;
+      if (reach === undefined) throw new Error('this database cannot be reached from outside');
+      return reach();
+    };
+
     for (const fault of [
       { table: 'spent_assertions' },
       { table: 'task_grants', on: 'update' },
       { table: 'ledger' },
     ] as const) {
       it(`leaves nothing behind when writing to ${fault.table} fails`, async () => {
-        const connection = await database().outside?.();
-        if (connection === undefined) throw new Error('this database cannot be reached from outside');
+        const connection = await outside();
         const renewal = aRenewal(await openedTask(storage()));
         const before = await contentsOf(connection);
         const outcome = await whileFailing(kind, connection, fault, () =>
@@ -201,8 +206,7 @@ onEveryDatabase(
     }
 
     it('waits for the end of its task that is under way, and finds the grant changed', async () => {
-      const connection = await database().outside?.();
-      if (connection === undefined) throw new Error('this database cannot be reached from outside');
+      const connection = await outside();
       const opening = await openedTask(storage());
       await renewTimes(storage(), opening, 2);
       const { agentId } = opening.task;
@@ -221,6 +225,62 @@ onEveryDatabase(
       expect(await renewing).to.deep.equal({ kind: 'grant_changed' });
       await connection.close();
     });
+
+    it('waits for a change of its agent that is under way, and is refused', async () => {
+      const connection = await outside();
+      const agent = await registeredAgent(storage());
+      const opening = await openedTask(storage(), {}, agent);
+      const hold = await holdAppends(kind, connection);
+      const replacing = storage().agents.replace({ ...agent, revision: 2 }, anEntry('agent.updated'));
+      await hold.waiting(1);
+      const renewing = storage().tasks.renew(aRenewal(opening));
+      await hold.waiting(2);
+      await hold.release();
+      expect(await replacing).to.equal('replaced');
+      expect(await renewing).to.deep.equal({ kind: 'agent_changed' });
+      await connection.close();
+    });
+
+    it('waits for a block of its person that is under way, and is refused', async () => {
+      const connection = await outside();
+      const opening = await openedTask(storage());
+      const { sponsorKey } = opening.task;
+      const hold = await holdAppends(kind, connection);
+      const blocking = storage().sponsors.block(
+        { sponsorKey, source: 'admin', kind: 'deleted', blockedAt: NOON },
+        'sponsor_blocked',
+      );
+      await hold.waiting(1);
+      const renewing = storage().tasks.renew(aRenewal(opening));
+      await hold.waiting(2);
+      await hold.release();
+      expect((await blocking).revokedTasks).to.equal(1);
+      expect(await renewing).to.deep.equal({ kind: 'sponsor_blocked', block: 'deleted' });
+      await connection.close();
+    });
+
+    if (kind.engine === 'postgres') {
+      it('keeps a change of its agent from being answered before it has committed', async () => {
+        const connection = await outside();
+        const agent = await registeredAgent(storage());
+        const opening = await openedTask(storage(), {}, agent);
+        await connection.sql('begin');
+        await connection.sql(`select 1 from task_grants where grant_hash = '${opening.grantHash}' for update`);
+        const answered: string[] = [];
+        const renewing = storage()
+          .tasks.renew(aRenewal(opening))
+          .then(({ kind }) => answered.push(kind));
+        await untilBlocked(connection, 1);
+        const replacing = storage()
+          .agents.replace({ ...agent, revision: 2 }, anEntry('agent.updated'))
+          .then((outcome) => answered.push(outcome));
+        await Promise.race([replacing, untilBlocked(connection, 2)]);
+        await connection.sql('commit');
+        await Promise.all([renewing, replacing]);
+        expect(answered).to.deep.equal(['renewed', 'replaced']);
+        await connection.close();
+      });
+    }
   },
   databases,
 );

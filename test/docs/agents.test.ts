@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Unacceptable } from '../../adapters/agent-client/agent.ts';
 import { checkAgentOptions } from '../../adapters/agent-client/options.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { runExample, startExample } from '../support/example-process.ts';
@@ -20,6 +21,16 @@ describe('docs/agents.md', () => {
     for (const [name, value] of Object.entries(checkAgentOptions(given))) {
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'number' ? `${value} |` : ''}`);
     }
+  });
+
+  it('lists every reason for which an answer is refused', () => {
+    const reasons: Readonly<Record<Unacceptable, true>> = {
+      scope_wider_than_asked: true,
+      another_task: true,
+      outlives_its_task: true,
+    };
+    for (const reason of Object.keys(reasons)) expect(page).to.include(`| \`unexpected_answer\` | \`${reason}\` |`);
+    expect(page).to.include('| `invalid_scope` | `scope_given_up` |');
   });
 
   it('shows lines that are in the examples', async () => {
@@ -131,6 +142,8 @@ describe('the examples of docs/agents.md', () => {
     const cutOff = await runExample('audit-script.ts', { ...given, MARKS: `9999:${last?.root_hash}` });
     expect(cutOff.code).to.equal(3);
     expect(cutOff.output).to.match(/^NOT VERIFIED: There is no checkpoint 9999, which a mark names/);
+    const unknown = await runExample('audit-script.ts', { ...given, RECORD: '999999' });
+    expect([unknown.code, unknown.output, unknown.complaints]).to.deep.equal([1, 'There is no record 999999.\n', '']);
     const contradicted = { ...given, MARKS: `${first?.checkpoint_id}:${'0'.repeat(64)}` };
     const found = await runExample('audit-script.ts', contradicted);
     expect(found.code).to.equal(3);

@@ -54,6 +54,26 @@ for (const database of databases) {
       }
     });
 
+    it('its script says so of a number that no record has, of a record without a seal, and of a wrong key', async () => {
+      const failed = async (...given: readonly string[]) => {
+        const { code, stdout, stderr } = await run(process.execPath, [script, mandate.url, ...given]).then(
+          (done) => ({ ...done, code: 0 }),
+          (error: { code: number; stdout: string; stderr: string }) => error,
+        );
+        return [code, stdout, stderr];
+      };
+      for (const unknown of ['999999', 'x'])
+        expect(await failed(ADMIN_KEY, unknown)).to.deep.equal([1, `the ledger has no record ${unknown}\n`, '']);
+      await (await mandate.agent()).exchange();
+      const { seq } = (await mandate.ledger()).at(-1) ?? { seq: 0 };
+      const unsealed = await failed(ADMIN_KEY, String(seq));
+      expect(unsealed[0]).to.equal(1);
+      expect(unsealed[1]).to.match(new RegExp(`^/audit/records/${seq}/proof answered 404: .+\\.\n$`));
+      const stranger = await failed(`${ADMIN_KEY}-of-another`, String(seq));
+      expect(stranger[0]).to.equal(1);
+      expect(stranger[1]).to.match(/^\/audit\?limit=1000 answered 401: .+\.\n$/);
+    });
+
     it('its shell commands verify the signature of a checkpoint', async () => {
       const { body } = await mandate.admin('GET', '/audit/checkpoints');
       const [checkpoint] = body.checkpoints as Record<string, string>[];

@@ -15,7 +15,7 @@ import { runCli } from '../../adapters/cli/run-cli.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/catalogue-key.ts';
 import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
-import { fromSource } from '../../scripts/from-source.ts';
+import { asProgram } from '../../scripts/from-source.ts';
 import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';
 
 const run = promisify(execFile);
@@ -57,7 +57,7 @@ const { bin, files, engines } = JSON.parse(text('package.json')) as {
 /** How long requests under way have to finish once a stop was asked for. */
 const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server/server.ts'))?.[1]);
 const PORT = catalogue.PORT.default;
-const program = [...fromSource, at('composition/main.ts').pathname];
+const program = asProgram(at('composition/main.ts'));
 const nothing = async () => 0;
 const DATABASE = 'postgresql://mandate:secret@db.example/mandate';
 

@@ -8,7 +8,7 @@ import { checkOptions } from '../../adapters/tool-server/options.ts';
 import { describeRefusal, refusalReasons } from '../../adapters/tool-server/refusal.ts';
 import { databases } from '../support/databases.ts';
 import { startExample } from '../support/example-process.ts';
-import { JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import { JIRA, type Mandate, sharedMandate } from '../support/mandate.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const page = await readFile(at('docs/tool-servers.md'), 'utf8');
@@ -51,9 +51,8 @@ describe('the examples of docs/tool-servers.md', () => {
   before(async () => {
     const [database] = databases;
     if (database === undefined) throw new Error('there is no database');
-    mandate = await startMandate({ database, issuer: 'own-address' });
+    mandate = await sharedMandate(database);
   });
-  after(() => mandate.stop());
 
   for (const name of ['express-tool-server.ts', 'fastify-tool-server.ts']) {
     it(`${name} does what it says`, async function () {

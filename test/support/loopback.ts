@@ -62,6 +62,11 @@ export function answering(body: unknown, status = 200): Handler {
   };
 }
 
+/** Statuses under which a body is not the document that was asked for: other successes, redirects and errors. */
+export const STATUSES_BESIDE_200 = [
+  201, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 410, 500, 503,
+];
+
 async function remember(request: IncomingMessage): Promise<ReceivedRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
-import { httpNetwork } from '../../adapters/network/http-network.ts';
+import { httpNetwork, type NetworkOptions } from '../../adapters/network/http-network.ts';
 import type { Passes } from '../../composition/passes.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
@@ -81,27 +81,33 @@ export interface RegisteredAgent {
 
 export interface MandateOptions {
   readonly database: TestDatabase;
+  /** One that a test takes down or gives new keys; all others share one. */
   readonly provider?: IdentityProvider;
   readonly settings?: Readonly<Record<string, string>>;
   /** Where it listens, instead of a name that nobody resolves: for clients that hold the one against the other. */
   readonly issuer?: 'own-address';
+  /** The issuer's path, such as `/tenant`; none where it is not said. */
+  readonly issuerPath?: string;
   /** How long clients may take; as in life where it is not said. */
   readonly timeLimits?: TimeLimits;
+  /** How hosts resolve and which addresses are public, for keys that are fetched from public addresses only. */
+  readonly network?: NetworkOptions;
 }
 
 /** The service on a fresh database of its own. */
 export async function startMandate(options: MandateOptions): Promise<Mandate> {
-  const provider = options.provider ?? (await startIdentityProvider());
+  const provider = options.provider ?? (await commonProvider());
   const keyServer = await startKeyServer();
   const database = await options.database.fresh();
   const port = options.issuer === 'own-address' ? await freePort() : 0;
-  const issuer = port === 0 ? 'https://mandate.test' : `http://127.0.0.1:${port}`;
+  const issuer = `${port === 0 ? 'https://mandate.test' : `http://127.0.0.1:${port}`}${options.issuerPath ?? ''}`;
   const mandate = await startOn({
     settings: { 'Service:Issuer': issuer, PORT: String(port), ...database.settings, ...options.settings },
     provider,
     keyServer,
     engine: options.database.engine,
     ...(options.timeLimits === undefined ? {} : { timeLimits: options.timeLimits }),
+    ...(options.network === undefined ? {} : { network: options.network }),
     sql: async (text) => {
       const outside = await database.outside?.();
       if (outside === undefined) throw new Error('this database can only be reached through the service');
@@ -115,9 +121,35 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
       await mandate.stop();
       await database.drop();
       await keyServer.stop();
-      if (options.provider === undefined) await provider.stop();
     },
   };
+}
+
+let common: Promise<IdentityProvider> | undefined;
+
+/** One for this process, until it ends: making an RSA key takes longer than starting the service. */
+function commonProvider(): Promise<IdentityProvider> {
+  common ??= startIdentityProvider();
+  return common;
+}
+
+const shared = new Map<TestDatabase, Promise<Mandate>>();
+
+/**
+ * One running service on each database for the test files of this process that neither move its clock, nor change its
+ * settings, nor count the records of its whole ledger. It listens where its issuer says, until the process ends.
+ */
+export function sharedMandate(database: TestDatabase): Promise<Mandate> {
+  const started = shared.get(database) ?? startShared(database);
+  shared.set(database, started);
+  return started;
+}
+
+async function startShared(database: TestDatabase): Promise<Mandate> {
+  const fresh = await database.fresh();
+  // The directory of a SQLite file. Postgres is thrown away with all its databases.
+  if (database.engine === 'sqlite') process.once('exit', () => void fresh.drop());
+  return startMandate({ database: { ...database, fresh: async () => fresh }, issuer: 'own-address' });
 }
 
 interface Surroundings {
@@ -127,6 +159,7 @@ interface Surroundings {
   readonly sql: Mandate['sql'];
   readonly engine: Mandate['engine'];
   readonly timeLimits?: TimeLimits;
+  readonly network?: NetworkOptions;
 }
 
 async function startOn({
@@ -136,6 +169,7 @@ async function startOn({
   sql,
   engine,
   timeLimits,
+  network,
 }: Surroundings): Promise<Mandate> {
   const clock = movedClock();
   const log = capturedLog();
@@ -157,7 +191,7 @@ async function startOn({
   const service = await startService(settingsFrom(everything), {
     clock,
     log,
-    network: httpNetwork({ ca: testAuthority }),
+    network: httpNetwork({ ca: testAuthority, ...network }),
     ...(timeLimits === undefined ? {} : { timeLimits }),
   });
   const url = `http://127.0.0.1:${service.port}`;

@@ -1,8 +1,12 @@
 /** The settings of a signing key that several instances share, as replicas do. */
 
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 
 export function sharedSigningKey(): Readonly<Record<string, string>> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return signingKeySettings(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+}
+
+/** For tests that sign with the service's own key what the service never would. */
+export function signingKeySettings(privateKey: KeyObject): Readonly<Record<string, string>> {
   return { 'Service:Signing:Keys:0:Pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }

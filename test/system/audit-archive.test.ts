@@ -29,6 +29,7 @@ import { type FreshDatabase, freshDatabase, type Outside } from '../support/data
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import { byLength } from '../support/length.ts';
 
 /** The fixtures' partitions are those of September to November 2026. */
 const SEPTEMBER = at('2026-09-17T10:00:00Z');
@@ -36,6 +37,8 @@ const OCTOBER = at('2026-10-01T00:00:00Z');
 const NOVEMBER = at('2026-11-01T00:00:00Z');
 const NOW = at('2026-11-15T12:00:00Z');
 const THIS_MONTH = monthOf('2026-11');
+/** When an interrupted run is killed, as shares of the time that a run takes to begin. */
+const KILLED_AT = byLength({ short: [0.9, 1.1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
 const FILES = ['audit-2026-09.service-archive.gz', 'audit-2026-10.service-archive.gz'];
 
 function at(text: string): Instant {
@@ -279,7 +282,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       const began = performance.now();
       await runCommand(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
       const usual = performance.now() - began;
-      for (const share of [0.6, 0.8, 0.9, 1, 1.1, 1.2]) {
+      for (const share of KILLED_AT) {
         const { child, ended } = startCommand(line, settings);
         const timer = setTimeout(() => child.kill('SIGKILL'), usual * share);
         await ended;
@@ -354,6 +357,33 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(readFileSync(path, 'utf8')).to.equal('somebody else');
       expect(readdirSync(made.directory)).to.have.length(1);
     });
+  });
+
+  it('writes exports of which no line can be changed unnoticed, the header and what no root covers included', async () => {
+    const made = await scene();
+    await archive(THIS_MONTH, made.archiving);
+    const path = join(made.directory, FILES[0] ?? '');
+    const lines = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n');
+    const header = (month: string, records: number) => `service-archive\t1\t${month}\t2\t${records}`;
+    expect(lines[0]).to.equal(header('2026-09', 20));
+    const last = lines.at(-1)?.split('\t') ?? [];
+    const lastWith = (seq: number, checkpoint: string) => [seq, checkpoint, ...last.slice(2)].join('\t');
+    const lastSeq = Number(last[0]);
+    for (const [edited, fault] of [
+      [lines.with(0, header('2026-08', 20)), { kind: 'wrong_month', month: '2026-08' }],
+      [lines.with(0, header('2026-10', 20)), { kind: 'wrong_month', month: '2026-10' }],
+      [lines.with(0, header('2026-09', 21)), { kind: 'count', of: 'records', announced: 21, held: 20 }],
+      [lines.with(-1, lastWith(lastSeq, '1')), { kind: 'wrong_checkpoint', seq: lastSeq }],
+      [
+        [...lines.with(0, header('2026-09', 21)), lastWith(lastSeq + 1000, '2')],
+        { kind: 'record_outside', seq: lastSeq + 1000 },
+      ],
+      [[...lines.with(0, header('2026-09', 21)), lastWith(lastSeq, '2')], { kind: 'out_of_order', seq: lastSeq }],
+    ] as const) {
+      writeFileSync(path, gzipSync(`${edited.join('\n')}\n`));
+      const verdict = await verifyExport(storedExport(path), made.archiving);
+      expect(verdict.kind === 'broken' && verdict.fault).to.deep.equal(fault);
+    }
   });
 
   it('deletes what it cannot read back as written, and drops nothing', async () => {
@@ -587,6 +617,26 @@ describe('Archiving months of the ledger on Postgres', function () {
       const keyless = await runCommand(['audit-verify', '--archive', first]);
       expect(keyless.code).to.equal(1);
       expect(keyless.err).to.include('--jwks');
+    });
+
+    it('writes exports that audit-verify refuses with 3 once a signature is altered, though no root or link is', async () => {
+      const made = await scene();
+      await archive(THIS_MONTH, made.archiving);
+      const jwks = join(made.directory, 'jwks.json');
+      writeFileSync(jwks, JSON.stringify(key.jwks));
+      const path = join(made.directory, FILES[0] ?? '');
+      const text = gunzipSync(readFileSync(path)).toString();
+      for (const [id, verified] of [
+        [1, 'No checkpoint was verified before that.'],
+        [2, 'Verified up to checkpoint 1: 1 checkpoint and 10 records.'],
+      ] as const) {
+        const line = text.split('\n')[id] ?? '';
+        const altered = line.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
+        writeFileSync(path, gzipSync(text.replace(line, altered)));
+        const { code, out, err } = await runCommand(['audit-verify', '--jwks', jwks, '--archive', path]);
+        expect({ code, err }).to.deep.equal({ code: 3, err: '' });
+        expect(out).to.include(`Checkpoint ${id} has an invalid signature`).and.to.include(verified);
+      }
     });
 
     it('needs no private key and no credential but the owner’s, where it is given the published keys', async () => {

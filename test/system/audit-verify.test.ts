@@ -20,9 +20,10 @@ import { append, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { seeded, startTampering, type Tampering } from '../support/ledger/tampering.ts';
+import { byLength } from '../support/length.ts';
 
 /** A thousand where an edit takes milliseconds; the rest of the matter is the same on both. */
-const EDITS = { sqlite: 1_000, postgres: 100 } as const;
+const EDITS = byLength({ short: { sqlite: 200, postgres: 60 }, full: { sqlite: 1_000, postgres: 100 } });
 /** Records in each checkpoint; one of a single record among them. */
 const SIZES = [7, 1, 5, 8, 3, 6];
 

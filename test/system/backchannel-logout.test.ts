@@ -111,6 +111,16 @@ for (const database of databases) {
       expect(await introspect(await newTask())).to.deep.include({ active: true });
     });
 
+    it('takes a sid of null for none: in a logout token, and in the subject token that started the task', async () => {
+      const tasks = [await newTask({ sid: null }), await newTask({ sid: 'one' })];
+      const grace = await newTask({ sub: 'grace', sid: null });
+      const lines = await mandate.recorded(async () => expectAccepted(await send(sign({ sid: null }))));
+      expect(lines.filter(({ event }) => event === 'sponsor.signal')).to.have.lengthOf(1);
+      expect(lines.map((line) => line.reason)).to.deep.equal(lines.map(() => 'sponsor_logged_out'));
+      for (const task of tasks) expect(await introspect(task)).to.deep.include({ active: false });
+      expect(await introspect(grace)).to.deep.include({ active: true });
+    });
+
     it('names in the ledger whose tasks a session’s logout ended, or nobody', async () => {
       const sid = randomUUID();
       await newTask({ sid });
@@ -192,6 +202,7 @@ for (const database of databases) {
       ['logout_nonce_present', 'it has a nonce', { nonce: 'x' }],
       ['logout_identifier_too_long', 'its sid has 257 characters', { sid: 'x'.repeat(257) }],
       ['logout_no_subject_or_session', 'it names nobody', { sub: undefined }],
+      ['logout_no_subject_or_session', 'its sid is null and it has no sub', { sub: undefined, sid: null }],
     ];
     const given = (members: Members = {}) => (typeof members === 'function' ? members() : members);
 

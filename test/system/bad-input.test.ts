@@ -120,6 +120,21 @@ for (const database of databases) {
         }
       });
 
+      it(`${path} is answered under this path alone`, async () => {
+        for (const other of [
+          `${path}/`,
+          path.toUpperCase(),
+          path.replace('oauth2', 'OAuth2'),
+          `/${path}`,
+          `${path}//`,
+        ]) {
+          const head = [`POST ${other} HTTP/1.1`, 'Host: x', `Content-Type: ${FORM}`, 'Content-Length: 7'].join('\r\n');
+          const answer = await raw(mandate, `${head}\r\nConnection: close`, 'token=x');
+          expect(answer, other).to.match(/^HTTP\/1\.1 40[04] /);
+          expect(answer, other).to.match(/content-type: application\/problem\+json/i);
+        }
+      });
+
       it(`${path} refuses other methods`, async () => {
         for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
           await expectInvalid(() => fetch(`${mandate.url}${path}`, { method }), /POST only/, 405);

@@ -9,6 +9,7 @@ import type { NamedFinding } from '../../application/doctor/finding.ts';
 import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
 import { explainToken } from '../../composition/doctor/explain-token.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
+import { plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
@@ -165,6 +166,38 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'verdict')).to.include('temporarily_unavailable, reason subject_keys_unavailable');
     });
 
+    it('asks about a logout too where logged-out tokens are refused', async () => {
+      const clock = movedClock();
+      const at = clock.now();
+      const changes = {
+        'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+        'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true',
+      };
+      const logoutOf = async (claims: object) =>
+        (await explain(mint(claims), { person: true, clock, changes })).find(({ check }) => check === 'person logout');
+      expect(await logoutOf({})).to.include({ status: 'ok', sentence: 'The token is not from before a logout.' });
+      const storage = await database.open();
+      const occurrence = { issuer: provider.issuer, forgetAt: at, at };
+      const remember = { statedAt: at, forgetAt: plusSeconds(at, 60) };
+      const [person, session] = [
+        { kind: 'person', subject: 'ada-of-the-logout' },
+        { kind: 'session', sessionId: 'session-of-the-logout', subject: undefined },
+      ] as const;
+      await storage.signals.logOut({ ...occurrence, jti: 'person', loggedOut: person, remember });
+      await storage.signals.logOut({ ...occurrence, jti: 'session', loggedOut: session, remember });
+      await storage.close();
+      const iat = toSeconds(at);
+      for (const [claims, status] of [
+        [{ sub: person.subject, iat }, 'failed'],
+        [{ sub: person.subject, iat: iat + 1 }, 'ok'],
+        [{ sid: session.sessionId, iat: iat + 1 }, 'failed'],
+      ] as const) {
+        expect((await logoutOf(claims))?.status).to.equal(status);
+      }
+      clock.advance(60);
+      expect((await logoutOf({ sid: session.sessionId }))?.status).to.equal('ok');
+    });
+
     it('asks about its person where it is told to: blocks, and the identity provider', async () => {
       const asked = async () => (await explain(mint(), { person: true })).slice(CHECKS.length);
       expect((await asked()).map(({ check, status }) => [check, status])).to.deep.equal([
@@ -184,10 +217,19 @@ for (const kind of databases) {
       const storage = await database.open();
       const block = { sponsorKey, source: 'scim', kind: 'deleted', blockedAt: movedClock().now() } as const;
       await storage.sponsors.block(block, 'sponsor_blocked');
-      await storage.close();
       expect((await asked())[0]).to.include({
         status: 'failed',
         sentence: 'The person is blocked: source scim, kind deleted.',
+        remedy: 'Only its source can lift it.',
+      });
+      const operators = { ...block, source: 'admin', kind: 'disabled', blockedAt: movedClock().now() } as const;
+      await storage.sponsors.block({ ...operators, blockedAt: plusSeconds(operators.blockedAt, 1) }, 'sponsor_blocked');
+      await storage.close();
+      expect((await asked())[0]).to.include({
+        status: 'failed',
+        sentence: 'The person is blocked: source scim, kind deleted; source admin, kind disabled.',
+        remedy:
+          'Each source lifts its own block only. An operator lifts theirs: DELETE /admin/sponsors/{sponsor_key}/block.',
       });
       const refused = await explain(mint({ exp: 1 }), { person: true });
       expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });

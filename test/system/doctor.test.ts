@@ -79,6 +79,7 @@ for (const kind of databases) {
         'Service:Admin:ApiKey': ADMIN_KEY,
         'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
         ...transmitter.settings,
+        'Service:AgentKeys:BlockPrivateNetworks': 'true',
         'Service:Audit:Sink:Url': `http://127.0.0.1:${portOf(sink)}/records`,
       };
     });
@@ -282,17 +283,60 @@ for (const kind of databases) {
       ]);
     });
 
-    it('warns in mode signals when nobody can tell that a person was disabled', async () => {
-      const none = Object.fromEntries(
-        Object.keys(good)
-          .filter((key) => /SponsorCheck:[UTC]|:Scim:|:Ssf:/.test(key))
-          .map((key) => [key, undefined]),
-      );
-      await expectOnly(await complaints({ ...none, 'Service:UpstreamIdp:SponsorCheck:Mode': 'signals' }), [
+    it('refuses mode signals without a receiver, and warns when a logout is all that is received', async () => {
+      const without = (receivers: RegExp) => ({
+        ...Object.fromEntries(
+          Object.keys(good)
+            .filter((key) => receivers.test(key))
+            .map((key) => [key, undefined]),
+        ),
+        'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+      });
+      await expectOnly(await complaints(without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/)), [
         'receivers',
         'warning',
-        /nobody can tell this service that a person was disabled: a logout does not\.$/,
+        /^In mode signals a logout alone does not say that a person was disabled\.$/,
       ]);
+      const none = without(/SponsorCheck:[UTC]|:Scim:|:Ssf:|:BackchannelLogout:/);
+      await expectOnly(await complaints(none), [
+        'receivers',
+        'failed',
+        /^In mode signals the provider is not asked about people, and no receiver is configured\.$/,
+      ]);
+      expect((await runCommand(['doctor'], defined({ ...good, ...none }))).code).to.equal(3);
+    });
+
+    it('warns while the keys of agents may be fetched from private networks', async () => {
+      for (const off of [undefined, 'false']) {
+        await expectOnly(await complaints({ 'Service:AgentKeys:BlockPrivateNetworks': off }), [
+          'agent keys',
+          'warning',
+          /^A jwks_uri may lead to loopback, private, /,
+        ]);
+      }
+    });
+
+    it('says which receivers there are, and whether a logout refuses subject tokens', async () => {
+      const setting = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
+      for (const [value, sentence] of [
+        ['false', 'Configured: /backchannel-logout, /scim/v2, /events.'],
+        [
+          'true',
+          'Configured: /backchannel-logout, /scim/v2, /events. Subject tokens from before a logout start no task.',
+        ],
+      ] as const) {
+        const settings = doctorSettings({ environment: environment({ [setting]: value }), overrides: [] });
+        const found = await examineEverything(settings, clock);
+        expect(found.find(({ check }) => check === 'receivers')).to.include({ status: 'ok', sentence });
+      }
+    });
+
+    it('warns of iss_sub subjects where the sponsor key claim is not sub, and only where events can come', async () => {
+      const other = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
+      const found = await complaints(other);
+      await expectOnly(found, ['event subjects', 'warning', /SponsorKeyClaim is not sub/]);
+      const none = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, undefined]));
+      await expectOnly(await complaints({ ...other, ...none }));
     });
 
     it('finds a transmitter that is not there, and a sink that is down', async () => {
@@ -549,7 +593,13 @@ for (const kind of databases) {
         await expectOnly(await complaints({ 'Service:Database:ConnectionString': unknown }), [
           'database',
           'failed',
-          /\(3D000\)/,
+          /^Service:Database:ConnectionString \(Service__Database__ConnectionString\) names a database that does not exist\.$/,
+        ]);
+        const stranger = good['Service:Database:ConnectionString']?.replace('mandate_app', 'nobody');
+        await expectOnly(await complaints({ 'Service:Database:ConnectionString': stranger }), [
+          'database',
+          'failed',
+          /names a role that the server does not let in/,
         ]);
       });
 

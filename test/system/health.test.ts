@@ -3,16 +3,15 @@
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, sharedMandate } from '../support/mandate.ts';
 import { untilReady } from './until-ready.ts';
 
 for (const database of databases) {
   describe(`discovery and health on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await sharedMandate(database);
     });
-    after(() => mandate.stop());
 
     it('publishes the same metadata for OpenID and OAuth clients, and nothing it does not do', async () => {
       const openid = await mandate.get('/.well-known/openid-configuration');

@@ -93,7 +93,7 @@ for (const database of databases) {
           await play.compareLedger();
         }),
         // A shorter history that fails as well takes minutes to find; the seed that is printed brings this one back.
-        { numRuns: rounds(4), endOnFailure: true },
+        { numRuns: rounds(2, 12), endOnFailure: true },
       );
     });
 

@@ -4,15 +4,19 @@ import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { signingKeySettings } from '../support/shared-signing-key.ts';
+import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
 for (const database of databases) {
   describe(`introspection on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
+    let key: SigningKey;
     const introspect = (token: unknown): Promise<Answer> =>
       mandate.post('/oauth2/introspect', { token: String(token) });
     before(async () => {
-      mandate = await startMandate({ database });
+      key = await makeSigningKey('ES256');
+      mandate = await startMandate({ database, settings: signingKeySettings(key.privateKey) });
     });
     beforeEach(async () => {
       agent = await mandate.agent();
@@ -46,6 +50,19 @@ for (const database of databases) {
       for (const token of ['x', 'a.b.c', `${header}.${payload}.${flipped}`, subject, issued.body.refresh_token]) {
         expect((await introspect(token)).body).to.deep.equal({ active: false });
       }
+    });
+
+    it('says that it is inactive of what our own key signed with another typ or iss, whatever it claims', async () => {
+      const claims = decodeJwt(String((await agent.exchange()).body.access_token));
+      const ours = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
+      for (const typ of ['JWT', 'checkpoint+jwt', 'logout+jwt', undefined]) {
+        expect((await introspect(key.sign({ ...ours, typ }, claims))).body, typ).to.deep.equal({ active: false });
+      }
+      for (const iss of [`${mandate.issuer}/`, mandate.provider.issuer, undefined]) {
+        const token = key.sign(ours, { ...claims, iss });
+        expect((await introspect(token)).body, iss).to.deep.equal({ active: false });
+      }
+      expect((await introspect(key.sign(ours, claims))).body.active, 'typ and iss make the difference').to.equal(true);
     });
 
     it('tells when and why the task was revoked', async () => {

@@ -283,7 +283,7 @@ describe('metrics', () => {
     const failed = await mandate.another({ [METRICS_PORT]: String(port) }).catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(StartupError);
     expect((failed as StartupError).reasons).to.deep.equal([
-      'Service:Metrics:Port (Service__Metrics__Port) is in use on HOST already.',
+      `Port ${port} on 127.0.0.1 is already in use (Service:Metrics:Port, HOST).`,
     ]);
     taken.close();
   });

@@ -131,11 +131,18 @@ describe('a SQLite file that another process keeps locked', () => {
     const lines = await mandate.recorded(async () => {
       await other.sql('begin immediate');
       expectUnavailable(await agent.exchange());
+      const ready = await mandate.get('/readyz', { accept: 'application/json' });
+      expect(ready.status).to.equal(503);
+      expect((ready.body.checks as Record<string, unknown>).database).to.deep.equal({
+        status: 'Unhealthy',
+        detail: 'SQLite takes no writes: the file is read-only, or another process holds its write lock.',
+      });
       await other.sql('rollback');
     });
     await other.close();
     expect(lines).to.deep.equal([]);
     expect((await agent.exchange()).status).to.equal(200);
+    expect((await untilReady(mandate)).text).to.equal('Healthy');
     await mandate.stop();
   });
 });

@@ -17,7 +17,7 @@ import { writesThatMeet } from './races/writes.ts';
 
 /** As few as this, and two of those that can meet may never have done so in one of the ways in which they can. */
 const FEWEST = 15;
-const ROUNDS = Math.max(FEWEST, rounds(200));
+const ROUNDS = Math.max(FEWEST, rounds(20, 200));
 /** Of two processes that write to one SQLite file one always waits for the other: fewer rounds take as long. */
 const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
 const TRIALS = 50 * ROUNDS;

@@ -24,6 +24,7 @@ const OAUTH = { error: 'slow_down', error_description: SENTENCE };
 const PROBLEM = { type: 'about:blank', title: 'Too Many Requests', status: 429, error: 'slow_down', detail: SENTENCE };
 const SCIM = { schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'], status: '429', detail: SENTENCE };
 const NO_STORE = { 'cache-control': 'no-store' };
+const SCIM_HEADERS = { ...NO_STORE, 'content-type': 'application/scim+json' };
 const OAUTH_HEADERS = { ...NO_STORE, pragma: 'no-cache', 'content-type': 'application/json; charset=utf-8' };
 const PROBLEM_HEADERS = { ...NO_STORE, 'content-type': 'application/problem+json; charset=utf-8' };
 
@@ -39,7 +40,9 @@ const surfaces: readonly (readonly [
   ['/oauth2/revoke', 'token.denied', OAUTH_HEADERS, OAUTH],
   ['/oauth2/nothing-here', 'token.denied', OAUTH_HEADERS, OAUTH],
   ['/backchannel-logout', 'signal.denied', { ...NO_STORE, 'content-type': 'application/json; charset=utf-8' }, OAUTH],
-  ['/scim/v2/Users', 'scim.denied', { ...NO_STORE, 'content-type': 'application/scim+json' }, SCIM],
+  ['/scim/v2/Users', 'scim.denied', SCIM_HEADERS, SCIM],
+  ['/scim/v2//Users', 'scim.denied', SCIM_HEADERS, SCIM],
+  ['/scim/v2/Users/?count=1', 'scim.denied', SCIM_HEADERS, SCIM],
   [
     '/events',
     'ssf.denied',

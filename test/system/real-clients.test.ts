@@ -9,13 +9,18 @@ import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../suppo
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-for (const database of databases) {
-  describe(`unmodified clients on ${database.name}`, () => {
+const targets = databases.flatMap((database) => [
+  { database, issuerPath: '', where: `on ${database.name}` },
+  { database, issuerPath: '/tenants/one', where: `of an issuer with a path on ${database.name}` },
+]);
+
+for (const { database, issuerPath, where } of targets) {
+  describe(`unmodified clients ${where}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
       // The issuer is where it really listens: clients hold the one against the other.
-      mandate = await startMandate({ database, issuer: 'own-address' });
+      mandate = await startMandate({ database, issuer: 'own-address', issuerPath });
       agent = await mandate.agent();
     });
     after(() => mandate.stop());
@@ -45,7 +50,35 @@ for (const database of databases) {
       expect((await openid.tokenIntrospection(config, renewed.access_token)).active).to.equal(false);
     });
 
-    it('oauth4webapi does the same from the RFC 8414 document, and reads our refusals', async () => {
+    it('openid-client sends a client_assertion beside the actor_token, which is authenticated and spent', async () => {
+      const key = await importJWK(agent.key.privateJwk, 'ES256');
+      if (key instanceof Uint8Array) throw new Error('not a private key');
+      const config = await openid.discovery(new URL(mandate.issuer), agent.id, undefined, openid.PrivateKeyJwt(key), {
+        algorithm: 'oauth2',
+        execute: [openid.allowInsecureRequests],
+      });
+      const sent: URLSearchParams[] = [];
+      config[openid.customFetch] = (url, init) => {
+        sent.push(new URLSearchParams(String(init.body)));
+        return fetch(url, init as RequestInit);
+      };
+      await openid.genericGrantRequest(config, EXCHANGE, parameters());
+      const client_assertion = sent[0]?.get('client_assertion') ?? '';
+      expect(client_assertion).to.match(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+      const lines = await mandate.recorded(async () => {
+        expect((await agent.exchange({ actor_token: client_assertion })).status).to.equal(401);
+      });
+      expect(lines.at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
+
+      const { actor_token, actor_token_type, ...alone } = parameters();
+      const refusal = await openid.genericGrantRequest(config, EXCHANGE, alone).catch((error: unknown) => error);
+      expect(refusal).to.be.instanceOf(openid.ResponseBodyError).and.include({
+        error: 'invalid_request',
+        error_description: 'The parameter actor_token is missing.',
+      });
+    });
+
+    it('oauth4webapi exchanges, refreshes and revokes from the RFC 8414 document, and reads our refusals', async () => {
       const insecure = { [oauth.allowInsecureRequests]: true };
       const issuer = new URL(mandate.issuer);
       const server = await oauth.processDiscoveryResponse(

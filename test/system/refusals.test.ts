@@ -25,6 +25,8 @@ interface Case {
 /** Here the record of each one is looked at; how many at once are counted is test/system/ledger-seal.test.ts. */
 const EACH_RECORDED = { 'Service:Audit:Aggregation:Enabled': 'false' };
 
+const named = { names: { agent: true } } as const;
+
 const seconds = () => Math.floor(Date.now() / 1000);
 const subject = ({ mandate }: Setting, claims: Readonly<Record<string, unknown>>, header = {}) =>
   mandate.provider.mintAccessToken(claims, header);
@@ -38,6 +40,30 @@ function assertionCase(
 ): Case {
   const act = (setting: Setting) => setting.agent.exchange({ actor_token: assertion(setting) });
   return { reason, when, act, status: 401, error: 'invalid_client', ...more };
+}
+
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** An exchange with a client_assertion beside its actor_token, which is good and names the agent in the record. */
+function besideCase(
+  reason: string,
+  when: string,
+  clientAssertion: (setting: Setting, form: Form) => string | undefined | Promise<string>,
+  more: Partial<Case> = {},
+): Case {
+  const act = async (setting: Setting) => {
+    const form = setting.agent.exchangeForm({ client_assertion_type: JWT_BEARER });
+    return setting.agent.exchange({ ...form, client_assertion: await clientAssertion(setting, form) });
+  };
+  return {
+    reason,
+    when: `beside the actor_token ${when}`,
+    act,
+    status: 401,
+    error: 'invalid_client',
+    ...named,
+    ...more,
+  };
 }
 
 /** An exchange whose subject token differs. */
@@ -65,8 +91,6 @@ async function grantOf(agent: RegisteredAgent): Promise<string> {
 /** An instant, as each engine stores one. */
 const LONG_AGO = { sqlite: '1', postgres: "timestamptz '2020-01-01'" } as const;
 
-const named = { names: { agent: true } } as const;
-
 const cases: readonly Case[] = [
   exchangeCase('invalid_request', 'grant_type is missing', { grant_type: undefined }),
   exchangeCase('invalid_request', 'subject_token is missing', { subject_token: undefined }),
@@ -81,7 +105,7 @@ const cases: readonly Case[] = [
   exchangeCase('invalid_request', 'requested_token_type is another', { requested_token_type: 'urn:x' }),
   exchangeCase('invalid_request', 'resource is missing', { resource: undefined }),
   exchangeCase('invalid_request', 'resource holds a control character', { resource: 'https://jira.example/\u0000' }),
-  exchangeCase('invalid_request', 'resource is over 2048 characters', { resource: `https://${'x'.repeat(2048)}` }),
+  exchangeCase('invalid_request', 'resource has 2049 characters', { resource: `https://${'x'.repeat(2041)}` }),
   exchangeCase('invalid_request', 'scope is missing', { scope: undefined }),
   exchangeCase('invalid_request', 'scope is blank', { scope: '  ' }),
   exchangeCase('invalid_request', 'scope holds a quote', { scope: 'jira:read "x"' }),
@@ -142,6 +166,13 @@ const cases: readonly Case[] = [
     ({ agent }) => agent.assertion({ instance: 7 }),
     named,
   ),
+  assertionCase('actor_malformed', 'its exp is no whole number', ({ agent }) =>
+    agent.assertion({ exp: seconds() + 9.5 }),
+  ),
+  assertionCase('actor_malformed', 'it is padded', ({ agent }) => `${agent.assertion()}=`),
+  assertionCase('actor_malformed', 'a member stands twice', ({ agent }) =>
+    agent.key.sign({ alg: 'ES256', kid: agent.key.kid }, `{"iss":"${agent.id}","sub":"${agent.id}","sub":"x"}`),
+  ),
   assertionCase('actor_unsupported_algorithm', 'the assertion says none', ({ agent }) =>
     agent.assertion({}, { alg: 'none' }),
   ),
@@ -173,6 +204,18 @@ const cases: readonly Case[] = [
     ({ agent }) => agent.assertion({ aud: 'https://x.example' }),
     named,
   ),
+  assertionCase(
+    'actor_wrong_audience',
+    'it is for us and for another',
+    ({ agent, mandate }) => agent.assertion({ aud: [mandate.issuer, 'https://x.example'] }),
+    named,
+  ),
+  assertionCase(
+    'actor_missing_jti',
+    'its jti has 257 characters',
+    ({ agent }) => agent.assertion({ jti: 'x'.repeat(257) }),
+    named,
+  ),
   assertionCase('actor_missing_expiry', 'it has no exp', ({ agent }) => agent.assertion({ exp: undefined }), named),
   assertionCase(
     'actor_expired',
@@ -202,6 +245,53 @@ const cases: readonly Case[] = [
     ({ agent }) => agent.assertion({ instance: 'x'.repeat(129) }),
     named,
   ),
+  besideCase('actor_malformed', 'stands no JWS', () => 'x'),
+  besideCase('actor_malformed', 'stands a task token', async ({ agent }) =>
+    String((await agent.exchange()).body.access_token),
+  ),
+  besideCase('actor_unsupported_algorithm', 'stands an assertion that says none', ({ agent }) =>
+    agent.assertion({}, { alg: 'none' }),
+  ),
+  besideCase('actor_client_id_mismatch', 'stands another agent’s good assertion', async ({ mandate }) =>
+    (await mandate.agent()).assertion(),
+  ),
+  besideCase('actor_client_id_mismatch', 'stands an assertion of nobody', ({ stranger, mandate }) =>
+    stranger.signAssertion('nobody', { aud: mandate.issuer }),
+  ),
+  besideCase('actor_invalid_signature', 'stands an assertion that another key signed', ({ agent, stranger, mandate }) =>
+    stranger.signAssertion(agent.id, { aud: mandate.issuer }, { kid: agent.key.kid }),
+  ),
+  besideCase('actor_wrong_audience', 'stands an assertion for another', ({ agent }) =>
+    agent.assertion({ aud: 'https://x.example' }),
+  ),
+  besideCase('actor_expired', 'stands an assertion that is past', ({ agent }) =>
+    agent.assertion({ iat: seconds() - 200, exp: seconds() - 100 }),
+  ),
+  besideCase('actor_missing_jti', 'stands an assertion without a jti', ({ agent }) =>
+    agent.assertion({ jti: undefined }),
+  ),
+  besideCase('actor_replayed', 'stands the same assertion', (_setting, form) => form.actor_token),
+  besideCase(
+    'actor_replayed',
+    'stands an assertion that was used before',
+    async ({ agent }) => {
+      const used = agent.assertion();
+      expect((await agent.exchange({ actor_token: used })).status).to.equal(200);
+      return used;
+    },
+    { names: { agent: true, sponsor: 'ada' } },
+  ),
+  exchangeCase('invalid_request', 'client_assertion stands alone', {
+    actor_token: undefined,
+    actor_token_type: undefined,
+    client_assertion_type: JWT_BEARER,
+    client_assertion: 'x',
+  }),
+  exchangeCase('invalid_request', 'client_assertion_type is missing beside an actor_token', { client_assertion: 'x' }),
+  exchangeCase('invalid_request', 'client_assertion is over 8 KiB beside an actor_token', {
+    client_assertion_type: JWT_BEARER,
+    client_assertion: 'x'.repeat(8 * 1024 + 1),
+  }),
   {
     reason: 'actor_replayed',
     when: 'the assertion was used by an exchange before',
@@ -300,6 +390,13 @@ const cases: readonly Case[] = [
   subjectCase('subject_malformed', 'a member stands twice', ({ mandate }) =>
     mandate.provider.signingKey().sign({ alg: 'RS256' }, '{"sub":"ada","sub":"grace"}'),
   ),
+  subjectCase('subject_malformed', 'its claims are not UTF-8, though the provider signed them', ({ mandate }) => {
+    const key = mandate.provider.signingKey();
+    const usual = mandate.provider.mintAccessToken({ sub: 'ad_' }).split('.')[1] ?? '';
+    const claims = Buffer.from(usual, 'base64url');
+    claims[claims.indexOf('"ad_"') + 3] = 0xff;
+    return key.sign({ alg: 'RS256', kid: key.kid, typ: 'at+jwt' }, claims);
+  }),
   subjectCase('subject_malformed', 'it is a logout token', (s) => subject(s, {}, { typ: 'logout+jwt' })),
   subjectCase('subject_malformed', 'its session could not be named', (s) => subject(s, { sid: 7 }), 'ada'),
   subjectCase('subject_unsupported_algorithm', 'it is signed with HS256', ({ mandate }) => {
@@ -321,6 +418,12 @@ const cases: readonly Case[] = [
   subjectCase('subject_audience_mismatch', 'it is for another', (s) => subject(s, { aud: 'https://x.example' })),
   subjectCase('subject_missing_subject', 'it has no sub', (s) => subject(s, { sub: undefined })),
   subjectCase('subject_sub_malformed', 'its sub holds a NUL', (s) => subject(s, { sub: 'a\u0000' })),
+  subjectCase('subject_sub_malformed', 'its sub has 258 UTF-16 code units', (s) =>
+    subject(s, { sub: '👋'.repeat(129) }),
+  ),
+  subjectCase('subject_malformed', 'its exp is no whole number', (s) => subject(s, { exp: seconds() + 9.5 })),
+  subjectCase('sponsor_key_missing', 'its sub is a dot', (s) => subject(s, { sub: '.' }), '.'),
+  subjectCase('sponsor_key_missing', 'its sub is two dots', (s) => subject(s, { sub: '..' }), '..'),
   subjectCase('subject_is_agent', 'it names an agent', (s) => subject(s, { sub: 'AGENT:x' })),
   subjectCase('subject_already_delegated', 'it carries act', (s) => subject(s, { act: { sub: 'x' } }), 'ada'),
   subjectCase('sponsor_key_missing', 'its sub is no sponsor key', (s) => subject(s, { sub: 'ada l' }), 'ada l'),
@@ -364,10 +467,37 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'audience_not_allowed',
+    when: 'the resource has 2048 characters, and the scope 8192',
+    act: ({ agent }) =>
+      agent.exchange({ resource: `https://${'x'.repeat(2040)}`, scope: `jira:read ${'x'.repeat(8182)}` }),
+    status: 400,
+    error: 'invalid_target',
+    names: { agent: true, sponsor: 'ada' },
+  },
+  {
+    reason: 'audience_not_allowed',
     when: 'the resource is not in the registration',
     act: ({ agent }) => agent.exchange({ resource: 'https://other.example' }),
     status: 400,
     error: 'invalid_target',
+    names: { agent: true, sponsor: 'ada' },
+  },
+
+  {
+    reason: 'task_ending',
+    when: 'a whole task of the agent is shorter than five seconds',
+    act: async ({ mandate }) => {
+      const brief = await mandate.another({
+        'Service:Agents:MinTaskTtl': 'PT1S',
+        'Service:Agents:MinTokenTtl': 'PT1S',
+      });
+      const agent = await brief.agent({ max_task_ttl: 'PT4S', max_token_ttl: 'PT4S' });
+      const answer = await agent.exchange();
+      await brief.stop();
+      return answer;
+    },
+    status: 400,
+    error: 'access_denied',
     names: { agent: true, sponsor: 'ada' },
   },
 
@@ -547,6 +677,7 @@ const ELSEWHERE = [
   'sponsor_status_unavailable', // test/system/sponsor-check.test.ts
   'revocation_not_owner', // test/system/revocation.test.ts
   'rate_limited', // test/system/rate-limits.test.ts
+  'subject_logged_out', // test/system/logged-out.test.ts
   'overloaded', // test/system/overload.test.ts
 ];
 

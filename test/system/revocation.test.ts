@@ -4,14 +4,17 @@ import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
-import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { signingKeySettings } from '../support/shared-signing-key.ts';
+import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
 for (const database of databases) {
   describe(`revocation on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
+    let key: SigningKey;
     before(async () => {
-      mandate = await startMandate({ database, settings: sharedSigningKey() });
+      key = await makeSigningKey('ES256');
+      mandate = await startMandate({ database, settings: signingKeySettings(key.privateKey) });
     });
     beforeEach(async () => {
       agent = await mandate.agent();
@@ -128,6 +131,26 @@ for (const database of databases) {
         });
       }
       expect((await other.refresh(String(issued.body.refresh_token))).status).to.equal(200);
+    });
+
+    it('takes what our own key signed with another typ or iss for nothing of the agent’s, whatever it claims', async () => {
+      const issued = await agent.exchange();
+      const claims = decodeJwt(String(issued.body.access_token));
+      const ours = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
+      const tokens = [
+        ...['JWT', 'checkpoint+jwt', undefined].map((typ) => key.sign({ ...ours, typ }, claims)),
+        ...[`${mandate.issuer}/`, agent.id, undefined].map((iss) => key.sign(ours, { ...claims, iss })),
+      ];
+      for (const token of tokens) {
+        const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
+        expect(lines.map((line) => [line.event, line.reason, line.agent_id, line.jti])).to.deep.equal([
+          ['token.denied', 'revocation_not_owner', agent.id, null],
+        ]);
+      }
+      const introspected = () => mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) });
+      expect((await introspected()).body.active, 'the token they repeat is untouched').to.equal(true);
+      expectEmpty(await agent.revoke(key.sign(ours, claims)));
+      expect((await introspected()).body.active, 'typ and iss make the difference').to.equal(false);
     });
 
     it('lets a disabled agent take its own access away', async () => {

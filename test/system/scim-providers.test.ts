@@ -11,6 +11,11 @@ function oktaCreate(userName: string, externalId: string): string {
   return `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"${userName}","name":{"givenName":"Ada","familyName":"Lovelace"},"emails":[{"primary":true,"value":"${userName}","type":"work"}],"displayName":"Ada Lovelace","locale":"en-US","externalId":"${externalId}","groups":[],"password":"1mz050nq","active":true}`;
 }
 
+/** The body of Okta's replace: no externalId and no meta. */
+function oktaPut(id: string, userName: string, active: boolean): string {
+  return `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"${id}","userName":"${userName}","name":{"givenName":"Ada","familyName":"Lovelace"},"emails":[{"primary":true,"value":"${userName}","type":"work"}],"active":${active},"groups":[]}`;
+}
+
 const OKTA = { 'user-agent': 'Okta SCIM Client 1.0.0', 'content-type': 'application/scim+json; charset=utf-8' };
 const OKTA_CATALOGUE_DEACTIVATION =
   '{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false}}]}';
@@ -139,6 +144,111 @@ for (const database of databases) {
       const put = await scim.send('PUT', `/Users/${id}`, { ...stored.body, active: false }, OKTA);
       expect(put.status, put.text).to.equal(200);
       await expectStopped(sub, issued, 'scim_deactivated');
+    });
+
+    it('stops everything when Okta deactivates by the PUT that it documents, which has no externalId', async () => {
+      const { sub, issued } = await working();
+      const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
+      const off = await brief(async () => {
+        const put = await scim.send('PUT', `/Users/${id}`, oktaPut(id, `${sub}@example.com`, false), OKTA);
+        expect(put.status, put.text).to.equal(200);
+        expect(put.body).to.include({ id, userName: `${sub}@example.com`, externalId: sub, active: false });
+      });
+      expect(off).to.deep.equal([
+        `sponsor.signal allow scim_deactivated ${sub}`,
+        `task.revoked allow scim_deactivated ${sub}`,
+      ]);
+      await expectStopped(sub, issued, 'scim_deactivated');
+      const on = await brief(() => scim.send('PUT', `/Users/${id}`, oktaPut(id, `${sub}@example.com`, true), OKTA));
+      expect(on).to.deep.equal([`sponsor.signal allow scim_reactivated ${sub}`]);
+      expect((await exchangeFor(sub)).status).to.equal(200);
+    });
+
+    it('keeps the person of a PUT without userName too, where userName names the person', async () => {
+      const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
+      const client = scimClient(byName);
+      const { sub, issued } = await working();
+      const id = await client.create({ userName: sub, externalId: 'x' });
+      const off = await brief(async () => {
+        const put = await client.send('PUT', `/Users/${id}`, { externalId: 'x', active: false });
+        expect(put.status, put.text).to.equal(200);
+        expect(put.body).to.include({ userName: sub, active: false });
+      });
+      expect(off[0]).to.equal(`sponsor.signal allow scim_deactivated ${sub}`);
+      await expectStopped(sub, issued, 'scim_deactivated');
+      await byName.stop();
+    });
+
+    for (const [title, renamed] of [
+      ['another name', (sub: string) => `${sub}-2`],
+      ['another case of the same name', (sub: string) => sub.toUpperCase()],
+    ] as const) {
+      it(`refuses, as deleted, the name that a user leaves for ${title}, until a user has it again`, async () => {
+        const { sub, issued } = await working();
+        const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
+        const left = await brief(async () => {
+          const Operations = [{ op: 'Replace', path: 'externalId', value: renamed(sub) }];
+          const answer = await scim.send('PATCH', `/Users/${id}`, { Operations });
+          expect(answer.body).to.include({ externalId: renamed(sub), active: true });
+        });
+        expect(left).to.deep.equal([
+          `sponsor.signal allow scim_deleted ${sub}`,
+          `task.revoked allow scim_deleted ${sub}`,
+        ]);
+        await expectStopped(sub, issued, 'scim_deleted');
+        expect((await exchangeFor(renamed(sub))).status, 'the new name').to.equal(200);
+
+        const inactive = await scim.create({ userName: randomUUID(), externalId: sub, active: false });
+        expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
+        const back = await brief(() => scim.send('PATCH', `/Users/${inactive}`, ENTRA_REACTIVATION));
+        expect(back).to.deep.equal([`sponsor.signal allow scim_reactivated ${sub}`]);
+        expect((await exchangeFor(sub)).status).to.equal(200);
+      });
+    }
+
+    it('refuses, as deleted, the name that a user leaves while it is inactive', async () => {
+      const { sub } = await working();
+      const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub, active: false });
+      expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
+      const lines = await brief(() => scim.send('PUT', `/Users/${id}`, { externalId: `${sub}-2` }));
+      expect(lines).to.deep.equal([
+        `sponsor.signal allow scim_deleted ${sub}`,
+        `sponsor.signal allow scim_deactivated ${sub}-2`,
+      ]);
+      expect((await exchangeFor(sub)).body).to.include({ error: 'access_denied', reason: 'sponsor_not_found' });
+      expect((await exchangeFor(`${sub}-2`)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+    });
+
+    it('stops everything by a create with active: false for which MaxUsers leaves no room', async () => {
+      await scim.create({ userName: randomUUID(), externalId: randomUUID() });
+      const full = await mandate.another({ 'Service:Scim:MaxUsers': '1' });
+      const { sub, issued } = await working();
+      const users = async () => (await scim.send('GET', '/Users?count=0')).body.totalResults;
+      const before = await users();
+      const create = async (active: unknown) => {
+        const answer = await scimClient(full).send('POST', '/Users', { userName: sub, externalId: sub, active });
+        expect(answer.status, answer.text).to.equal(507);
+        expect(answer.body).to.include({ status: '507' });
+      };
+      expect(await brief(() => create(true)), 'an active one says nothing').to.deep.equal([]);
+      expect(await introspect(issued)).to.include({ active: true });
+      expect(await brief(() => create('False'))).to.deep.equal([
+        `sponsor.signal allow scim_deactivated ${sub}`,
+        `task.revoked allow scim_deactivated ${sub}`,
+      ]);
+      await expectStopped(sub, issued, 'scim_deactivated');
+      expect((await mandate.admin('GET', `/admin/sponsors/${sub}`)).body).to.include({
+        source: 'scim',
+        kind: 'disabled',
+      });
+      expect(await brief(() => create(false)), 'what holds already').to.deep.equal([]);
+      expect(await brief(() => create(true)), 'no user, so nothing is lifted').to.deep.equal([]);
+      expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
+      expect(await users()).to.equal(before);
+      const stored = await brief(() => scim.create({ userName: sub, externalId: sub }));
+      expect(stored).to.deep.equal([`sponsor.signal allow scim_reactivated ${sub}`]);
+      expect((await exchangeFor(sub)).status).to.equal(200);
+      await full.stop();
     });
 
     it('lets Entra ID test its connection with a name that nobody has', async () => {

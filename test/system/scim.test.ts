@@ -141,7 +141,9 @@ for (const database of databases) {
         '/Groups',
         '/Bulk',
         '/users',
-        '/Users/',
+        '/Users//',
+        '///Users',
+        '/Users/user_01M31S7W68TMK7WDX8YKPSYTES/',
       ]) {
         expectError(await scim.send('GET', path), 404);
       }
@@ -158,6 +160,34 @@ for (const database of databases) {
         expect(answer.headers.get('allow')).to.equal(allow);
       }
       expectError(await scim.send('GET', '/Users/%FF'), 400);
+    });
+
+    it('takes a slash too many after its base address, or after Users, as none', async () => {
+      const body = aBody();
+      const made = await scim.send('POST', '//Users', body);
+      expect(made.status, made.text).to.equal(201);
+      const { id, meta } = made.body as { id: string; meta: { location: string } };
+      expect(meta.location).to.equal(`${mandate.issuer}/scim/v2/Users/${id}`);
+      const filter = `filter=${encodeURIComponent(`externalId eq "${body.externalId}"`)}`;
+      const plain = await scim.send('GET', `/Users?${filter}`);
+      expect(plain.body).to.include({ totalResults: 1 });
+      const collection = ['//Users', '/Users/', '//Users/'];
+      for (const path of collection) {
+        expect((await scim.send('GET', `${path}?${filter}`)).body, path).to.deep.equal(plain.body);
+        expect((await scim.send('GET', path)).body, path).to.deep.equal((await scim.send('GET', '/Users')).body);
+        expectError(await scim.send('POST', path, body), 409, 'uniqueness');
+        expectError(await scim.send('DELETE', path), 405);
+        expectError(await scim.send('GET', path, undefined, { authorization: 'Bearer x' }), 401);
+      }
+      expect((await scim.send('GET', `//Users/${id}`)).body).to.deep.equal(made.body);
+      const Operations = [{ op: 'replace', path: 'active', value: false }];
+      const off = await scim.send('PATCH', `//Users/${id}`, { schemas: [PATCH], Operations });
+      expect(off.body).to.include({ id, active: false });
+      expect((await scim.send('PUT', `//Users/${id}`, { ...body, active: true })).body).to.include({ active: true });
+      expect((await scim.send('DELETE', `//Users/${id}`)).status).to.equal(204);
+      expect((await scim.send('GET', '//ServiceProviderConfig')).status).to.equal(200);
+      const routes = mandate.log.lines.filter((line) => line.includes('"route":"/scim')).join('\n');
+      expect(routes).to.include('"route":"/scim/v2/Users"').and.not.to.include('//');
     });
 
     it('describes itself: what is not supported, its one resource, and only the attributes it keeps', async () => {
@@ -202,7 +232,14 @@ for (const database of databases) {
       expect(await page('STARTINDEX=-7&Count=-7')).to.deep.equal({ start: 1, found: [] });
       expect(await page('count=0')).to.deep.equal({ start: 1, found: [] });
       expect(await page('startIndex=999999999')).to.deep.equal({ start: 999_999_999, found: [] });
-      expect((await page('count=9999')).found.length).to.be.at.most(200);
+      for (const count of ['9999', '99999999999', `1${'0'.repeat(30)}`, '9'.repeat(400)]) {
+        expect(await page(`count=${count}`), count).to.deep.equal({ start: 1, found: ids.slice(0, 200) });
+        expect(await page(`count=-${count}`), count).to.deep.equal({ start: 1, found: [] });
+        expect(await page(`startIndex=-${count}`), count).to.deep.equal({ start: 1, found: ids });
+        const { start, found } = await page(`startIndex=${count}`);
+        expect(found, count).to.deep.equal([]);
+        expect(start, count).to.satisfy(Number.isSafeInteger).and.to.be.at.least(9999);
+      }
       expect((await page('attributes=userName&sortBy=userName&x=%FF')).found).to.deep.equal(ids);
     });
 
@@ -219,12 +256,16 @@ for (const database of databases) {
       ['a broken encoding', 'filter=%FF', 'invalidValue'],
       ['a count that is no integer', 'count=2.5', 'invalidValue'],
       ['a start that is no integer', 'startIndex=one', 'invalidValue'],
-      ['a count beyond counting', 'count=99999999999999999999', 'invalidValue'],
+      ['a count with an exponent', 'count=1e30', 'invalidValue'],
+      ['a count with a plus', 'count=%2B30', 'invalidValue'],
+      ['an empty count', 'count=', 'invalidValue'],
+      ['a start in hexadecimal', 'startIndex=0x10', 'invalidValue'],
+      ['a start with a fraction of zero', 'startIndex=1.0', 'invalidValue'],
     ] as const) {
       it(`refuses a listing with ${title}, and repeats nothing of it`, async () => {
         const answer = await scim.send('GET', `/Users?${query}`);
         expectError(answer, 400, scimType);
-        expect(answer.text).not.to.match(/drop|99999999|one/);
+        expect(answer.text).not.to.match(/drop|1e30|0x10|one/);
       });
     }
 
@@ -246,14 +287,44 @@ for (const database of databases) {
       expect((await scim.send('POST', '/Users', { ...aBody(), externalId: body.externalId })).status).to.equal(201);
     });
 
-    it('replaces the whole user but for active, of which only a word changes anything', async () => {
+    it('compares user names in lower case and in no other way, for uniqueness and for the filter', async () => {
+      const one = randomUUID();
+      const id = await scim.create({ ...aBody(), userName: `Straße-ÉMILE-${one}` });
+      const found = async (name: string) => {
+        const answer = await scim.send('GET', `/Users?filter=${encodeURIComponent(`userName eq "${name}"`)}`);
+        return (answer.body.Resources as readonly { id: string }[]).map((user) => user.id);
+      };
+      for (const same of [`straße-émile-${one}`, `STRA\u1e9eE-émile-${one.toUpperCase()}`]) {
+        expect(await found(same), same).to.deep.equal([id]);
+        expectError(await scim.send('POST', '/Users', { ...aBody(), userName: same }), 409, 'uniqueness');
+      }
+      for (const another of [`strasse-émile-${one}`, `straße-e\u0301mile-${one}`]) {
+        expect(await found(another), another).to.deep.equal([]);
+        const other = await scim.create({ ...aBody(), userName: another });
+        expect(await found(another), another).to.deep.equal([other]);
+      }
+      expect(await found(`STRASSE-ÉMILE-${one}`), 'ß is ss in upper case only').not.to.include(id);
+    });
+
+    it('replaces the whole user, and keeps active, userName and externalId where the PUT leaves them out', async () => {
       const body = aBody({ active: false });
       const id = await scim.create(body);
-      const put = await scim.send('PUT', `/Users/${id}`, { USERNAME: 'Somebody Else', externalid: body.externalId });
-      expect(put.body).to.include({ userName: 'Somebody Else', active: false });
-      expectError(await scim.send('PUT', `/Users/${id}`, { userName: 'x' }), 400, 'invalidValue');
-      expectError(await scim.send('PUT', `/Users/${id}`, { externalId: 'x' }), 400, 'invalidValue');
-      expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(put.body);
+      const put = await scim.send('PUT', `/Users/${id}`, { USERNAME: 'Another Name', externalid: body.externalId });
+      expect(put.body).to.include({ userName: 'Another Name', externalId: body.externalId, active: false });
+      const { userName } = aBody();
+      const renamed = await scim.send('PUT', `/Users/${id}`, { userName });
+      expect(renamed.body).to.include({ userName, externalId: body.externalId, active: false });
+      const { externalId } = aBody();
+      const moved = await scim.send('PUT', `/Users/${id}`, { externalId, active: true });
+      expect(moved.body).to.include({ userName, externalId, active: true });
+      expect((await scim.send('PUT', `/Users/${id}`, {})).body).to.deep.equal(moved.body);
+      for (const name of ['userName', 'externalId']) {
+        const lines = await mandate.recorded(async () => {
+          expectError(await scim.send('PUT', `/Users/${id}`, { ...body, [name]: null }), 400, 'invalidValue');
+        });
+        expect(lines).to.deep.equal([]);
+      }
+      expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(moved.body);
     });
 
     for (const [how, restate] of [
@@ -265,28 +336,26 @@ for (const database of databases) {
           return scim.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations });
         },
       ],
-      [
-        'create of another of theirs',
-        (_id: string, body: object) => scim.send('POST', '/Users', { ...body, userName: randomUUID(), active: false }),
-      ],
     ] as const) {
-      it(`blocks anew by a ${how} that restates active: false once somebody else’s block is gone`, async () => {
+      it(`keeps its own block once the operator’s is lifted, and a ${how} that restates active: false records nothing`, async () => {
         const body = aBody();
         const block = `/admin/sponsors/${body.externalId}/block`;
-        const blockedBy = async () => (await mandate.admin('GET', `/admin/sponsors/${body.externalId}`)).body.source;
+        const shown = async () => (await mandate.admin('GET', `/admin/sponsors/${body.externalId}`)).body;
         await mandate.admin('PUT', block);
+        mandate.clock.advance(1);
         const id = await scim.create({ ...body, active: false });
-        expect(await blockedBy()).to.equal('admin');
+        const both = await shown();
+        expect(both).to.include({ source: 'admin', kind: 'disabled' });
         expect((await mandate.admin('DELETE', block)).status).to.equal(204);
-        expect(await blockedBy()).to.equal(undefined);
+        const own = await shown();
+        expect(own).to.include({ source: 'scim', kind: 'disabled' });
+        expect(both.others).to.deep.equal([own]);
 
         const lines = await mandate.recorded(async () => {
-          expect((await restate(id, body)).status).to.be.oneOf([200, 201]);
+          expect((await restate(id, body)).status).to.equal(200);
         });
-        expect(lines.map(({ event, reason, sponsor }) => [event, reason, sponsor])).to.deep.equal([
-          ['sponsor.signal', 'scim_deactivated', body.externalId],
-        ]);
-        expect(await blockedBy()).to.equal('scim');
+        expect(lines).to.deep.equal([]);
+        expect(await shown()).to.deep.equal(own);
       });
     }
 
@@ -318,6 +387,27 @@ for (const database of databases) {
       expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(before.body);
     });
 
+    it('reads active as a boolean or as its name in any case, and op in any case, and removes nothing it needs', async () => {
+      for (const [active, read] of [
+        ['fAlSE', false],
+        ['TRUE', true],
+        [false, false],
+        ['True', true],
+      ] as const) {
+        const id = await scim.create(aBody({ active }));
+        expect((await scim.send('GET', `/Users/${id}`)).body, String(active)).to.include({ active: read });
+        const Operations = [{ op: 'rEpLaCe', path: 'Active', value: active }];
+        expect((await scim.send('PATCH', `/Users/${id}`, { Operations })).body).to.include({ active: read });
+        for (const path of ['active', 'userName', 'externalId']) {
+          const removal = { Operations: [{ op: 'REMOVE', path }] };
+          const lines = await mandate.recorded(async () => {
+            expectError(await scim.send('PATCH', `/Users/${id}`, removal), 400, 'invalidValue');
+          });
+          expect(lines).to.deep.equal([]);
+        }
+      }
+    });
+
     it('blocks both people when a PATCH deactivates and says that somebody else is meant', async () => {
       const body = aBody();
       const id = await scim.create(body);
@@ -327,7 +417,7 @@ for (const database of databases) {
         expect((await scim.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations })).status).to.equal(200);
       });
       expect(lines.map(({ event, reason, sponsor }) => [event, reason, sponsor])).to.deep.equal([
-        ['sponsor.signal', 'scim_deactivated', body.externalId],
+        ['sponsor.signal', 'scim_deleted', body.externalId],
         ['sponsor.signal', 'scim_deactivated', next],
       ]);
     });
@@ -354,10 +444,13 @@ for (const database of databases) {
       ['active that is no boolean', '{"userName":"a","externalId":"b","active":"hunter2"}', 400, 'invalidValue'],
       ['active as a number', '{"userName":"a","externalId":"b","active":1}', 400, 'invalidValue'],
       ['active as null', '{"userName":"a","externalId":"b","active":null}', 400, 'invalidValue'],
-      ['no userName', '{"externalId":"hunter2"}', 400, 'invalidValue'],
-      ['no externalId, which names the person', '{"userName":"hunter2"}', 400, 'invalidValue'],
+      ['a userName of null', '{"userName":null,"externalId":"hunter2"}', 400, 'invalidValue'],
+      ['an externalId of null', '{"userName":"hunter2","externalId":null}', 400, 'invalidValue'],
+      ['an externalId that is a dot', '{"userName":"a","externalId":"."}', 400, 'invalidValue'],
+      ['an externalId of two dots', '{"userName":"a","externalId":".."}', 400, 'invalidValue'],
       ['an externalId that is no sponsor key', '{"userName":"a","externalId":"hunter2 hunter2"}', 400, 'invalidValue'],
       ['an externalId of 257 characters', `{"userName":"a","externalId":"${'h'.repeat(257)}"}`, 400, 'invalidValue'],
+      ['an externalId of 129 emoji', `{"userName":"a","externalId":"${'😀'.repeat(129)}"}`, 400, 'invalidValue'],
       ['a userName that is a number', '{"userName":7,"externalId":"b"}', 400, 'invalidValue'],
       ['a lone surrogate', '{"userName":"\\ud800","externalId":"b"}', 400, 'invalidSyntax'],
       ['more than 64 KiB', `{"userName":"a","externalId":"b","x":"${'h'.repeat(65_536)}"}`, 400, 'invalidSyntax'],
@@ -378,6 +471,26 @@ for (const database of databases) {
         expect(lines).to.deep.equal([]);
       });
     }
+
+    it('refuses a create without userName, or without the attribute that names the person', async () => {
+      const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
+      const lines = await mandate.recorded(async () => {
+        for (const members of ['{"externalId":"hunter2"}', '{"userName":"hunter2"}', '{"active":false}', '{}']) {
+          const answer = await scim.send('POST', '/Users', members);
+          expectError(answer, 400, 'invalidValue');
+          expect(answer.text).not.to.contain('hunter2');
+        }
+        expectError(await scimClient(byName).send('POST', '/Users', { externalId: 'hunter2' }), 400, 'invalidValue');
+      });
+      expect(lines).to.deep.equal([]);
+      await byName.stop();
+    });
+
+    it('counts characters in UTF-16 code units: an externalId of 128 emoji is the longest', async () => {
+      const externalId = '😀'.repeat(128);
+      const id = await scim.create({ ...aBody(), externalId });
+      expect((await scim.send('GET', `/Users/${id}`)).body).to.include({ externalId });
+    });
 
     for (const [title, operations] of [
       ['an unknown operation', '[{"op":"hunter2","path":"active","value":false}]'],
@@ -411,7 +524,7 @@ for (const database of databases) {
       const last = aBody();
       await scimClient(other).create(last);
       const lines = await mandate.recorded(async () => {
-        expectError(await scimClient(other).send('POST', '/Users', aBody({ active: false })), 507);
+        expectError(await scimClient(other).send('POST', '/Users', aBody()), 507);
         expectError(await scimClient(other).send('POST', '/Users', last), 409, 'uniqueness');
       });
       expect(lines).to.deep.equal([]);
@@ -427,6 +540,10 @@ for (const database of databases) {
         const Operations = [{ op: 'Remove', path: 'externalId' }];
         const answer = await client.send('PATCH', `/Users/${id}`, { schemas: [PATCH], Operations });
         expect(answer.body).not.to.have.property('externalId');
+        const put = await client.send('PUT', `/Users/${id}`, { externalId: 'y' });
+        expect(put.body).to.include({ userName: name, externalId: 'y', active: false });
+        const cleared = await client.send('PUT', `/Users/${id}`, { userName: name });
+        expect(cleared.body, 'it names nobody here').not.to.have.property('externalId');
         expectError(await client.send('POST', '/Users', { userName: 'two words' }), 400, 'invalidValue');
       });
       expect(lines.map(({ reason, sponsor }) => [reason, sponsor])).to.deep.equal([['scim_deactivated', name]]);

@@ -116,14 +116,16 @@ for (const database of databases) {
       });
     }
 
-    it('leaves somebody refused when an older account-enabled comes late: 202, on no record, and one line in the log', async () => {
+    it('leaves somebody refused when an older account-enabled comes late: 202, recorded as outdated, one line in the log', async () => {
       const oid = randomUUID();
       const iat = mandate.clock.seconds() - 30;
       const enabled = (when: number) => event(`${RISC}account-enabled`, oid, { iat: when });
       expectAccepted(await push(event(`${RISC}account-disabled`, oid, { iat })));
       const linesBefore = mandate.log.lines.length;
       const lines = await mandate.recorded(async () => expectAccepted(await push(enabled(iat - 1))));
-      expect(lines).to.deep.equal([]);
+      expect(lines.map(({ event, decision, reason, sponsor }) => [event, decision, reason, sponsor])).to.deep.equal([
+        ['sponsor.signal', 'allow', 'ssf_account_enabled_outdated', oid],
+      ]);
       const logged = mandate.log.lines.slice(linesBefore).join('\n');
       expect(logged).to.match(/"level":"info","message":"an account-enabled .* passed over"/);
       expect(logged).not.to.include(oid);
@@ -134,13 +136,18 @@ for (const database of databases) {
       expect((await newTask(oid)).status).to.equal(200);
     });
 
-    it('lifts no block that an operator placed, and places none over it', async () => {
+    it('lifts no block that an operator placed, and places and lifts its own beside it', async () => {
       const oid = randomUUID();
       await mandate.block(oid, 'disabled');
       const before = (await blockOf(oid)).body;
-      for (const name of ['account-purged', 'account-enabled']) expectAccepted(await push(event(RISC + name, oid)));
+      mandate.clock.advance(1);
+      expectAccepted(await push(event(`${RISC}account-purged`, oid)));
+      const { others, ...first } = (await blockOf(oid)).body;
+      expect(first).to.deep.equal(before);
+      expect((others as Claims[]).map(({ source, kind }) => [source, kind])).to.deep.equal([['ssf', 'deleted']]);
+      expectAccepted(await push(event(`${RISC}account-enabled`, oid)));
       expect((await blockOf(oid)).body).to.deep.equal(before);
-      expect((await newTask(oid)).status).to.equal(400);
+      expect((await newTask(oid)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
     });
 
     it('acts once on one token however often it comes', async () => {
@@ -164,6 +171,65 @@ for (const database of databases) {
         expectAccepted(await push(transmitter.sign(place(subject))));
         expect(await introspect(task)).to.include({ active: false });
       }
+    });
+
+    const device = about('somebody-else');
+    const others = { tenant: device, device, session: device };
+    const complex = (user: Claims) => ({ format: 'complex', user, session: device });
+    const byMail = { format: 'email', email: 'ada@example.org' };
+    const byPhone = { format: 'phone_number', phone_number: '+12065550100' };
+    const elsewhere = { format: 'iss_sub', iss: 'https://other.example', sub: 'object-7' };
+    const forms: readonly (readonly [title: string, subject: (person: Claims) => Claims])[] = [
+      ['a complex one', (user) => ({ format: 'complex', user })],
+      ['a complex one beside which nothing counts', (user) => ({ ...others, format: 'complex', user })],
+      ['one without a format beside which nothing counts', (user) => ({ ...others, user })],
+      ['the one alias that is read', (user) => ({ format: 'aliases', identifiers: [byMail, user, byPhone] })],
+      ['the user of a complex one, by alias', (user) => complex({ format: 'aliases', identifiers: [elsewhere, user] })],
+    ];
+    for (const [title, subject] of forms) {
+      it(`reads ${title}, by iss_sub and opaque, above and in the event`, async () => {
+        for (const format of ['iss_sub', 'opaque']) {
+          for (const place of ['above', 'in the event']) {
+            const task = await newTask();
+            const person =
+              format === 'opaque' ? about(task.oid) : { format, iss: mandate.provider.issuer, sub: task.oid };
+            const named = subject(person);
+            const claims =
+              place === 'above'
+                ? { sub_id: named, events: { [`${RISC}account-disabled`]: {} } }
+                : { events: { [`${RISC}account-disabled`]: { subject: named } } };
+            const lines = await mandate.recorded(async () => expectAccepted(await push(transmitter.sign(claims))));
+            expect(lines.map((line) => [line.event, line.reason, line.task_id ?? line.sponsor])).to.deep.equal([
+              ['sponsor.signal', 'ssf_account_disabled', task.oid],
+              ['task.revoked', 'ssf_account_disabled', task.body.task_id],
+            ]);
+            expect(await introspect(task), `${format} ${place}`).to.include({ active: false });
+            expect((await newTask(task.oid)).body).to.include({ reason: 'sponsor_disabled' });
+          }
+        }
+      });
+    }
+
+    it('takes typ secevent+jwt and application/secevent+jwt, in any case', async () => {
+      for (const typ of ['secevent+jwt', 'application/secevent+jwt', 'Application/SecEvent+JWT']) {
+        const task = await newTask();
+        const claims = { sub_id: about(task.oid), events: { [SESSION_REVOKED]: {} } };
+        expectAccepted(await push(transmitter.sign(claims, { typ })));
+        expect(await introspect(task), typ).to.include({ active: false });
+      }
+    });
+
+    it('lets the transmitter’s clock be 60 seconds ahead', async () => {
+      const task = await newTask();
+      expectAccepted(await push(event(SESSION_REVOKED, task.oid, { iat: mandate.clock.seconds() + 60 })));
+      expect(await introspect(task)).to.include({ active: false });
+    });
+
+    it('names people by sponsor keys of up to 256 UTF-16 code units', async () => {
+      const task = await newTask(`${randomUUID()}${'😀'.repeat(110)}`);
+      expect(task.oid).to.have.length(256);
+      expectAccepted(await push(event(SESSION_REVOKED, task.oid)));
+      expect(await introspect(task)).to.include({ active: false });
     });
 
     it('takes Okta’s session-revoked: the user of a complex subject in the event, and milliseconds beside it', async () => {
@@ -211,7 +277,7 @@ for (const database of databases) {
 
     const revoked = { sub_id: about('object-7'), events: { [SESSION_REVOKED]: {} } };
     const seconds = () => mandate.clock.seconds();
-    const byMail = { format: 'email', email: 'ada@example.org' };
+    const inEvent = (subject: Claims) => ({ events: { [SESSION_REVOKED]: { subject } } });
     const faults: readonly (readonly [reason: string, err: string, when: string, Members, Claims?])[] = [
       ['malformed', 'invalid_request', 'it has an extension to understand', revoked, { crit: ['exp'] }],
       ['unsupported_algorithm', 'invalid_key', 'it is not signed', revoked, { alg: 'none' }],
@@ -220,13 +286,15 @@ for (const database of databases) {
       ['untrusted_issuer', 'invalid_issuer', 'another issued it', { ...revoked, iss: 'https://other.example' }],
       ['audience_mismatch', 'invalid_audience', 'it is for another stream', { ...revoked, aud: 'stream-8' }],
       ['missing_issued_at', 'invalid_request', 'it has no iat', { ...revoked, iat: undefined }],
-      ['not_yet_valid', 'invalid_request', 'its iat is ahead', () => ({ ...revoked, iat: seconds() + 120 })],
+      ['not_yet_valid', 'invalid_request', 'its iat is ahead', () => ({ ...revoked, iat: seconds() + 75 })],
       ['too_old', 'invalid_request', 'its iat is over a day ago', () => ({ ...revoked, iat: seconds() - 86_500 })],
       ['missing_jti', 'invalid_request', 'it has no jti', { ...revoked, jti: undefined }],
       ['not_a_security_event', 'invalid_request', 'it has no events', { ...revoked, events: undefined }],
       ['not_a_security_event', 'invalid_request', 'it is typed as a logout token', revoked, { typ: 'logout+jwt' }],
       ['not_a_security_event', 'invalid_request', 'it is typed as an access token', revoked, { typ: 'at+jwt' }],
       ['not_a_security_event', 'invalid_request', 'it is typed as any JWT', revoked, { typ: 'JWT' }],
+      ['not_a_security_event', 'invalid_request', 'it has no typ', revoked, { typ: undefined }],
+      ['not_a_security_event', 'invalid_request', 'its typ is another tree’s', revoked, { typ: 'text/secevent+jwt' }],
       [
         'ambiguous_subject',
         'invalid_request',
@@ -242,6 +310,44 @@ for (const database of databases) {
         { ...revoked, sub_id: { format: 'iss_sub', iss: 'https://other.example', sub: 'object-7' } },
       ],
       ['unsupported_subject_format', 'invalid_request', 'it names a mailbox', { ...revoked, sub_id: byMail }],
+      ['unsupported_subject_format', 'invalid_request', 'it names a telephone', { ...revoked, sub_id: byPhone }],
+      [
+        'unsupported_subject_format',
+        'invalid_request',
+        'its user is a mailbox',
+        inEvent({ user: byMail, session: about('object-7') }),
+      ],
+      [
+        'unsupported_subject_format',
+        'invalid_request',
+        'none of its aliases is read',
+        inEvent({ format: 'aliases', identifiers: [byMail, byPhone] }),
+      ],
+      [
+        'no_usable_subject',
+        'invalid_request',
+        'its aliases name somebody of another provider',
+        inEvent({ format: 'aliases', identifiers: [byMail, elsewhere] }),
+      ],
+      ['no_usable_subject', 'invalid_request', 'it has no alias', inEvent({ format: 'aliases', identifiers: [] })],
+      [
+        'ambiguous_subject',
+        'invalid_request',
+        'several of its aliases are read',
+        inEvent({ format: 'aliases', identifiers: [about('object-7'), about('object-8')] }),
+      ],
+      [
+        'ambiguous_subject',
+        'invalid_request',
+        'several of its aliases name one person',
+        () => {
+          const ada = { format: 'iss_sub', iss: mandate.provider.issuer, sub: 'object-7' };
+          return { ...revoked, sub_id: { format: 'aliases', identifiers: [about('object-7'), ada] } };
+        },
+      ],
+      ['no_usable_subject', 'invalid_request', 'it names a dot', { ...revoked, sub_id: about('.') }],
+      ['no_usable_subject', 'invalid_request', 'it names two dots', { ...revoked, sub_id: about('..') }],
+      ['no_usable_subject', 'invalid_request', 'its key is too long', { ...revoked, sub_id: about('😀'.repeat(129)) }],
     ];
     const given = (members: Members) => (typeof members === 'function' ? members() : members);
 
@@ -388,6 +494,22 @@ for (const database of databases) {
       expectAccepted(await push(event(SESSION_REVOKED, task.oid), unplaced));
       await unplaced.stop();
       expect(await introspect(task)).to.include({ active: false });
+    });
+
+    it('warns once when it starts where the sponsor key claim is not sub, and only where events can come', async () => {
+      const warnings = async (changes: Readonly<Record<string, string>>) => {
+        const started = await mandate.another(changes);
+        await started.stop();
+        return started.log.lines.filter((line) => line.includes('SponsorKeyClaim')).map((line) => JSON.parse(line));
+      };
+      const [warning, ...more] = await warnings({});
+      expect(more).to.deep.equal([]);
+      expect(warning).to.have.all.keys('level', 'message').and.to.include({ level: 'warn' });
+      expect(warning.message).to.match(/^Service:UpstreamIdp:SponsorKeyClaim is not sub: .* iss_sub subject/);
+      expect(await warnings({ 'Service:UpstreamIdp:SponsorKeyClaim': 'sub' })).to.deep.equal([]);
+      expect(await warnings({ 'Service:UpstreamIdp:SponsorKeyClaim': '' })).to.deep.equal([]);
+      const nothing = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, '']));
+      expect(await warnings(nothing)).to.deep.equal([]);
     });
 
     it('is not there unless it is configured', async () => {

@@ -20,6 +20,8 @@ import { postgresServer } from '../support/postgres-server.ts';
 /** A process that does not start has ended by then. */
 const LIMIT_MS = 5000;
 const MARK = 'zq7-recognised';
+/** Stands for the port that is taken, which is another in each run. */
+const TAKEN = '<taken>';
 
 /** What the settings of a case are made of. */
 interface Place {
@@ -151,6 +153,21 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
+    title: 'unusable keys beside a setting of theirs that is wrong, at once',
+    changes: (place) => ({
+      'Service:Signing:Keys:0:Path': join(place.folder, `${MARK}.nowhere`),
+      'Service:Signing:Keys:1:Path': place.file(`${MARK}-one.pem`, privatePem(p256())),
+      'Service:Signing:Keys:1:Pem': privatePem(p256()),
+      'Service:Signing:Keys:2:Path': place.file(`${MARK}-two.pem`, MARK),
+    }),
+    says: [
+      'Service:Signing:Keys:1:Path (Service__Signing__Keys__1__Path) is set beside Service:Signing:Keys:1:Pem.',
+      `${ACTIVE} is required while there is more than one signing key.`,
+      `${KEY} names no file.`,
+      'Service:Signing:Keys:2:Path (Service__Signing__Keys__2__Path) is not a private key in PEM',
+    ],
+  },
+  {
     title: 'a setting that is wrong on a development host, which needs no key',
     changes: () => ({
       NODE_ENV: 'development',
@@ -210,9 +227,9 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'a database that the server does not have',
+    title: 'a database that does not exist',
     changes: async ({ postgres }) => onPostgres((await postgresServer()).url('mandate_app', MARK), postgres),
-    says: [`${POSTGRES} names a database that the server does not have.`],
+    says: [`${POSTGRES} names a database that does not exist.`],
     alone: true,
   },
   {
@@ -245,7 +262,7 @@ const failures: readonly Failure[] = [
   {
     title: 'a port that is taken',
     changes: () => ({}),
-    says: ['PORT is in use on HOST already.'],
+    says: [`Port ${TAKEN} on 127.0.0.1 is already in use (PORT, HOST).`],
     alone: true,
   },
   {
@@ -319,7 +336,7 @@ describe('mandate serve, with settings that hold', () => {
     { code, out, err }: { readonly code: number | null; readonly out: string; readonly err: string },
   ) {
     expect(code).to.equal(1);
-    const lines = err.trimEnd().split('\n');
+    const lines = err.trimEnd().replace(`Port ${place.takenPort} on`, `Port ${TAKEN} on`).split('\n');
     expect(lines).to.have.length(says.length);
     for (const [at, line] of lines.entries())
       expect(line.slice(0, 9 + (says[at] ?? '').length)).to.equal(`mandate: ${says[at]}`);
@@ -387,6 +404,47 @@ describe('mandate migrate, turned away by Postgres,', () => {
     ]);
   });
 
+  it('says which database does not exist', async () => {
+    const server = await postgresServer();
+    const absent = {
+      'Service:Database:ConnectionString': server.url('mandate_app', MARK),
+      'Service:Database:MigrationConnectionString': server.url('mandate_owner', MARK),
+    };
+    expect(await said(absent)).to.deep.equal([1, `mandate: ${POSTGRES} names a database that does not exist.\n`]);
+  });
+
+  it('says with which error the database did not answer', async () => {
+    const nowhere = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
+    expect(await said(nowhere)).to.deep.equal([1, 'mandate: The database did not answer (ECONNREFUSED).\n']);
+  });
+
+  it('says with which error the server refused', async () => {
+    const full = await freshDatabase('postgres', 'absent');
+    const superuser = await full.outside?.('superuser');
+    const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
+    await superuser?.sql(`alter database ${name} connection limit 0`);
+    const answer = await said(full.settings);
+    await superuser?.close();
+    await full.drop();
+    expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
+  });
+
+  for (const command of ['audit-verify', 'audit-archive --before 2026-01 --to .']) {
+    it(`says the same for mandate ${command} and a database that does not exist`, async () => {
+      const absent = (await postgresServer()).url('mandate_app', MARK);
+      const settings = {
+        'Service:Database:Provider': 'postgres',
+        'Service:Database:ConnectionString': absent,
+        'Service:Signing:Keys:0:Pem': privatePem(p256()),
+      };
+      const { code, err } = await startCommand(command.split(' '), settings).ended;
+      expect([code, err.trim().split('\n').at(-1)]).to.deep.equal([
+        1,
+        `mandate: ${POSTGRES} names a database that does not exist.`,
+      ]);
+    });
+  }
+
   it('says that the database has an encoding in which not every name can be written', async () => {
     const server = await postgresServer();
     const name = `mandate_${process.pid}_latin1`;
@@ -415,6 +473,47 @@ describe('mandate migrate, where there is no place for a file,', () => {
     rmSync(folder, { recursive: true });
     expect([result, err]).to.deep.equal([1, `mandate: ${SQLITE} names a file in a directory that is not there.\n`]);
   });
+});
+
+describe('A command that cannot load SQLite', () => {
+  const compiled = "The module '/x/better_sqlite3.node' was compiled against NODE_MODULE_VERSION 127.";
+  const faults = [
+    [compiled, 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.'],
+    ['/x: invalid ELF header', 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.'],
+  ] as const;
+  let folder: string;
+  let database: FreshDatabase;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-addon-'));
+    database = await freshDatabase('sqlite');
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true });
+    await database.drop();
+  });
+
+  for (const [thrown, sentence] of faults) {
+    const run = (args: readonly string[]) => {
+      const preload = join(folder, 'dlopen.cjs');
+      const failing = `throw Object.assign(new Error(${JSON.stringify(thrown)}), { code: 'ERR_DLOPEN_FAILED' })`;
+      writeFileSync(preload, `process.dlopen = () => { ${failing}; };`);
+      const settings = { ...database.settings, 'Service:Signing:Keys:0:Pem': privatePem(p256()) };
+      return startCommand(args, { ...settings, NODE_OPTIONS: `--require ${preload}` }).ended;
+    };
+
+    for (const command of ['migrate', 'audit-verify']) {
+      it(`says so instead of blaming the path: mandate ${command}, ${sentence}`, async () => {
+        const { code, err } = await run([command]);
+        expect([code, err]).to.deep.equal([1, `mandate: ${sentence}\n`]);
+      });
+    }
+
+    it(`is named by the doctor: ${sentence}`, async () => {
+      const { out } = await run(['doctor', '--json']);
+      const found = (JSON.parse(out) as { check: string }[]).find(({ check }) => check === 'database');
+      expect(found).to.deep.include({ status: 'failed', sentence });
+    });
+  }
 });
 
 for (const kind of databases) {

@@ -88,7 +88,7 @@ for (const kind of databases) {
       const address = taken.address();
       const port = typeof address === 'object' && address !== null ? address.port : 0;
       for (const [wrong, named] of [
-        [{ PORT: String(port) }, 'PORT is in use'],
+        [{ PORT: String(port) }, `Port ${port} on 127\\.0\\.0\\.1 is already in use \\(PORT, HOST\\)\\.`],
         [{ HOST: 'no-such-host.invalid' }, 'HOST is a name that does not resolve'],
         [{ HOST: '192.0.2.1' }, 'HOST is no address of this machine'],
       ] as const) {

@@ -103,7 +103,7 @@ for (const database of databases) {
 
     it('is never followed by a yes: neither by what is asked on another replica afterwards', async function () {
       this.timeout(120_000);
-      for (let round = 0; round < rounds(15); round++) {
+      for (let round = 0; round < rounds(5, 15); round++) {
         const issued = await exchange();
         const [, where, method] = switches[round % switches.length] ?? switches[0];
         const instances = round % 2 === 0 ? [mandate, replica] : [replica, mandate];

@@ -5,12 +5,17 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import { databases } from '../support/databases.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../support/mandate.ts';
 
+const CLIENT_ASSERTION = {
+  client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+};
+
 for (const database of databases) {
   describe(`token exchange on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      // Here the record of each refusal is looked at.
+      mandate = await startMandate({ database, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } });
     });
     beforeEach(async () => {
       agent = await mandate.agent();
@@ -121,13 +126,112 @@ for (const database of databases) {
       expect(lines.filter((line) => line.reason === 'actor_replayed')).to.have.lengthOf(99);
     });
 
-    it('ignores parameters it does not know and the client assertion that a library adds', async () => {
-      const answer = await agent.exchange({
-        client_id: agent.id,
-        client_assertion: 'x',
-        audience: 'https://y.example',
-      });
+    it('reads the person’s scopes from scp where there is no scope', async () => {
+      const exp = mandate.clock.seconds() + 900;
+      for (const [claims, scope] of [
+        [{ scope: undefined, scp: ['jira:read', 'calendar:read'] }, 'jira:read'],
+        [{ scope: undefined, scp: 'jira:comment' }, 'jira:comment'],
+        [{ scope: 'jira:read', scp: 'jira:comment' }, 'jira:read'],
+      ] as const) {
+        const answer = await agent.exchange({ subject_token: mandate.provider.mintAccessToken({ exp, ...claims }) });
+        expect([answer.status, answer.body.scope], answer.text).to.deep.equal([200, scope]);
+      }
+    });
+
+    it('counts characters as UTF-16 code units: a sponsor key of 128 emoji is the longest', async () => {
+      const sub = '👋'.repeat(128);
+      const exp = mandate.clock.seconds() + 900;
+      const issued = await agent.exchange({ subject_token: mandate.provider.mintAccessToken({ sub, exp }) });
+      expect(issued.status, issued.text).to.equal(200);
+      expect(decodeJwt(String(issued.body.access_token)).sub).to.equal(sub);
+      const stopped = await mandate.admin('DELETE', `/admin/sponsors/${encodeURIComponent(sub)}/tasks`);
+      expect(stopped.body).to.deep.equal({ revoked_tasks: 1 });
+      const longer = await mandate.admin('GET', `/admin/sponsors/${encodeURIComponent(`${sub}x`)}`);
+      expect([longer.status, Object.keys(longer.body.errors as object)]).to.deep.equal([400, ['sponsor_key']]);
+    });
+
+    it('takes an instance of null for none', async () => {
+      const issued = await agent.exchange({ actor_token: agent.assertion({ instance: null }) });
+      expect(issued.status, issued.text).to.equal(200);
+      const act = { sub: `agent:${agent.id}`, depth: 1 };
+      expect(decodeJwt(String(issued.body.access_token)).act).to.deep.equal(act);
+      const grant = String(issued.body.refresh_token);
+      const renewed = await agent.refresh(grant, { client_assertion: agent.assertion({ instance: null }) });
+      expect(decodeJwt(String(renewed.body.access_token)).act).to.deep.equal(act);
+    });
+
+    it('ignores parameters it does not know', async () => {
+      const answer = await agent.exchange({ client_id: agent.id, audience: 'https://y.example', nonce: 'x' });
       expect(answer.status, answer.text).to.equal(200);
+    });
+
+    it('takes a client_assertion beside the actor_token, and spends both', async () => {
+      const actor_token = agent.assertion({ instance: 'pod-7' });
+      const client_assertion = agent.assertion({ instance: 'another' });
+      const lines = await mandate.recorded(async () => {
+        const issued = await agent.exchange({ ...CLIENT_ASSERTION, actor_token, client_assertion });
+        expect(issued.status, issued.text).to.equal(200);
+        // The instance is the actor's.
+        expect(decodeJwt<{ act: object }>(String(issued.body.access_token)).act).to.include({ instance: 'pod-7' });
+      });
+      expect(lines.map(({ event }) => event)).to.deep.equal(['token.issued']);
+      for (const spent of [actor_token, client_assertion]) {
+        const replays = await mandate.recorded(async () => {
+          for (const form of [{ actor_token: spent }, { ...CLIENT_ASSERTION, client_assertion: spent }]) {
+            const answer = await agent.exchange(form);
+            expect([answer.status, answer.body.error]).to.deep.equal([401, 'invalid_client']);
+          }
+        });
+        for (const line of replays) expect(line).to.include({ reason: 'actor_replayed', agent_id: agent.id });
+        expect(replays).to.have.lengthOf(2);
+      }
+    });
+
+    it('uses both assertions up when what is asked for is refused, and neither when it is not answered now', async () => {
+      const both = () => ({ ...CLIENT_ASSERTION, actor_token: agent.assertion(), client_assertion: agent.assertion() });
+      const refused = both();
+      expect((await agent.exchange({ ...refused, scope: 'nobody:has' })).body.error).to.equal('invalid_scope');
+      for (const form of [
+        { actor_token: refused.actor_token },
+        { ...CLIENT_ASSERTION, client_assertion: refused.client_assertion },
+      ]) {
+        expect((await agent.exchange(form)).body.error).to.equal('invalid_client');
+      }
+      const cut = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
+      const unused = both();
+      expect((await cut.post('/oauth2/token', agent.exchangeForm(unused))).body.error).to.equal(
+        'temporarily_unavailable',
+      );
+      await cut.stop();
+      expect((await agent.exchange(unused)).status).to.equal(200);
+    });
+
+    it('turns one client_assertion beside many actor_tokens at once into exactly one task', async () => {
+      const client_assertion = agent.assertion();
+      const lines = await mandate.recorded(async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 30 }, () => agent.exchange({ ...CLIENT_ASSERTION, client_assertion })),
+        );
+        expect(answers.filter(({ status }) => status === 200)).to.have.lengthOf(1);
+        expect(answers.filter(({ body }) => body.error === 'invalid_client')).to.have.lengthOf(29);
+      });
+      expect(lines.filter(({ event }) => event === 'token.issued')).to.have.lengthOf(1);
+      expect(lines.filter(({ reason }) => reason === 'actor_replayed')).to.have.lengthOf(29);
+    });
+
+    it('says that actor_token is missing where only a client_assertion is sent', async () => {
+      const client_assertion = agent.assertion();
+      const lines = await mandate.recorded(async () => {
+        const form = { ...CLIENT_ASSERTION, client_assertion, actor_token: undefined, actor_token_type: undefined };
+        const answer = await agent.exchange(form);
+        expect([answer.status, answer.body]).to.deep.equal([
+          400,
+          { error: 'invalid_request', error_description: 'The parameter actor_token is missing.' },
+        ]);
+      });
+      expect(lines.map(({ reason, agent_id }) => [reason, agent_id])).to.deep.equal([['invalid_request', null]]);
+      // It was not looked at.
+      expect((await agent.exchange({ actor_token: client_assertion })).status).to.equal(200);
     });
 
     it('takes assertions signed with RS256 and PS256, with and without a kid', async () => {
@@ -157,13 +261,58 @@ for (const database of databases) {
       expect((await mandate.get(`/agents/${remote.id}/jwks.json`)).status).to.equal(404);
     });
 
+    it('begins no task that would have less than five seconds', async () => {
+      const brief = await mandate.another({
+        'Service:Agents:MinTaskTtl': 'PT1S',
+        'Service:Agents:MinTokenTtl': 'PT1S',
+      });
+      brief.clock.standStill();
+      for (const [ttl, status, removal] of [
+        ['PT4S', 400, 204],
+        ['PT6S', 200, 409],
+      ] as const) {
+        const short = await brief.agent({ max_task_ttl: ttl, max_token_ttl: ttl });
+        const lines = await brief.recorded(async () => {
+          const answer = await short.exchange();
+          expect(answer.status, answer.text).to.equal(status);
+          if (status === 400) expect(answer.body).to.include({ error: 'access_denied', reason: 'task_ending' });
+        });
+        expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([
+          status === 400 ? ['token.denied', 'task_ending'] : ['token.issued', null],
+        ]);
+        // An agent can be deleted while none of its tasks is stored.
+        expect((await brief.admin('DELETE', `/admin/agents/${short.id}`)).status).to.equal(removal);
+      }
+      await brief.stop();
+    });
+
+    it('refuses nothing by a registration that another process has changed since it was read', async () => {
+      const other = await mandate.another({});
+      const patch = (changes: object) => other.admin('PATCH', `/admin/agents/${agent.id}`, changes);
+      expect((await agent.exchange()).status, 'the registration was read here').to.equal(200);
+      const added = 'https://added.example';
+      await patch({ allowed_audiences: [JIRA, added] });
+      const issued = await agent.exchange({ resource: added });
+      expect(issued.status, issued.text).to.equal(200);
+      await patch({ enabled: false });
+      const lines = await mandate.recorded(async () => {
+        expect((await agent.exchange()).body.reason).to.equal('agent_disabled');
+      });
+      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'agent_disabled']]);
+      await patch({ enabled: true });
+      expect((await agent.refresh(String(issued.body.refresh_token), { resource: added })).status).to.equal(200);
+      await other.stop();
+    });
+
     it('refuses a replay also after a restart, from another process on the same database', async () => {
       const form = agent.exchangeForm();
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
       const other = await mandate.another({});
-      const replay = await other.post('/oauth2/token', form);
-      expect(replay.status).to.equal(401);
-      expect((await other.ledger()).at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
+      const lines = await other.recorded(async () => {
+        const replay = await other.post('/oauth2/token', form);
+        expect(replay.status).to.equal(401);
+      });
+      expect(lines.at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
       await other.stop();
     });
   });

@@ -2,6 +2,7 @@
 
 import type { Declaration } from '../../../domain/agents/declaration.ts';
 import {
+  DEFAULT_SPONSOR_REQUIRED,
   fieldShapes,
   MISSING_FIELD,
   requiredFields,
@@ -19,9 +20,11 @@ export interface FieldProblem {
   readonly sentence: string;
 }
 
-export type ReadAgent =
-  | { readonly kind: 'declared'; readonly declaration: Declaration }
-  | { readonly kind: 'wrong'; readonly problems: readonly FieldProblem[] };
+export interface ReadAgent {
+  /** With something in place of each field that a problem is about. */
+  readonly declaration: Declaration;
+  readonly problems: readonly FieldProblem[];
+}
 
 /** A name that may be shown again; what is none may be anything that slipped to the left of a colon. */
 const NAME = /^[\w.-]{1,64}$/;
@@ -33,7 +36,8 @@ export function declaredAgent(mapping: YamlMapping): ReadAgent {
     problems.push({ line, field: NAME.test(name) ? name : undefined, sentence: UNKNOWN_FIELD });
   }
   for (const field of requiredFields) {
-    if (!mapping.fields.has(field)) problems.push({ line: mapping.line, field, sentence: MISSING_FIELD });
+    if (!mapping.fields.has(field) && !mapping.unread.has(field))
+      problems.push({ line: mapping.line, field, sentence: MISSING_FIELD });
   }
   const read = <Value>(field: RegistrationField, as: (value: Json) => Value | undefined): Value | undefined => {
     const found = mapping.fields.get(field);
@@ -47,7 +51,7 @@ export function declaredAgent(mapping: YamlMapping): ReadAgent {
   const declaration = {
     agentId: read('agent_id', text) ?? '',
     displayName: read('display_name', text) ?? '',
-    sponsorRequired: read('sponsor_required', boolean) ?? false,
+    sponsorRequired: read('sponsor_required', boolean) ?? DEFAULT_SPONSOR_REQUIRED,
     allowedScopes: read('allowed_scopes', texts) ?? [],
     allowedAudiences: read('allowed_audiences', texts) ?? [],
     maxTaskTtl: read('max_task_ttl', seconds),
@@ -58,7 +62,7 @@ export function declaredAgent(mapping: YamlMapping): ReadAgent {
     jwks: read('jwks', object),
     enabled: read('enabled', boolean),
   };
-  return problems.length === 0 ? { kind: 'declared', declaration } : { kind: 'wrong', problems };
+  return { declaration, problems };
 }
 
 function text(value: Json): string | undefined {

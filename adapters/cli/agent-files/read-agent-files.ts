@@ -30,16 +30,14 @@ export async function readAgentFiles(
     problems.push(...found);
     for (const mapping of mappings) {
       const judged = await judgeMapping(mapping, judge);
-      if (judged.kind === 'wrong') {
-        problems.push(...judged.problems.map((problem) => ({ file, ...problem })));
-        continue;
-      }
-      const { agentId } = judged.agent.registration;
-      const line = mapping.fields.get('agent_id')?.line ?? mapping.line;
-      const other = places.get(agentId);
-      if (other === undefined) places.set(agentId, `${file}:${line}`);
+      if (judged.kind === 'wrong') problems.push(...judged.problems.map((problem) => ({ file, ...problem })));
+      else agents.push(judged.agent);
+      const agentId = mapping.fields.get('agent_id');
+      if (typeof agentId?.value !== 'string') continue;
+      const { line } = agentId;
+      const other = places.get(agentId.value);
+      if (other === undefined) places.set(agentId.value, `${file}:${line}`);
       else problems.push({ file, line, field: 'agent_id', sentence: `Is declared at ${other} already.` });
-      agents.push(judged.agent);
     }
   }
   return problems.length === 0 ? { kind: 'sound', agents } : { kind: 'wrong', problems };
@@ -86,22 +84,31 @@ type JudgedMapping =
   | { readonly kind: 'sound'; readonly agent: JudgedDeclaration }
   | { readonly kind: 'wrong'; readonly problems: readonly Omit<FileProblem, 'file'>[] };
 
+/** Fields that are judged together. */
+const TOGETHER: readonly (readonly string[])[] = [
+  ['max_task_ttl', 'max_token_ttl'],
+  ['jwks', 'jwks_uri'],
+];
+
+/** The shapes of the fields and the rules of the whole, both at once. */
 async function judgeMapping(
   mapping: YamlMapping,
   judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
 ): Promise<JudgedMapping> {
-  const read = declaredAgent(mapping);
-  if (read.kind === 'wrong') return read;
-  const verdict = await judge(read.declaration);
-  if (verdict.kind === 'valid') {
-    return { kind: 'sound', agent: { declaration: read.declaration, registration: verdict.registration } };
+  const { declaration, problems } = declaredAgent(mapping);
+  const verdict = await judge(declaration);
+  if (verdict.kind === 'valid' && problems.length === 0) {
+    return { kind: 'sound', agent: { declaration, registration: verdict.registration } };
   }
-  return {
-    kind: 'wrong',
-    problems: verdict.errors.map(({ field, sentence }) => ({
-      line: mapping.fields.get(field)?.line ?? mapping.line,
-      field,
-      sentence,
-    })),
-  };
+  // What stands in for a field that could not be read is not judged, nor is what is judged with it.
+  const faulty = new Set([...mapping.unread, ...problems.map(({ field }) => field)]);
+  for (const fields of TOGETHER)
+    if (fields.some((field) => faulty.has(field))) for (const field of fields) faulty.add(field);
+  const more = (verdict.kind === 'valid' ? [] : verdict.errors).filter(({ field }) => !faulty.has(field));
+  const ofRules = more.map(({ field, sentence }) => ({
+    line: mapping.fields.get(field)?.line ?? mapping.line,
+    field,
+    sentence,
+  }));
+  return { kind: 'wrong', problems: [...problems, ...ofRules] };
 }

@@ -15,6 +15,8 @@ export interface YamlMapping {
   /** Where it begins. */
   readonly line: number;
   readonly fields: ReadonlyMap<string, YamlField>;
+  /** Names whose values cannot be read; a problem says why. */
+  readonly unread: ReadonlySet<string>;
 }
 
 export interface YamlProblem {
@@ -50,30 +52,44 @@ export function readYaml(text: string): YamlReading {
 
 function readDocument(document: Document.Parsed, lineAt: (offset: number) => number): YamlReading {
   const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS);
-  if (faults.length > 0) {
-    return wrong(faults.map((fault) => ({ line: lineAt(fault.pos[0]), sentence: sentenceFor(fault) })));
-  }
+  const problems: YamlProblem[] = faults.map((fault) => ({ line: lineAt(fault.pos[0]), sentence: sentenceFor(fault) }));
+  if (!faults.every(({ code }) => ONE_FIELD.has(code))) return wrong(problems);
   const { contents } = document;
-  if (contents === null || (isScalar(contents) && contents.value === null)) return wrong([]);
+  if (contents === null || (isScalar(contents) && contents.value === null)) return wrong(problems);
   const line = lineAt(contents.range[0]);
   if (!isMap<ParsedNode, ParsedNode | null>(contents)) {
-    return wrong([{ line, sentence: 'Must be a mapping: the fields of one registration.' }]);
+    return wrong([...problems, { line, sentence: 'Must be a mapping: the fields of one registration.' }]);
   }
   const fields = new Map<string, YamlField>();
-  const problems: YamlProblem[] = [];
+  const unread = new Set<string>();
   for (const { key, value } of contents.items) {
-    const at = lineAt(key.range[0]);
+    const [begin, end] = [key.range[0], (value ?? key).range[2]];
+    const at = lineAt(begin);
+    if (!isScalar(key) || typeof key.value !== 'string') {
+      problems.push({ line: at, sentence: NAMELESS });
+      continue;
+    }
+    if (faults.some(({ pos: [offset] }) => offset >= begin && offset < end)) {
+      unread.add(key.value);
+      continue;
+    }
     const json = asJson(() => value?.toJS(document));
-    if (!isScalar(key) || typeof key.value !== 'string') problems.push({ line: at, sentence: NAMELESS });
-    else if (json === undefined) problems.push({ line: at, sentence: UNREADABLE });
-    else fields.set(key.value, { value: json, line: at });
+    if (json !== undefined) {
+      fields.set(key.value, { value: json, line: at });
+      continue;
+    }
+    unread.add(key.value);
+    problems.push({ line: at, sentence: UNREADABLE });
   }
-  return problems.length > 0 ? wrong(problems) : { mappings: [{ line, fields }], problems };
+  return { mappings: [{ line, fields, unread }], problems };
 }
 
 function wrong(problems: readonly YamlProblem[]): YamlReading {
   return { mappings: [], problems };
 }
+
+/** Faults of one field, beside which the others can be read. */
+const ONE_FIELD: ReadonlySet<YAMLError['code']> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
 const NAMELESS = 'A name must be a string.';
 const UNREADABLE = 'Holds something that JSON cannot say, an anchor that is not there, or too many repetitions.';

@@ -11,8 +11,10 @@ import type { RegistrationDraft } from '../../../domain/agents/registration-draf
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../body.ts';
+import { issuerPath } from '../issuer-path.ts';
 import { answerInvalid, answerProblem } from '../problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../problem-faults.ts';
+import { CONFLICT_RETRY_AFTER } from '../retry-after.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
 import { answerUnknownAgent, presentAgent } from './agent-representation.ts';
 import { readJsonBody } from './json-body.ts';
@@ -22,6 +24,8 @@ import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
 export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
+  /** The service's own address: the `Location` of an agent carries its path. */
+  readonly issuer: string;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;
   find(agentId: AgentId): Promise<Agent | undefined>;
@@ -74,7 +78,10 @@ async function register(surface: AdminSurface, request: Request, response: Respo
       return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
     }
     case 'registered':
-      response.status(201).location(`/admin/agents/${outcome.agent.agentId}`).json(presentAgent(outcome.agent));
+      response
+        .status(201)
+        .location(`${issuerPath(surface.issuer)}/admin/agents/${outcome.agent.agentId}`)
+        .json(presentAgent(outcome.agent));
   }
 }
 
@@ -101,6 +108,14 @@ async function update(surface: AdminSurface, request: Request, id: string, respo
       return answerInvalid(response, outcome.errors);
     case 'not_found':
       return answerUnknownAgent(response);
+    case 'kept_changing': {
+      response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
+      const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
+      return answerProblem(response, {
+        ...{ status: 503, error: 'temporarily_unavailable', detail },
+        reason: 'agent_kept_changing',
+      });
+    }
     case 'updated':
       response.json(presentAgent(outcome.agent));
   }

@@ -4,7 +4,13 @@
  */
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { MISSING_FIELD, requiredFields, shapeSentences, UNKNOWN_FIELD } from '../../../domain/agents/field-shapes.ts';
+import {
+  DEFAULT_SPONSOR_REQUIRED,
+  MISSING_FIELD,
+  requiredFields,
+  shapeSentences,
+  UNKNOWN_FIELD,
+} from '../../../domain/agents/field-shapes.ts';
 import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
@@ -12,6 +18,7 @@ import type { FieldError } from '../../../domain/field-error.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 type OptionalFields = {
+  readonly sponsor_required?: boolean;
   readonly max_task_ttl?: string | null;
   readonly max_token_ttl?: string | null;
   readonly high_risk_audiences?: readonly string[];
@@ -21,7 +28,6 @@ type OptionalFields = {
 type RequiredFields = {
   readonly agent_id: string;
   readonly display_name: string;
-  readonly sponsor_required: boolean;
   readonly allowed_scopes: readonly string[];
   readonly allowed_audiences: readonly string[];
   readonly max_delegation_depth: number;
@@ -76,7 +82,7 @@ export function parseRegistration(body: JsonObject): Parsed<RegistrationDraft> {
     value: {
       agentId: candidate.agent_id,
       displayName: candidate.display_name,
-      sponsorRequired: candidate.sponsor_required,
+      sponsorRequired: candidate.sponsor_required ?? DEFAULT_SPONSOR_REQUIRED,
       allowedScopes: candidate.allowed_scopes,
       allowedAudiences: candidate.allowed_audiences,
       maxTaskTtl: seconds(candidate.max_task_ttl),

@@ -12,7 +12,7 @@ import { methodNotAllowed } from '../problem-faults.ts';
 import { readSponsorKey } from './sponsor-key-parameter.ts';
 
 export interface SponsorSurface {
-  findBlock(sponsorKey: SponsorKey): Promise<SponsorBlock | undefined>;
+  findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
   block(sponsorKey: SponsorKey): Promise<BlockOutcome>;
   unblock(sponsorKey: SponsorKey): Promise<LiftOutcome>;
 }
@@ -38,16 +38,16 @@ export function addSponsorRoutes(router: Router, surface: SponsorSurface): void 
 async function show(surface: SponsorSurface, text: string, response: Response): Promise<void> {
   const sponsorKey = readSponsorKey(text, response);
   if (sponsorKey === undefined) return;
-  const standing = await surface.findBlock(sponsorKey);
-  if (standing === undefined) answerNotBlocked(response);
-  else response.json(presentBlock(standing));
+  const sponsor = presentBlocks(await surface.findBlocks(sponsorKey));
+  if (sponsor === undefined) answerNotBlocked(response);
+  else response.json(sponsor);
 }
 
 async function block(surface: SponsorSurface, text: string, response: Response): Promise<void> {
   const sponsorKey = readSponsorKey(text, response);
   if (sponsorKey === undefined) return;
-  const { standing, revokedTasks } = await surface.block(sponsorKey);
-  response.json({ sponsor: presentBlock(standing), revoked_tasks: revokedTasks });
+  const { blocks, revokedTasks } = await surface.block(sponsorKey);
+  response.json({ sponsor: presentBlocks(blocks), revoked_tasks: revokedTasks });
 }
 
 async function unblock(surface: SponsorSurface, text: string, response: Response): Promise<void> {
@@ -60,10 +60,16 @@ async function unblock(surface: SponsorSurface, text: string, response: Response
     case 'not_blocked':
       return answerNotBlocked(response);
     case 'not_owned': {
-      const detail = 'Another source placed this block, and only that source lifts it.';
+      const detail = 'No operator has blocked this person, and each source lifts only its own block.';
       return answerProblem(response, { status: 409, detail, reason: 'sponsor_block_not_owned' });
     }
   }
+}
+
+/** The block placed first, and in `others` the rest, only where there are more (decisions "Blocks"). */
+function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
+  if (first === undefined) return undefined;
+  return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };
 }
 
 function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {

@@ -30,14 +30,17 @@ const REFUSALS: Readonly<
     'invalid_request',
     'not_a_security_event: the typ must be secevent+jwt, and events an object of one or more events.',
   ],
-  ssf_ambiguous_subject: ['invalid_request', 'ambiguous_subject: the token names more than one person.'],
+  ssf_ambiguous_subject: [
+    'invalid_request',
+    'ambiguous_subject: the token names more than one person, or has aliases of which several could name one.',
+  ],
   ssf_no_usable_subject: [
     'invalid_request',
     'no_usable_subject: no subject, or one that is nobody of the identity provider configured here.',
   ],
   ssf_unsupported_subject_format: [
     'invalid_request',
-    'unsupported_subject_format: the subject must be of the format iss_sub or opaque.',
+    'unsupported_subject_format: the subject must be iss_sub or opaque, or complex or aliases with one of these.',
   ],
 };
 

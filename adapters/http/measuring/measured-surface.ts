@@ -28,3 +28,8 @@ const BELOW: ReadonlyMap<string, Surface> = new Map([
   ['/.well-known', 'keys'],
   ['/agents', 'keys'],
 ]);
+
+/** The first segments of every path that the service has. */
+export const ownSegments: ReadonlySet<string> = new Set(
+  [...EXACT.keys(), ...BELOW.keys()].map((path) => path.split('/', 2)[1] ?? ''),
+);

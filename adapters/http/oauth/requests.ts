@@ -50,6 +50,8 @@ function parseExchange(form: Form): Outcome<TokenRequest> {
   const subjectToken = form.get('subject_token');
   const resource = form.get('resource');
   const scopeText = form.get('scope');
+  // Some libraries always send a client_assertion; at an exchange the agent proves who it is with the actor_token.
+  if (form.has('client_assertion') && !form.has('actor_token')) return missing('actor_token');
   if (subjectToken === undefined) return missing('subject_token');
   if (form.get('subject_token_type') !== ACCESS_TOKEN_TYPE) return mustBe('subject_token_type', ACCESS_TOKEN_TYPE);
   const actorType = form.get('actor_token_type');
@@ -66,12 +68,20 @@ function parseExchange(form: Form): Outcome<TokenRequest> {
   const fault =
     tooLong('subject_token', subjectToken, MAX_SUBJECT_TOKEN) ??
     tooLong('actor_token', form.get('actor_token'), MAX_ASSERTION) ??
+    clientFault(form) ??
     commonFault(form, resource);
   if (fault !== undefined) return fault;
   if (scope === undefined) return badScope();
   return allowed({
     kind: 'exchange',
-    request: { subjectToken, actorToken: form.get('actor_token'), clientId: form.get('client_id'), resource, scope },
+    request: {
+      subjectToken,
+      actorToken: form.get('actor_token'),
+      clientAssertion: form.get('client_assertion'),
+      clientId: form.get('client_id'),
+      resource,
+      scope,
+    },
   });
 }
 

@@ -9,8 +9,8 @@ import { readUserFilter } from '../../../domain/signals/user-filter.ts';
 
 /** Decisions "SCIM". */
 export const MAX_PAGE_OF_USERS = 200;
-/** Far beyond any number of users, and nothing that a database could not count to. */
-const INTEGER = /^-?\d{1,9}$/;
+/** Of any size (decisions "SCIM"); the limit on a request's target bounds its digits. */
+const INTEGER = /^-?\d+$/;
 
 const KNOWN = ['filter', 'startIndex', 'count'] as const;
 
@@ -35,12 +35,21 @@ export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersLi
   const filter = text === undefined ? undefined : readUserFilter(text);
   if (filter?.kind === 'invalid') return filter;
   // RFC 7644 §3.4.2.4: less than one is one, a negative count is none.
-  const page = { startIndex: Math.max(startIndex, 1), count: Math.min(Math.max(count, 0), MAX_PAGE_OF_USERS) };
-  return { kind: 'read', filter, ...page };
+  return {
+    kind: 'read',
+    filter,
+    startIndex: within(startIndex, 1, Number.MAX_SAFE_INTEGER),
+    count: within(count, 0, MAX_PAGE_OF_USERS),
+  };
 }
 
+/** Infinite where the digits exceed what a number holds. */
 function integer(text: string): number | undefined {
   return INTEGER.test(text) ? Number(text) : undefined;
+}
+
+function within(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
 }
 
 function decode(text: string): string | undefined {

@@ -57,6 +57,7 @@ export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
 function versionTwo(surface: ScimSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const baseUrl = `${surface.issuer}/scim/v2`;
+  router.use(toleratedSlashes);
   router
     .route('/Users')
     .get((request, response) => list(surface, baseUrl, request, response))
@@ -140,6 +141,15 @@ async function remove(surface: ScimSurface, request: Request<{ userId: string }>
 
 const neverStored: RequestHandler = (_request, response, next) => {
   response.setHeader('Cache-Control', 'no-store');
+  next();
+};
+
+/**
+ * Base addresses are entered with a trailing slash (decisions "SCIM"): `/v2//Users` and `/v2/Users/` are `/v2/Users`.
+ * Express leaves `request.url` to be rewritten for routing.
+ */
+const toleratedSlashes: RequestHandler = (request, _response, next) => {
+  request.url = request.url.replace(/^\/\//, '/').replace(/^\/Users\/(?=\?|$)/, '/Users');
   next();
 };
 

@@ -10,6 +10,7 @@ import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { type ArchivedBeforeRow, endOfPage, selectArchivedBefore, selectPage, toPage } from '../sql/ledger-page.ts';
 import type { LedgerRow } from '../sql/ledger-row.ts';
 import { storable } from '../sql/text.ts';
+import { spentTogether } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
@@ -20,7 +21,7 @@ const appendRecord = { name: 'append_record', text: `select append_record(${entr
 
 const refuse = {
   name: 'refuse',
-  text: `select refuse(${parameters(1, 4)}, ${entryParameter(5)}) as reason`,
+  text: `select refuse(${parameters(1, 6)}, ${entryParameter(7)}) as reason`,
 };
 
 /** Appends in the caller's transaction; the fence is held until that ends. */
@@ -36,8 +37,7 @@ export function postgresLedger({ knex, run }: Connections): Ledger {
       const { rows } = await run<{ reason: DenialReason }>(refuse, [
         sponsorKey === undefined ? null : storable('sponsor_key', sponsorKey),
         assertion?.agentId ?? null,
-        assertion === undefined ? null : storable('jti', assertion.jti),
-        assertion === undefined ? null : bindInstant(assertion.forgetAt),
+        ...(assertion === undefined ? [null, null, null, null] : spentTogether(assertion)),
         ...boundEntry(entry),
       ]);
       const reason = rows[0]?.reason;

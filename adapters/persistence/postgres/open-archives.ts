@@ -8,6 +8,7 @@ import { postgresArchives } from './archives.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { AUDITING_LIMITS } from './limits.ts';
+import { orRefusal } from './refusal.ts';
 import { readSchemaStatus } from './schema-status.ts';
 
 export interface OpenedArchives {
@@ -32,7 +33,7 @@ export function openPostgresArchives(connectionString: string, log: Log): Opened
   return {
     archives: postgresArchives(connections),
     checkpoints: postgresCheckpoints(connections),
-    schemaStatus: () => readSchemaStatus(connections),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
     async isOwner() {
       const { rows } = await connections.run<{ owns: boolean }>(ownsLedger);
       return rows[0]?.owns === true;

@@ -4,12 +4,15 @@ import type { Log } from '../../../application/ports/log.ts';
 import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { parseMonth } from '../../../domain/ledger/month.ts';
+import { storable, storableOrNull } from '../sql/text.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
 import { guardCondition } from './guard-condition.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { linkCondition } from './link-condition.ts';
 import { isSetBack } from './readiness.ts';
+import { orRefusal } from './refusal.ts';
 import { roleCondition } from './role-condition.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { postgresSponsors } from './sponsors.ts';
@@ -24,6 +27,7 @@ const partitions = {
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
     where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
 };
+const loggedOut = { name: 'condition_logged_out', text: 'select is_logged_out($1, $2, $3, $4) as logged_out' };
 const signers = { name: 'condition_signers', text: 'select distinct kid from checkpoints' };
 
 export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
@@ -31,7 +35,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
   const { run } = connections;
   return {
     async server() {
-      const { rows } = await run<{ version: string }>(version);
+      const { rows } = await orRefusal('serving', () => run<{ version: string }>(version));
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },
     link: async () => linkCondition(connectionString),
@@ -56,7 +60,17 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       return { ...backlog, signers: kids };
     },
     outbox: () => outboxBacklog(run),
-    findBlock: postgresSponsors(connections, connections).findBlock,
+    findBlocks: postgresSponsors(connections, connections).findBlocks,
+    async isLoggedOut({ subject, sessionId, issuedAt }, at) {
+      const values = [
+        storable('subject', subject),
+        storableOrNull('session_id', sessionId),
+        issuedAt === undefined ? null : bindInstant(issuedAt),
+        bindInstant(at),
+      ];
+      const { rows } = await run<{ logged_out: boolean }>(loggedOut, values);
+      return rows[0]?.logged_out === true;
+    },
     close: () => connections.close(),
   };
 }

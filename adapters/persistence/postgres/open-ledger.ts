@@ -5,6 +5,7 @@ import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { AUDITING_LIMITS } from './limits.ts';
+import { orRefusal } from './refusal.ts';
 import { readSchemaStatus } from './schema-status.ts';
 
 /** While a page is worked through the next one is read, and the checkpoints too. */
@@ -15,7 +16,7 @@ export function openPostgresLedger(connectionString: string, log: Log): LedgerRe
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     checkpoints: postgresCheckpoints(connections),
-    schemaStatus: () => readSchemaStatus(connections),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
     close: () => connections.close(),
   };
 }

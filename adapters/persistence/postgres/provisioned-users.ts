@@ -5,6 +5,7 @@
 
 import type { ProvisionedUsers } from '../../../application/ports/provisioned-users.ts';
 import { userNameKey } from '../../../domain/signals/provisioned-user.ts';
+import { statementsWithoutRoom } from '../../../domain/signals/provisioning-statement.ts';
 import {
   type CountRow,
   countUsers,
@@ -46,7 +47,11 @@ export function postgresProvisionedUsers(
         await run(lockAllNames);
         if ((await run(findByName(knex, user.userName, user.userId))).count > 0) return 'uniqueness';
         const { rows } = await run<CountRow>(countUsers(knex));
-        if ((rows[0]?.users ?? 0) >= maxUsers) return 'full';
+        if ((rows[0]?.users ?? 0) >= maxUsers) {
+          const statements = statementsWithoutRoom(news.statements);
+          await bringAbout(knex, run, user.userId, { ...news, statements });
+          return 'full';
+        }
         await run(insertUser(knex, user, bindInstant));
         await bringAbout(knex, run, user.userId, news);
         return 'created';

@@ -18,6 +18,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',
   accepted_signals: 'select, insert, delete',
+  logouts: 'select, insert, update, delete',
   ledger: 'select',
   // To see whether it was set back; a number it can neither take nor choose.
   ledger_seq: 'select',
@@ -28,13 +29,17 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   outbox_queueing: 'select, update (queueing)',
 };
 
-/** Takes away what the role had on our tables, then grants the above; safe to repeat. */
+/**
+ * Takes EXECUTE on our functions from every role but the owner, which Postgres gives to all, and takes away what the
+ * serving role had on our tables. Then grants the above. Safe to repeat.
+ */
 export async function grantToServingRole(transaction: Knex.Transaction, servingRole: string): Promise<void> {
   const { rows } = await transaction.raw('select current_user as owner, current_schema() as schema');
   const { owner, schema }: { owner: string; schema: string } = rows[0];
+  const inSchema = identifier(schema);
+  await transaction.raw(`revoke execute on all functions in schema ${inSchema} from public`);
   if (servingRole === owner) return;
   const role = identifier(servingRole);
-  const inSchema = identifier(schema);
   await transaction.raw(`grant usage on schema ${inSchema} to ${role}`);
   for (const [table, privileges] of Object.entries(TABLE_PRIVILEGES)) {
     await transaction.raw(`revoke all on ${table} from ${role}`);

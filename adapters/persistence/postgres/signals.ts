@@ -7,7 +7,7 @@ import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { parameters } from './entry.ts';
 
-const acceptLogout = { name: 'accept_logout', text: `select accept_logout(${parameters(1, 6)}) as revoked_tasks` };
+const acceptLogout = { name: 'accept_logout', text: `select accept_logout(${parameters(1, 8)}) as revoked_tasks` };
 
 const acceptSecurityEvent = {
   name: 'accept_security_event',
@@ -17,11 +17,13 @@ const acceptSecurityEvent = {
 /** @param connections with time for ending very many tasks */
 export function postgresSignals({ run }: Pick<Connections, 'run'>): Signals {
   return {
-    async logOut({ loggedOut, ...signal }) {
+    async logOut({ loggedOut, remember, ...signal }) {
       const { revoked_tasks: revokedTasks } = await accept(run, acceptLogout, [
         ...occurrence(signal),
         storableOrNull('subject', loggedOut.subject),
         storableOrNull('session_id', loggedOut.kind === 'session' ? loggedOut.sessionId : undefined),
+        remember === undefined ? null : bindInstant(remember.statedAt),
+        remember === undefined ? null : bindInstant(remember.forgetAt),
       ]);
       return revokedTasks === null ? { kind: 'repeated' } : { kind: 'accepted', revokedTasks };
     },

@@ -1,18 +1,22 @@
 /** Blocks on Postgres; placing one is the function `block_sponsor` of `migrations/0005-decisions.ts`. */
 
 import type { Sponsors } from '../../../application/ports/sponsors.ts';
-import { BLOCK_COLUMNS, type BlockRow, toBlock } from '../sql/block-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../sql/block-row.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { append } from './ledger.ts';
 import { LOCK } from './locks.ts';
 
-const find = { name: 'find_block', text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1` };
+const find = {
+  name: 'find_blocks',
+  text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
+};
 
 const block = {
   name: 'block_sponsor',
-  text: `select ${BLOCK_COLUMNS}, revoked_tasks from (select $1::text as sponsor_key) who, block_sponsor($1, $2, $3, $4, $5)`,
+  text: `select ${BLOCK_COLUMNS}, revoked_tasks 
+    from (select $1::text as sponsor_key) who, block_sponsor($1, $2, $3, $4, $5) ${OLDEST_FIRST}`,
 };
 
 const lock = { name: 'lock_sponsor', text: `select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext($1))` };
@@ -22,9 +26,8 @@ const remove = { name: 'remove_block', text: 'delete from sponsor_blocks where s
 /** @param stopping connections with time for ending very many tasks */
 export function postgresSponsors({ run, transact }: Connections, stopping: Pick<Connections, 'run'>): Sponsors {
   return {
-    async findBlock(sponsorKey) {
-      const { rows } = await run<BlockRow>(find, [sponsorKey]);
-      return rows[0] && toBlock(rows[0]);
+    async findBlocks(sponsorKey) {
+      return toBlocks((await run<BlockRow>(find, [sponsorKey])).rows);
     },
 
     async block({ sponsorKey, source, kind, blockedAt }, reason) {
@@ -36,9 +39,9 @@ export function postgresSponsors({ run, transact }: Connections, stopping: Pick<
         bindInstant(blockedAt),
         reason,
       ]);
-      const row = rows[0];
-      if (row === undefined) throw new Error('a block was placed without an answer');
-      return { standing: toBlock(row), revokedTasks: row.revoked_tasks };
+      const revokedTasks = rows[0]?.revoked_tasks;
+      if (revokedTasks === undefined) throw new Error('a block was placed without an answer');
+      return { blocks: toBlocks(rows), revokedTasks };
     },
 
     lift: (sponsorKey, source, entry, refusal) =>

@@ -7,7 +7,7 @@ import type { Connections, Prepared } from './connections.ts';
 
 const expire = { name: 'expire_tasks', text: 'select expire_tasks($1, $2, $3) as swept' };
 
-const deleteEnded = { name: 'delete_ended_tasks', text: 'select delete_ended_tasks($1, $2, $3) as swept' };
+const deleteEnded = { name: 'delete_ended_tasks', text: 'select delete_ended_tasks($1, $2) as swept' };
 
 const forget = { name: 'forget', text: 'select forget($1, $2) as swept' };
 
@@ -18,8 +18,7 @@ export function postgresSweeping({ run }: Connections): Sweeping {
   };
   return {
     expire: ({ overBy, at }, limit) => sweep(expire, [bindInstant(overBy), bindInstant(at), limit]),
-    deleteEnded: ({ endedBy, expiredBy }, limit) =>
-      sweep(deleteEnded, [bindInstant(endedBy), bindInstant(expiredBy), limit]),
+    deleteEnded: (endedBy, limit) => sweep(deleteEnded, [bindInstant(endedBy), limit]),
     forget: (until, limit) => sweep(forget, [bindInstant(until), limit]),
   };
 }

@@ -15,6 +15,7 @@ import {
   toTokenFacts,
 } from '../sql/task-row.ts';
 import { storable } from '../sql/text.ts';
+import { spentTogether } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
@@ -23,7 +24,7 @@ import { places } from './places.ts';
 
 const open = {
   name: 'open_task',
-  text: `select open_task(${parameters(1, 16)}, ${entryParameter(17)}) as outcome`,
+  text: `select open_task(${parameters(1, 20)}, ${entryParameter(21)}) as outcome`,
 };
 
 const renew = {
@@ -74,16 +75,20 @@ export function postgresTasks(
   ) => ofAgent(agentId, () => ofPerson(sponsorKey, call));
 
   return {
-    async open({ task, grantHash, assertion, agentRevision, entry }) {
+    async open({ task, grantHash, assertion, agentRevision, refuseLoggedOut, entry }) {
+      const issuedAt = refuseLoggedOut?.issuedAt;
       const values = [
+        refuseLoggedOut !== undefined,
+        issuedAt === undefined ? null : bindInstant(issuedAt),
         ...taskValues(task, bindInstant),
         grantHash,
         agentRevision,
-        ...spent(assertion),
+        assertion.agentId,
+        ...spentTogether(assertion),
         ...boundEntry(entry),
       ];
-      const outcome = await inPlace(task, () => decide<'opened' | 'parent_ended' | ObstacleWord>(run, open, values));
-      return outcome === 'opened' || outcome === 'parent_ended' ? { kind: outcome } : toObstacle(outcome);
+      const outcome = await inPlace(task, () => decide<Opened | ObstacleWord>(run, open, values));
+      return isOpened(outcome) ? { kind: outcome } : toObstacle(outcome);
     },
 
     async findGrant(agentId, grantHash) {
@@ -146,6 +151,12 @@ export function postgresTasks(
       return rows[0] && toTokenFacts(rows[0]);
     },
   };
+}
+
+type Opened = 'opened' | 'parent_ended' | 'logged_out';
+
+function isOpened(word: Opened | ObstacleWord): word is Opened {
+  return word === 'opened' || word === 'parent_ended' || word === 'logged_out';
 }
 
 /** What the functions say of an obstacle; of a block, its kind. */

@@ -1,4 +1,4 @@
-/** The `sponsor_blocks` table's rows and the blocks they stand for. */
+/** The rows of the `sponsor_blocks` table, as blocks. */
 
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
@@ -13,6 +13,14 @@ export interface BlockRow {
 
 export const BLOCK_COLUMNS = 'sponsor_key, source, kind, blocked_at';
 
-export function toBlock(row: BlockRow): SponsorBlock {
-  return { sponsorKey: row.sponsor_key, source: row.source, kind: row.kind, blockedAt: row.blocked_at };
+/** A person's blocks, the one placed first before the others. The source decides between two of one instant. */
+export const OLDEST_FIRST = 'order by blocked_at, source';
+
+export function toBlocks(rows: readonly BlockRow[]): readonly SponsorBlock[] {
+  return rows.map((row) => ({
+    sponsorKey: row.sponsor_key,
+    source: row.source,
+    kind: row.kind,
+    blockedAt: row.blocked_at,
+  }));
 }

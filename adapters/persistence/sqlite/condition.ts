@@ -3,8 +3,9 @@
 import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import type { Connections } from './connections.ts';
+import { isLoggedOut } from './logouts.ts';
 import { readSchemaStatus } from './schema-status.ts';
-import { findBlock } from './sponsors.ts';
+import { findBlocks } from './sponsors.ts';
 
 /** What the migrations put on each of these, in front of every change. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
@@ -48,6 +49,7 @@ export function sqliteCondition(connections: Connections): Omit<StorageCondition
         };
       }),
     outbox: () => read(outboxBacklog),
-    findBlock: (sponsorKey) => read((run) => findBlock(run, sponsorKey)),
+    findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
+    isLoggedOut: (token, at) => read((run) => isLoggedOut(run, token, at)),
   };
 }

@@ -33,8 +33,7 @@ const findDue = "select task_id from tasks where state = 'live' and expires_at <
 const expireAll = `update tasks set state = 'expired', ended_at = expires_at
   where task_id in (select value from json_each(?))`;
 
-const revokeGrants = `update task_grants set revoked_at = ?
-  where task_id in (select value from json_each(?)) and revoked_at is null`;
+const revokeGrants = 'update task_grants set revoked_at = ? where task_id in (select value from json_each(?))';
 
 /**
  * What the ledger says of tasks that have just ended, parents first: renewals that have no record of their own summed

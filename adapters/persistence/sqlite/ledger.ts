@@ -6,14 +6,14 @@
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { blockDenial } from '../../../domain/sponsors/block.ts';
+import { denialOf } from '../../../domain/sponsors/block.ts';
 import type { Bound } from '../sql/column.ts';
 import { type ArchivedBeforeRow, selectArchivedBefore, selectPage, toPage } from '../sql/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../sql/ledger-row.ts';
-import { spend } from './assertions.ts';
+import { spendEach } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
-import { findBlock } from './sponsors.ts';
+import { findBlocks } from './sponsors.ts';
 
 const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryColumns.map(() => '?').join(', ')})`;
 
@@ -66,9 +66,9 @@ export function sqliteLedger({ knex, read, decide }: Connections): Ledger {
 
     refuse: ({ entry, assertion, sponsorKey }) =>
       decide((run) => {
-        const block = sponsorKey && findBlock(run, sponsorKey);
-        const replayed = assertion !== undefined && !spend(run, assertion);
-        const reason = replayed ? 'actor_replayed' : block ? blockDenial(block.kind) : entry.reason;
+        const denial = sponsorKey && denialOf(findBlocks(run, sponsorKey));
+        const replayed = assertion !== undefined && !spendEach(run, assertion);
+        const reason = replayed ? 'actor_replayed' : (denial ?? entry.reason);
         append(run, { ...entry, reason });
         return reason;
       }),

@@ -9,6 +9,7 @@ import type { Log } from '../../../application/ports/log.ts';
 import type { StorageCondition } from '../../../application/ports/storage-condition.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import type { LedgerReading } from '../storage.ts';
+import { type AddonFault, addonFault } from './addon-fault.ts';
 import { ANSWER_LIMIT_MS } from './limits.ts';
 import { BEGINNING, type SqliteOptions } from './open.ts';
 import type { Served } from './served.ts';
@@ -23,6 +24,7 @@ export type LedgerFileProblem =
   | 'not_a_database'
   /** Of a file in write-ahead mode SQLite keeps an index beside it, also to read it. */
   | 'folder_not_writable'
+  | AddonFault
   | 'failed';
 
 export class LedgerFileUnusable extends Error {
@@ -79,5 +81,7 @@ function problemOf(error: unknown): LedgerFileProblem {
   const cause = error instanceof StorageUnavailable ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   if (code === 'SQLITE_NOTADB') return 'not_a_database';
+  const fault = addonFault(error);
+  if (fault !== undefined) return fault;
   return BESIDE.test(code) ? 'folder_not_writable' : 'failed';
 }

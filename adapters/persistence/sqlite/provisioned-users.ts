@@ -1,6 +1,7 @@
 /** Provisioned users on SQLite. Decisions are made one after another, so what one reads holds until it has written. */
 
 import type { ProvisionedUsers } from '../../../application/ports/provisioned-users.ts';
+import { statementsWithoutRoom } from '../../../domain/signals/provisioning-statement.ts';
 import {
   type CountRow,
   countUsers,
@@ -34,7 +35,11 @@ export function sqliteProvisionedUsers({ knex, read, decide }: Connections): Pro
       decide((run) => {
         if (run(findByName(knex, user.userName, user.userId)).count > 0) return 'uniqueness';
         const { rows } = run<CountRow>(countUsers(knex));
-        if ((rows[0]?.users ?? 0) >= maxUsers) return 'full';
+        if ((rows[0]?.users ?? 0) >= maxUsers) {
+          const statements = statementsWithoutRoom(news.statements);
+          bringAbout(knex, run, user.userId, { ...news, statements });
+          return 'full';
+        }
         run(insertUser(knex, user, bindInstant));
         bringAbout(knex, run, user.userId, news);
         return 'created';

@@ -1,4 +1,4 @@
-/** Whether SQLite can take decisions now: the file answers and its schema is ours. */
+/** Whether SQLite can take decisions now: the file answers, its schema is ours, and it takes a write transaction. */
 
 import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
 import { describeSchema } from '../sql/readiness.ts';
@@ -7,12 +7,25 @@ import { readSchemaStatus } from './schema-status.ts';
 
 export const NO_ANSWER = { status: 'Unhealthy', detail: 'SQLite did not answer.' } as const;
 
+const NO_WRITES = {
+  status: 'Unhealthy',
+  detail: 'SQLite takes no writes: the file is read-only, or another process holds its write lock.',
+} as const;
+
 export function sqliteReadiness(connections: Connections): ReadinessCheck {
   return {
     name: 'database',
     async check() {
       try {
-        return describeSchema(await readSchemaStatus(connections));
+        const schema = describeSchema(await readSchemaStatus(connections));
+        if (schema.status === 'Unhealthy') return schema;
+        try {
+          // BEGIN IMMEDIATE and COMMIT: writes nothing, and is refused as a decision would be.
+          await connections.decide(() => undefined);
+        } catch {
+          return NO_WRITES;
+        }
+        return schema;
       } catch {
         return NO_ANSWER;
       }

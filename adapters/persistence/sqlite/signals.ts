@@ -4,13 +4,14 @@ import type { SignalOccurrence, Signals } from '../../../application/ports/signa
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { LoggedOut } from '../../../domain/signals/logout-token.ts';
-import type { SecurityAction } from '../../../domain/signals/security-event.ts';
+import { reasonsOnRecord, type SecurityAction } from '../../../domain/signals/security-event.ts';
 import { type BlockKind, isOutdated } from '../../../domain/sponsors/block.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
+import { rememberLogout } from './logouts.ts';
 
 const insertSignal = `insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?)
   on conflict do nothing`;
@@ -26,10 +27,9 @@ const lift = "delete from sponsor_blocks where sponsor_key = ? and source = 'ssf
 
 /** An account that was disabled may be purged later, and stays refused from when it was disabled. */
 const placeBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, 'ssf', ?, ?, ?)
-  on conflict (sponsor_key) do update set
+  on conflict (sponsor_key, source) do update set
       kind = case when excluded.kind = 'deleted' then 'deleted' else sponsor_blocks.kind end,
-      stated_at = max(sponsor_blocks.stated_at, excluded.stated_at)
-    where sponsor_blocks.source = 'ssf'`;
+      stated_at = max(sponsor_blocks.stated_at, excluded.stated_at)`;
 
 interface LiveRow {
   readonly task_id: TaskId;
@@ -38,9 +38,10 @@ interface LiveRow {
 
 export function sqliteSignals({ decide }: Connections): Signals {
   return {
-    logOut: ({ loggedOut, ...signal }) =>
+    logOut: ({ loggedOut, remember: remembered, ...signal }) =>
       decide((run) => {
         if (!remember(run, 'logout', signal)) return { kind: 'repeated' };
+        if (remembered !== undefined) rememberLogout(run, loggedOut, remembered);
         const rows = liveTasks(run, loggedOut, signal.at);
         append(run, {
           at: signal.at,
@@ -57,12 +58,11 @@ export function sqliteSignals({ decide }: Connections): Signals {
     applySecurityEvent: ({ action, ...signal }) =>
       decide((run) => {
         if (!remember(run, 'ssf', signal)) return { kind: 'repeated' };
-        const { sponsorKey, reasons, block, end } = action;
+        const { sponsorKey, block, end } = action;
         const { at } = signal;
         const outdated = action.lift && !liftOwn(run, action);
         if (block !== undefined) place(run, action, block, at);
-        for (const reason of reasons) {
-          if (outdated && reason === 'ssf_account_enabled') continue;
+        for (const reason of reasonsOnRecord(action, outdated)) {
           append(run, { at, event: 'sponsor.signal', sponsor: sponsorKey, decision: 'allow', reason });
         }
         const kind = outdated ? 'outdated' : 'accepted';
@@ -92,7 +92,7 @@ function onlyOne(people: readonly string[]): string | undefined {
   return others.length === 0 ? person : undefined;
 }
 
-/** False when the block that stands was stated later, and goes on standing. */
+/** False when this receiver's block was stated later, and stays. */
 function liftOwn(run: Run, { sponsorKey, statedAt }: SecurityAction): boolean {
   const key = storable('sponsor_key', sponsorKey);
   const standing = run<{ stated_at: Instant }>(findOwn, [key]).rows[0];

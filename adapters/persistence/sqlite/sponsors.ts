@@ -4,14 +4,14 @@ import type { Sponsors } from '../../../application/ports/sponsors.ts';
 import type { SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
-import { BLOCK_COLUMNS, type BlockRow, toBlock } from '../sql/block-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../sql/block-row.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
 
-const find = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ?`;
+const find = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
 const insert = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
   on conflict do nothing`;
@@ -20,37 +20,34 @@ const remove = 'delete from sponsor_blocks where sponsor_key = ? and source = ?'
 
 const liveTasks = "select task_id from tasks where sponsor_key = ? and state = 'live'";
 
-export function findBlock(run: Run, sponsorKey: SponsorKey): SponsorBlock | undefined {
-  const { rows } = run<BlockRow>(find, [sponsorKey]);
-  return rows[0] && toBlock(rows[0]);
+export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
+  return toBlocks(run<BlockRow>(find, [sponsorKey]).rows);
 }
 
 export function sqliteSponsors({ read, decide }: Connections): Sponsors {
   return {
-    findBlock: (sponsorKey) => read((run) => findBlock(run, sponsorKey)),
+    findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
 
     block: (block, reason) =>
       decide((run) => {
-        const placed = place(run, block);
-        if (placed) append(run, blocked(block));
+        if (place(run, block)) append(run, blocked(block));
         const { rows } = run<{ task_id: TaskId }>(liveTasks, [block.sponsorKey]);
         const roots = rows.map((row) => row.task_id);
         const revokedTasks = endTasks(run, roots, { at: block.blockedAt, reason });
-        const standing = placed ? block : findBlock(run, block.sponsorKey);
-        if (standing === undefined) throw new Error('a block neither stood nor was placed');
-        return { standing, revokedTasks };
+        return { blocks: findBlocks(run, block.sponsorKey), revokedTasks };
       }),
 
     lift: (sponsorKey, source, entry, refusal) =>
       decide((run) => {
         const lifted = run(remove, [storable('sponsor_key', sponsorKey), source]).count === 1;
-        if (!lifted && findBlock(run, sponsorKey) === undefined) return 'not_blocked';
+        if (!lifted && findBlocks(run, sponsorKey).length === 0) return 'not_blocked';
         append(run, lifted ? entry : refusal);
         return lifted ? 'lifted' : 'not_owned';
       }),
   };
 }
 
+/** False where this source has blocked the person before. */
 function place(run: Run, { sponsorKey, source, kind, blockedAt }: SponsorBlock): boolean {
   const at = bindInstant(blockedAt);
   return run(insert, [storable('sponsor_key', sponsorKey), source, kind, at, at]).count === 1;

@@ -6,7 +6,7 @@ import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { expireTasks } from './ending.ts';
 
-const findGone = `select task_id from tasks ended where ended_at <= ? and expires_at <= ?
+const findGone = `select task_id from tasks ended where ended_at <= ?
     and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)
   order by ended_at limit ?`;
 
@@ -22,15 +22,17 @@ const forgotten = [
     select jti from revoked_tokens where forget_at <= ? order by forget_at limit ?)`,
   `delete from accepted_signals where (receiver, issuer, jti) in (
     select receiver, issuer, jti from accepted_signals where forget_at <= ? order by forget_at limit ?)`,
+  `delete from logouts where (kind, name) in (
+    select kind, name from logouts where forget_at <= ? order by forget_at limit ?)`,
 ];
 
 export function sqliteSweeping({ decide }: Connections): Sweeping {
   return {
     expire: ({ overBy, at }, limit) => decide((run) => expireTasks(run, overBy, at, limit)),
 
-    deleteEnded: ({ endedBy, expiredBy }, limit) =>
+    deleteEnded: (endedBy, limit) =>
       decide((run) => {
-        const { rows } = run<{ task_id: TaskId }>(findGone, [bindInstant(endedBy), bindInstant(expiredBy), limit]);
+        const { rows } = run<{ task_id: TaskId }>(findGone, [bindInstant(endedBy), limit]);
         const gone = JSON.stringify(rows.map((row) => row.task_id));
         for (const deletion of deletions) run(deletion, [gone]);
         return rows.length;

@@ -4,6 +4,7 @@ import type { GrantHash, Obstacle, SpentAssertion, TaskSelection, Tasks } from '
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
 import type { Task } from '../../../domain/tasks/task.ts';
+import { OLDEST_FIRST } from '../sql/block-row.ts';
 import { scopeColumn } from '../sql/column.ts';
 import {
   GRANT_COLUMNS,
@@ -21,6 +22,7 @@ import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
+import { isLoggedOut } from './logouts.ts';
 
 const insertTask = `insert into tasks (${insertedTaskColumns.join(', ')})
   values (${insertedTaskColumns.map(() => '?').join(', ')})`;
@@ -43,10 +45,14 @@ const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
 
 export function sqliteTasks({ read, decide }: Connections): Tasks {
   return {
-    open: ({ task, grantHash, assertion, agentRevision, entry }) =>
+    open: ({ task, grantHash, assertion, agentRevision, refuseLoggedOut, entry }) =>
       decide((run) => {
         const obstacle = findObstacle(run, task.agentId, agentRevision, task.sponsorKey, assertion);
         if (obstacle !== undefined) return obstacle;
+        const { sponsor: subject, sessionId, createdAt } = task;
+        if (refuseLoggedOut && isLoggedOut(run, { subject, sessionId, ...refuseLoggedOut }, createdAt)) {
+          return { kind: isSpent(run, assertion) ? 'replayed' : 'logged_out' };
+        }
         if (!parentIsLive(run, task)) return { kind: isSpent(run, assertion) ? 'replayed' : 'parent_ended' };
         if (!spend(run, assertion)) return { kind: 'replayed' };
         run(insertTask, taskValues(task, bindInstant));
@@ -133,7 +139,7 @@ function findRoots(run: Run, selection: TaskSelection): readonly TaskId[] | unde
 
 /** One statement, since every exchange and refresh asks it. */
 const selectStanding = `select (select revision from agents where agent_id = ?) as revision,
-  (select kind from sponsor_blocks where sponsor_key = ?) as block`;
+  (select kind from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST} limit 1) as block`;
 
 /** What stands in a decision's way, but for an assertion that was used before; that outranks a block. */
 function findObstacle(

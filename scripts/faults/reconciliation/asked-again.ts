@@ -28,7 +28,7 @@ export async function askedAgain(kept: readonly Kept[], session: Session, reques
   return losses;
 }
 
-/** Whoever is on the list by more than one is off it when the first of them says so. */
+/** Each of them has a block of its own, and lifts no other. Only a deactivation is ever lifted here. */
 const BLOCKING: ReadonlySet<Act> = new Set<Act>(['block', 'deactivate', 'disable by event']);
 
 function questionsAbout(kept: readonly Kept[], requests: Asking): Question[] {
@@ -50,7 +50,7 @@ function questionsAbout(kept: readonly Kept[], requests: Asking): Question[] {
         otherwise: `"${act}" was answered, and the token ${one.jti} is still active`,
       });
     }
-    if (BLOCKING.has(act) && liftsOf(sub).length === 0) {
+    if (BLOCKING.has(act) && (act !== 'deactivate' || liftsOf(sub).length === 0)) {
       questions.push({
         asked: requests.findBlock(sub),
         holds: (_, status) => status === 200,

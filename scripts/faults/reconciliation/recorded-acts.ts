@@ -47,7 +47,8 @@ const RULES: readonly Rule[] = [
     isAnswered: isDone,
     isRecord: record('sponsor.blocked', 'sponsor_blocked'),
     of: 'sub',
-    unless: ['block', 'deactivate', 'disable by event'],
+    // A repeated block has no record. A block beside another source's has one.
+    unless: ['block'],
   },
   { act: 'deactivate', isAnswered: isDone, isRecord: record('sponsor.signal', 'scim_deactivated'), of: 'sub' },
   { act: 'activate', isAnswered: isDone, isRecord: record('sponsor.signal', 'scim_reactivated'), of: 'sub' },

@@ -46,11 +46,12 @@ const busy = (status: number, retryAfter?: string): Response =>
     headers: { 'content-type': 'application/json', ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) },
   });
 
-/** A renewal as the service would answer it, whatever time it is there. */
-const renewed = (token: string): Response =>
+/** A renewal of this task as the service would answer it, whatever time it is there. */
+const renewed = (token: string, task?: Task): Response =>
   refusing(200, {
     ...{ access_token: token, refresh_token: 'task_grant_b', token_type: 'Bearer', expires_in: TOKEN_MS / 1000 },
-    ...{ scope: 'jira:read', task_id: 'task_a', task_expires_at: '2031-01-01T00:00:00Z' },
+    ...{ scope: 'jira:read', task_id: task?.id ?? 'task_a' },
+    task_expires_at: task?.expiresAt.toISOString() ?? '2031-01-01T00:00:00Z',
   });
 
 const refusing = (status: number, body: object): Response => new Response(JSON.stringify(body), { status });
@@ -338,7 +339,7 @@ describe('The agent library', () => {
         advance(TOKEN_MS * lived);
         await task.token();
         behind = back;
-        requests.answer = async () => renewed('another.token');
+        requests.answer = async () => renewed('another.token', task);
         expect([await task.token(), await task.token()]).to.deep.equal(['another.token', 'another.token']);
         expect(renewals()).to.have.length(1);
       });
@@ -351,7 +352,7 @@ describe('The agent library', () => {
       requests.answer = async () => busy(503, '20');
       await thrown(task.token());
       behind = 3_600_000;
-      requests.answer = async () => renewed('another.token');
+      requests.answer = async () => renewed('another.token', task);
       expect(await task.token()).to.equal('another.token');
     });
 
@@ -496,7 +497,7 @@ describe('The agent library', () => {
       most = Math.max(most, underWay);
       await new Promise((resolve) => setTimeout(resolve, 20));
       underWay -= 1;
-      return renewed('another.token');
+      return renewed('another.token', task);
     };
     const orders = [
       () => [task.token(), task.narrow(['jira:read'])],

@@ -3,7 +3,7 @@ import { discovery, type ProviderLocation } from '../../../adapters/identity-pro
 import { httpNetwork } from '../../../adapters/network/http-network.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
 
 describe('discovery of the identity provider', () => {
   let server: Loopback;
@@ -98,6 +98,15 @@ describe('discovery of the identity provider', () => {
       expect(await metadata.current()).to.equal(undefined);
       expect(log.lines).to.have.length(1);
       expect(log.lines[0]).to.contain(new URL(server.url).host).and.not.contain(SECRET);
+    });
+  }
+
+  for (const status of STATUSES_BESIDE_200) {
+    it(`does not believe a good document that comes with the status ${status}`, async () => {
+      server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys` }, status);
+      expect(await by({ kind: 'issuer', issuer: server.url }).current()).to.equal(undefined);
+      expect(server.received).to.have.length(1);
+      expect(log.lines[0]).to.contain(`The answer's status was ${status}.`);
     });
   }
 

@@ -5,12 +5,19 @@ import { serviceTokens } from '../../../adapters/identity-provider/service-token
 import { httpNetwork } from '../../../adapters/network/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/sponsor-directory.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { answering, type Handler, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { answering, type Handler, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 const ADA = '5f1c8d0e-ada';
-const ACTIVE = answering({ id: ADA, username: 'ada', enabled: true });
-const DISABLED = answering({ id: ADA, username: 'ada', enabled: false });
+/** Answers about the person who was asked about, as Keycloak does. */
+const person =
+  (enabled: boolean): Handler =>
+  (request, response) => {
+    const id = decodeURIComponent(request.path.split('/').at(-1) ?? '');
+    answering({ id, username: 'ada', enabled })(request, response);
+  };
+const ACTIVE = person(true);
+const DISABLED = person(false);
 const UNAVAILABLE = 'sponsor_status_unavailable';
 
 describe('asking the identity provider about a person', () => {
@@ -82,8 +89,15 @@ describe('asking the identity provider about a person', () => {
     expect(log.lines).to.deep.equal([]);
   });
 
+  for (const status of STATUSES_BESIDE_200) {
+    it(`never takes an answer with the status ${status} for a yes, whatever it says`, async () => {
+      users = answering({ id: ADA, username: 'ada', enabled: true }, status);
+      expect(await ask()).to.equal(status === 404 ? 'sponsor_not_found' : UNAVAILABLE);
+    });
+  }
+
   describe('keeps a sub from meaning anything but a person:', () => {
-    for (const sub of ['.', '..', 'a/b', '../users/5f1c', '/', 'a\\b', '..\\x', '', 'a\ud800']) {
+    for (const sub of ['.', '..', '', 'a\ud800']) {
       it(`nobody is called ${JSON.stringify(sub)}, and nothing is asked`, async () => {
         expect(await ask(0, sub)).to.equal('sponsor_not_found');
         expect(server.received).to.have.length(0);
@@ -96,6 +110,16 @@ describe('asking the identity provider about a person', () => {
       'a#b',
       'a%2Fb',
       '%2e%2e',
+      'a/b',
+      'a/../b',
+      '../users/5f1c',
+      '..%2Fb',
+      '/',
+      '/'.repeat(256),
+      'a\\b',
+      '..\\x',
+      '%',
+      '%zz',
       'a b',
       'auth0|5f1c',
       'ünï',
@@ -115,6 +139,15 @@ describe('asking the identity provider about a person', () => {
     }
   });
 
+  it('compares an id only where it is a string, and takes an answer without one', async () => {
+    for (const id of [undefined, null, 42, true, [ADA], { id: 'another' }]) {
+      users = answering({ id, enabled: true });
+      expect(await ask()).to.equal('active');
+      users = answering({ id, enabled: false });
+      expect(await ask()).to.equal('sponsor_disabled');
+    }
+  });
+
   describe('refuses one person for an answer about them that is useless, and goes on asking about others:', () => {
     for (const [title, answer] of [
       ['400', answering({}, 400)],
@@ -126,6 +159,10 @@ describe('asking the identity provider about a person', () => {
       ['no enabled', answering({ id: ADA })],
       ['an enabled that is text', answering({ id: ADA, enabled: 'true' })],
       ['an enabled that is null', answering({ id: ADA, enabled: null })],
+      ['the id of another person', answering({ id: 'another', enabled: true })],
+      ['the id of another person, who is disabled', answering({ id: 'another', enabled: false })],
+      ['an empty id', answering({ id: '', enabled: true })],
+      ['the same id in another case', answering({ id: ADA.toUpperCase(), enabled: true })],
       ['enabled twice', answering('{"enabled":true,"enabled":false}')],
       ['an enabled of the prototype', answering('{"__proto__":{"enabled":true}}')],
       ['more than 256 KiB', answering({ enabled: true, padding: 'x'.repeat(262_144) })],

@@ -10,7 +10,7 @@ import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
 import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
-import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 
@@ -151,6 +151,17 @@ describe("the service's token at the identity provider", () => {
       if (current.kind !== 'unavailable') throw new Error('there is a token');
       expect(current.shared).to.equal(false);
       expect(current.problem).to.match(/^The token endpoint's (status was \d+|answer held no bearer token)\.$/);
+    });
+  }
+
+  for (const status of STATUSES_BESIDE_200) {
+    it(`is not to be had from an answer with the status ${status}, whatever it says`, async () => {
+      server.answer = answering({ access_token: 'token-1', token_type: 'Bearer', expires_in: 300 }, status);
+      expect(await make().current()).to.deep.equal({
+        kind: 'unavailable',
+        problem: `The token endpoint's status was ${status}.`,
+        shared: false,
+      });
     });
   }
 

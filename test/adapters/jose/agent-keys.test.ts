@@ -8,7 +8,7 @@ import type { JwkSet } from '../../../domain/agents/key-set.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
-import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -288,6 +288,15 @@ describe("an agent's published keys", () => {
     });
   }
 
+  for (const status of STATUSES_BESIDE_200) {
+    it(`are unavailable when a good key set comes with the status ${status}`, async () => {
+      server.answer = answering({ keys: [es.publicJwk] }, status);
+      expect(await verdict()).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(1);
+      expect(log.lines[0]).to.contain(`The answer's status was ${status}.`);
+    });
+  }
+
   it('are tried on a token without kid, but no more than sixteen of them', async () => {
     const nameless = without(stranger.publicJwk, 'kid');
     publish(...Array(15).fill(nameless), es.publicJwk);
@@ -296,6 +305,39 @@ describe("an agent's published keys", () => {
     clock.advance(900);
     expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('invalid_signature');
     expect(await verdict(jwsBy(es))).to.equal('verified');
+  });
+
+  describe('from public addresses only', () => {
+    const isPublic = new Set<string>();
+    beforeEach(() => {
+      isPublic.clear();
+      const network = httpNetwork({ ca: testAuthority, isPublic: (address) => isPublic.has(address) });
+      keys = agentKeys(network, clock, log, { blockPrivateNetworks: true });
+      publish(es.publicJwk);
+    });
+
+    it('are unavailable at another address; the log names each agent, the host and why', async () => {
+      const another = { ...agent, agentId: agentIdOf('another') };
+      for (const one of [agent, another, agent]) expect(await verdict(jwsBy(es), one)).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(0);
+      const said = {
+        level: 'warn',
+        host: new URL(server.url).host,
+        problem: 'The host has an address that is not public.',
+      };
+      const lines = log.lines.map((line) => JSON.parse(line) as object);
+      expect(lines).to.have.length(2);
+      expect(lines[0]).to.include({ ...said, agent: agent.agentId });
+      expect(lines[1]).to.include({ ...said, agent: 'another' });
+    });
+
+    it('are fetched once the address is public, which the log says too', async () => {
+      expect(await verdict()).to.equal('keys_unavailable');
+      isPublic.add('127.0.0.1');
+      clock.advance(1);
+      expect(await verdict()).to.equal('verified');
+      expect(JSON.parse(log.lines[1] ?? '')).to.include({ level: 'info', agent: agent.agentId });
+    });
   });
 
   it('are never fetched over http', async () => {

@@ -7,7 +7,7 @@ import { httpNetwork } from '../../../adapters/network/http-network.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 
@@ -182,6 +182,21 @@ describe("the identity provider's keys", () => {
     clock.advance(1);
     expect((await keys.verify(token)).kind).to.equal('verified');
     expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Healthy');
+  });
+
+  it('are only what comes with the status 200', async () => {
+    const key = await makeSigningKey('ES256');
+    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, {}));
+    const metadata = documents['/.well-known/openid-configuration'];
+    for (const status of STATUSES_BESIDE_200) {
+      const keys = keysOf(server.url);
+      server.answer = (request, response) => {
+        const [body, its] = request.path === '/keys' ? [{ keys: [key.publicJwk] }, status] : [metadata, 200];
+        answering(body, its)(request, response);
+      };
+      expect(await keys.verify(token), `${status}`).to.deep.equal({ kind: 'keys_unavailable' });
+      expect(server.received.at(-1)?.path, `${status}`).to.equal('/keys');
+    }
   });
 
   it('stay as they are when a set without one usable key is published: once ready, only staleness is told', async () => {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/network/http-network.ts';
-import { NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
+import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
 import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
 
 const network = httpNetwork({ ca: testAuthority });
@@ -56,6 +56,7 @@ describe('the network', () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
     expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
+    expect(failure.message).to.contain('compressed');
     expect([failure.answered, failure.status]).to.deep.equal([true, 200]);
   });
 
@@ -74,11 +75,14 @@ describe('the network', () => {
     expect(server.received[1]?.headers.cookie).to.equal(undefined);
   });
 
-  it('gives up when no answer begins in time', async () => {
-    server.answer = () => {};
+  it('gives up when no answer begins in time, and closes the connection', async () => {
+    const closed = new Promise<void>((resolve) => {
+      server.answer = (_, response) => response.on('close', resolve);
+    });
     const failure = await failureOf(get(server.url, { timeoutMs: 60 }));
     expect(failure.message).to.contain('60 ms');
     expect(failure.answered).to.equal(false);
+    await closed;
   });
 
   it('gives up on a body that never ends, though every piece of it comes quickly', async () => {
@@ -175,6 +179,12 @@ describe('the network', () => {
       expect(server.received).to.have.length(3);
     });
 
+    it('does not send a GET again whose connection was its own', async () => {
+      server.answer = (_, response) => response.destroy();
+      await failureOf(get(server.url), httpNetwork());
+      expect(server.received).to.have.length(1);
+    });
+
     it('does not send a POST again', async () => {
       cuttingSecond();
       const fresh = httpNetwork();
@@ -200,4 +210,91 @@ describe('the network over https', () => {
     const failure = await failureOf(get(server.url), httpNetwork());
     expect(failure.message).to.match(/^No answer came \([A-Z_]+\)\.$/);
   });
+});
+
+describe('the network to public addresses only', () => {
+  let server: Loopback;
+  let port: string;
+  let asked: string[];
+  before(async () => {
+    server = await startLoopback(answering('{}'));
+    port = new URL(server.url).port;
+  });
+  beforeEach(() => {
+    server.received.length = 0;
+    asked = [];
+  });
+  after(() => server.close());
+
+  /** Takes the loopback server for a public one; each lookup gets the next of `answers`. */
+  function networkOf(...answers: readonly (readonly string[])[]): Network {
+    const left = [...answers];
+    return httpNetwork({
+      isPublic: (address) => address === '127.0.0.1',
+      resolve: async (hostname) => {
+        asked.push(hostname);
+        return (left.shift() ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+      },
+    });
+  }
+  const publicOnly = (host: string) => get(`http://${host}:${port}/`, { publicOnly: true });
+  const REFUSED = 'The host has an address that is not public.';
+
+  it('connects to a host whose addresses are all public, and asks the resolver once', async () => {
+    expect((await networkOf(['127.0.0.1', '127.0.0.1']).send(publicOnly('keys.example'))).status).to.equal(200);
+    expect(asked).to.deep.equal(['keys.example']);
+  });
+
+  for (const [addresses, when] of [
+    [['10.0.0.1'], 'has a private address'],
+    [['127.0.0.1', '10.0.0.1'], 'has a public and then a private address'],
+    [['10.0.0.1', '127.0.0.1'], 'has a private and then a public address'],
+    [['127.0.0.1', 'fe80::1'], 'has a public IPv4 and a link-local IPv6 address'],
+    [[], 'has no address'],
+  ] as const) {
+    it(`refuses a host that ${when}`, async () => {
+      const failure = await failureOf(publicOnly('keys.example'), networkOf(addresses));
+      expect([failure.message, failure.answered]).to.deep.equal([REFUSED, false]);
+      expect(server.received).to.have.length(0);
+    });
+  }
+
+  it('judges a host again for each request', async () => {
+    const network = networkOf(['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1']);
+    expect((await network.send(publicOnly('keys.example'))).status).to.equal(200);
+    expect((await failureOf(publicOnly('keys.example'), network)).message).to.equal(REFUSED);
+    expect((await network.send(publicOnly('keys.example'))).status).to.equal(200);
+    expect(asked).to.have.length(3);
+  });
+
+  it('does not use a connection that another request made without the rule', async () => {
+    const kept = await startLoopback(answering('{}'));
+    const network = httpNetwork();
+    expect((await network.send(get(kept.url))).status).to.equal(200);
+    expect((await failureOf(get(kept.url, { publicOnly: true }), network)).message).to.equal(REFUSED);
+    const named = kept.url.replace('127.0.0.1', 'localhost');
+    expect((await network.send(get(named))).status).to.equal(200);
+    expect((await failureOf(get(named, { publicOnly: true }), network)).message).to.equal(REFUSED);
+    expect(kept.received).to.have.length(2);
+    await kept.close();
+  });
+
+  it('says that a host has no name by the code alone', async () => {
+    const network = httpNetwork({
+      resolve: () => Promise.reject(Object.assign(new Error('secret'), { code: 'ENOTFOUND' })),
+    });
+    expect((await failureOf(publicOnly('keys.example'), network)).message).to.equal('No answer came (ENOTFOUND).');
+  });
+
+  for (const host of [
+    ...['127.0.0.1', '127.1', '0x7f.1', '0177.0.0.1', '2130706433', '0x7f000001', '127.0.0.1.', '①②⑦.0.0.1', '0'],
+    ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::127.0.0.1]'],
+    ...['169.254.169.254', '[::ffff:169.254.169.254]', '[fd00:ec2::254]', '[2002:7f00:1::]', '10.1.2.3'],
+    'localhost',
+  ]) {
+    it(`refuses ${host} in a URL, by the addresses of the real world`, async () => {
+      expect((await failureOf(publicOnly(host), httpNetwork())).message).to.equal(REFUSED);
+      expect(server.received).to.have.length(0);
+    });
+  }
 });

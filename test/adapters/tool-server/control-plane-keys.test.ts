@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { createToolServer } from '../../../adapters/tool-server/create-tool-server.ts';
-import type { ToolServer } from '../../../adapters/tool-server/tool-server.ts';
-import { answering } from '../../support/loopback.ts';
+import type { ToolServer, ToolServerOptions } from '../../../adapters/tool-server/tool-server.ts';
+import { answering, STATUSES_BESIDE_200 } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, startFakeControlPlane } from '../../support/tool-server/control-plane.ts';
@@ -29,7 +29,7 @@ describe('the keys of the control plane', () => {
   });
   afterEach(() => plane.stop());
 
-  function make(options: { readonly timeoutMs?: number } = {}): ToolServer {
+  function make(options: Pick<ToolServerOptions, 'timeoutMs' | 'fetch'> = {}): ToolServer {
     const now = () => clock.now() / 1000;
     return createToolServer({ issuer: plane.issuer, audience: AUDIENCE, now, onAccess: () => undefined, ...options });
   }
@@ -46,6 +46,15 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(0);
     expect(new Set(await times(50))).to.deep.equal(new Set(['allowed']));
     expect(plane.asked(KEYS)).to.equal(1);
+  });
+
+  it('are only what comes with the status 200', async () => {
+    for (const status of STATUSES_BESIDE_200) {
+      toolServer = make();
+      plane.answerKeys = answering({ keys: [plane.key.publicJwk] }, status);
+      expect(await ask(), String(status)).to.equal('keys_unavailable');
+    }
+    expect(plane.asked(KEYS)).to.equal(STATUSES_BESIDE_200.length);
   });
 
   it('are served from memory for ten minutes, and fetched anew after that', async () => {
@@ -164,6 +173,29 @@ describe('the keys of the control plane', () => {
     // A fetch that nobody answers takes ten seconds to be given up.
     expect(performance.now() - began).to.be.lessThan(5000);
     while (plane.asked(KEYS) < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+  });
+
+  it('are asked for once in thirty seconds at most during an outage, however many tokens come', async () => {
+    let fetches = 0;
+    toolServer = make({
+      fetch: (...request) => {
+        fetches += 1;
+        return fetch(...request);
+      },
+    });
+    await ask();
+    plane.answerKeys = answering({}, 500);
+    clock.advance(600);
+    await times(5);
+    expect(fetches).to.equal(2);
+    for (const seconds of [1, 28]) {
+      clock.advance(seconds);
+      expect(new Set(await times(5))).to.deep.equal(new Set(['allowed']));
+      expect(fetches).to.equal(2);
+    }
+    clock.advance(1);
+    await times(5);
+    expect(fetches).to.equal(3);
   });
 
   it('come back by themselves after an outage', async () => {

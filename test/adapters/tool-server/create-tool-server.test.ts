@@ -129,6 +129,37 @@ describe('deciding about a request', () => {
     ]);
   });
 
+  it('refuses a good token of more than 16 KiB as malformed, before any key is fetched', async () => {
+    const { authorize, policy } = server();
+    const [read, asked] = [policy({ scope: ['jira:read'] }), plane.asked('/.well-known/jwks.json')];
+    const padded = (length: number) => plane.token({ padding: 'x'.repeat(length) });
+    const long = padded(12_400);
+    expect(long.length).to.be.greaterThan(16 * 1024);
+    expect(await authorize({ token: long, route: 'x', policy: read })).to.include({ reason: 'malformed_token' });
+    expect(plane.asked('/.well-known/jwks.json')).to.equal(asked);
+    expect(await authorize({ token: padded(11_000), route: 'x', policy: read })).to.include({ kind: 'allowed' });
+  });
+
+  it('refuses for the reason of an objection, which hears whose token it is, and asks nobody about it', async () => {
+    const events: AccessEvent[] = [];
+    const { authorize, policy } = server({ onAccess: (event) => void events.push(event) });
+    const asked = plane.asked('/oauth2/introspect');
+    const heard: string[] = [];
+    const access = await authorize({
+      ...{ token: plane.token(), route: 'x', policy: policy({ scope: ['jira:read'], highRisk: true }) },
+      objection: ({ sub }) => {
+        heard.push(sub);
+        return 'unknown_tool';
+      },
+    });
+    expect(access).to.include({ kind: 'refused', status: 403, reason: 'unknown_tool' });
+    expect(heard).to.deep.equal(['ada']);
+    expect(events.map(({ decision, reason, sub }) => [decision, reason, sub])).to.deep.equal([
+      ['deny', 'unknown_tool', 'ada'],
+    ]);
+    expect(plane.asked('/oauth2/introspect')).to.equal(asked);
+  });
+
   it('lets nobody through with a policy that it did not make', async () => {
     const errors: unknown[] = [];
     const { authorize } = server({ onError: (error) => void errors.push(error) });

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import type { Storage } from '../../../adapters/persistence/storage.ts';
 import { updateAgent } from '../../../application/admin/update-agent.ts';
 import type { Agents } from '../../../application/ports/agents.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 import { movedClock } from '../../support/moved-clock.ts';
@@ -14,7 +13,9 @@ const ID = agentIdOf('jira-triage');
 describe('changing an agent', () => {
   const clock = movedClock();
   let storage: Storage;
+  let pauses: number[];
   beforeEach(async () => {
+    pauses = [];
     storage = await openTestDatabase({ clock, log: capturedLog() });
     const agent = anAgent({ revision: 1 });
     const entry = { at: clock.now(), event: 'agent.registered', agentId: ID, decision: 'allow' } as const;
@@ -25,6 +26,9 @@ describe('changing an agent', () => {
   const service = (agents: Agents) => ({
     agents,
     clock,
+    retryPause: async (longestMs: number) => {
+      pauses.push(longestMs);
+    },
     rules: RULES,
     agentKeys: { isUsable: async () => true },
   });
@@ -51,6 +55,7 @@ describe('changing an agent', () => {
     const stored = await agents.find(ID);
     expect([stored?.displayName, stored?.maxTokenTtl, stored?.revision]).to.deep.equal(['In between', 60, 3]);
     expect(await recorded()).to.deep.equal(['changed:display_name', 'changed:max_token_ttl']);
+    expect(pauses).to.deep.equal([20]);
   });
 
   it('is not found when the agent is removed in between', async () => {
@@ -68,13 +73,11 @@ describe('changing an agent', () => {
     expect(await agents.find(ID)).to.equal(undefined);
   });
 
-  it('gives up when the agent never stands still, having written nothing', async () => {
+  it('pauses ever longer between lost rounds, and gives up at last, having written nothing', async () => {
     const restless: Agents = { ...storage.agents, replace: async () => 'changed' };
-    const outcome = await updateAgent(service(restless), ID, { enabled: false }).then(
-      () => 'answered',
-      (error: unknown) => error,
-    );
-    expect(outcome).to.be.instanceOf(StorageUnavailable);
+    expect(await updateAgent(service(restless), ID, { enabled: false })).to.deep.equal({ kind: 'kept_changing' });
+    expect(pauses.slice(0, 7)).to.deep.equal([20, 40, 80, 160, 320, 640, 640]);
+    expect(pauses).to.have.lengthOf(29);
     expect(await recorded()).to.deep.equal([]);
   });
 

@@ -58,4 +58,28 @@ describe('remembered agents', () => {
     request.forget();
     expect((await request.find(id))?.revision).to.equal(8);
   });
+
+  it('forget what was only just read, too', async () => {
+    const atHand = rememberedAgents(source);
+    const request = atHand();
+    await request.find(id);
+    stored = anAgent({ revision: 8 });
+    request.forget();
+    expect((await request.find(id))?.revision).to.equal(8);
+    expect(readings).to.equal(2);
+  });
+
+  it('keep what another request has read since', async () => {
+    const atHand = rememberedAgents(source);
+    await atHand().find(id);
+    const [slow, quick] = [atHand(), atHand()];
+    await slow.find(id);
+    await quick.find(id);
+    stored = anAgent({ revision: 8 });
+    quick.forget();
+    await quick.find(id);
+    slow.forget();
+    expect((await slow.find(id))?.revision).to.equal(8);
+    expect(readings).to.equal(2);
+  });
 });

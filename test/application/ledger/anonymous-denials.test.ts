@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Storage } from '../../../adapters/persistence/storage.ts';
 import { type AnonymousDenials, anonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
@@ -18,7 +19,11 @@ describe('denials that name nobody', () => {
   let storage: Storage;
   /** Set, the database does not answer; how often it was asked then is counted. */
   let away: Error | undefined;
+  /** Set, it answers so often, and then not any more. */
+  let answers: number;
   let attempts: number;
+  /** It answers only after this. */
+  let busy: Promise<void>;
   let denials: AnonymousDenials;
 
   beforeEach(async () => {
@@ -26,7 +31,9 @@ describe('denials that name nobody', () => {
     log = capturedLog();
     storage = await openTestDatabase({ clock, log });
     away = undefined;
+    answers = Number.POSITIVE_INFINITY;
     attempts = 0;
+    busy = Promise.resolve();
     denials = over(WINDOW);
   });
   afterEach(() => storage.close());
@@ -34,7 +41,10 @@ describe('denials that name nobody', () => {
   function over(windowSeconds: number | undefined): AnonymousDenials {
     const append: Ledger['append'] = async (entry) => {
       attempts += 1;
+      await busy;
       if (away !== undefined) throw away;
+      answers -= 1;
+      if (answers < 0) throw new StorageUnavailable('away');
       await storage.ledger.append(entry);
     };
     return anonymousDenials({ ledger: { append }, clock, log }, windowSeconds);
@@ -136,12 +146,45 @@ describe('denials that name nobody', () => {
     ]);
   });
 
+  it('are summarised once, also where the database is lost between two summaries', async () => {
+    await times(4);
+    await times(3, stranger);
+    clock.advance(WINDOW);
+    answers = 1;
+    expect(await failureOf(denials.closeEnded())).to.be.instanceOf(StorageUnavailable);
+    answers = Number.POSITIVE_INFINITY;
+    await denials.closeEnded();
+    expect((await written()).slice(2)).to.deep.equal([
+      ['invalid_request', 3],
+      ['missing_api_key', 2],
+    ]);
+  });
+
   it('are written at the end, those of open windows too', async () => {
     await times(3);
     await times(1, stranger);
     await denials.closeAll();
     await denials.closeAll();
     expect((await written()).slice(2)).to.deep.equal([['invalid_request', 2]]);
+  });
+
+  it('are all written once the end has been waited for, a summary that is being written meanwhile included', async () => {
+    await times(2);
+    clock.advance(WINDOW);
+    let answer = (): void => undefined;
+    busy = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const ending = denials.closeEnded();
+    let isClosed = false;
+    const closing = denials.closeAll().then(() => {
+      isClosed = true;
+    });
+    for (let turns = 0; turns < 10; turns += 1) await turn();
+    expect(isClosed).to.equal(false);
+    answer();
+    await Promise.all([ending, closing]);
+    expect((await written()).slice(1)).to.deep.equal([['invalid_request', 1]]);
   });
 
   it('that can not be written at the end are told to the log, with how many they were', async () => {

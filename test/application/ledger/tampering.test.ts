@@ -9,8 +9,9 @@ import fc from 'fast-check';
 import type { VerificationFault } from '../../../domain/ledger/verification.ts';
 import { databases } from '../../support/databases.ts';
 import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
+import { byLength } from '../../support/length.ts';
 
-const EDITS = 1000;
+const EDITS = byLength({ short: 200, full: 1000 });
 const SEED = 20_260_917;
 const SIZES = [5, 1, 9, 4, 7, 2, 12, 8];
 /** So many numbers are burnt before each checkpoint's last record. */

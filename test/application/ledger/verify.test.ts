@@ -35,6 +35,12 @@ describe('verifying the ledger', () => {
     expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
   });
 
+  it('names a record of a number that none can have, also before anything is sealed', async () => {
+    await scene.append(2);
+    scene.behind.exec("insert into ledger (seq, ts, event) values (0, 1, 'forged')");
+    expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'record_outside', seq: 0 });
+  });
+
   it('finds a sound ledger intact, with gaps, an unsealed rest and checkpoints larger than a page', async () => {
     await sealSome(3);
     await scene.sealed(4321);
@@ -171,6 +177,16 @@ describe('verifying the ledger', () => {
         kind: 'mark_unmatched',
         checkpointId: 5,
         newestId: 4,
+      });
+    });
+
+    it('counts nothing of a checkpoint that one contradicts', async () => {
+      const [first, second] = await sealSome(2);
+      if (first === undefined || second === undefined) throw new Error('too few');
+      const outcome = await scene.verify({ marks: [{ ...second, rootHash: OTHER }] });
+      expect(outcome).to.deep.include({
+        lastMark: { checkpointId: 1, rootHash: first.rootHash },
+        counts: { checkpoints: 1, records: first.treeSize, archived: 0, unsealed: 0 },
       });
     });
 

@@ -14,8 +14,8 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
   const [toDelete, toForget] = [[...deleted], [...forgotten]];
   const before = (instant: Parameters<typeof secondsBetween>[0]) => Math.round(secondsBetween(instant, begun));
   const sweeping: Pick<Sweeping, 'deleteEnded' | 'forget'> = {
-    async deleteEnded({ endedBy, expiredBy }, limit) {
-      calls.push(['delete', before(endedBy), before(expiredBy), limit]);
+    async deleteEnded(endedBy, limit) {
+      calls.push(['delete', before(endedBy), limit]);
       return toDelete.shift() ?? 0;
     },
     async forget(until, limit) {
@@ -36,7 +36,7 @@ describe('a pass over what need not be kept', () => {
     const storage = answering([], []);
     await forgetEnded(storage.service);
     expect(storage.calls).to.deep.equal([
-      ['delete', WEEK, 60, 200],
+      ['delete', WEEK, 200],
       ['forget', 60, 200],
     ]);
   });
@@ -55,7 +55,7 @@ describe('a pass over what need not be kept', () => {
     const storage = answering([200, 200, 200], [200, 200]);
     await forgetEnded(storage.service);
     expect(new Set(storage.calls.map((call) => JSON.stringify(call)))).to.deep.equal(
-      new Set([JSON.stringify(['delete', WEEK, 60, 200]), JSON.stringify(['forget', 60, 200])]),
+      new Set([JSON.stringify(['delete', WEEK, 200]), JSON.stringify(['forget', 60, 200])]),
     );
   });
 

@@ -15,6 +15,13 @@ const refused: readonly Case[] = [
     changes: { [`${bucket}:PermitsPerMinute`]: '601', [`${bucket}:Burst`]: '10' },
     errors: [`${bucket}:Burst: is less than one second's worth of ${bucket}:PermitsPerMinute`],
   })),
+  ...['https://mandate.example/admin', 'https://mandate.example/agents/x', 'https://mandate.example/x/../admin/y'].map(
+    (issuer) => ({
+      title: `an issuer whose path is the service's own: ${issuer}`,
+      changes: { 'Service:Issuer': issuer },
+      errors: ['Service:Issuer: has a path under /admin or /agents, where the service itself answers'],
+    }),
+  ),
   {
     title: 'the identity provider named in both ways',
     changes: { 'Service:UpstreamIdp:MetadataUrl': 'https://idp.example/meta' },
@@ -48,6 +55,13 @@ const refused: readonly Case[] = [
     title: 'answers about a person reused for longer than a token lives',
     changes: { 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT5M1S' },
     errors: ['Service:UpstreamIdp:SponsorCheck:CacheTtl: is longer than Service:Tokens:DefaultTokenTtl'],
+  },
+  {
+    title: 'logouts that are to be remembered where none are received',
+    changes: { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true' },
+    errors: [
+      'Service:UpstreamIdp:BackchannelLogout:Audience: is required while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true',
+    ],
   },
   {
     title: 'Postgres without a connection string',
@@ -280,6 +294,7 @@ const accepted: readonly (readonly [string, Texts])[] = [
     },
   ],
   ['back-channel logout', { 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' }],
+  ['logouts that are not remembered', { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'false' }],
   ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],
   [
     'a token for a sink behind https, whatever the case of its scheme',

@@ -3,6 +3,7 @@
  * Values are such that they would be recognised wherever they were repeated.
  */
 
+import { generateKeyPairSync } from 'node:crypto';
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
@@ -18,6 +19,10 @@ export interface WrongConfiguration {
 }
 
 const MARK = 'zq7-recognised';
+/** So that nothing but the setting is wrong: a key that cannot be used is named as well. */
+const USABLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 
 /** What else has to be set for a setting to be wrong by its value alone. */
@@ -266,7 +271,7 @@ const together: readonly WrongConfiguration[] = [
   },
   {
     title: 'two keys of which none is said to sign',
-    changes: { 'Service:Signing:Keys:1:Path': `/run/${MARK}.pem` },
+    changes: { 'Service:Signing:Keys:1:Pem': USABLE_KEY },
     names: ['Service:Signing:ActiveKid'],
   },
   {
@@ -274,7 +279,7 @@ const together: readonly WrongConfiguration[] = [
     changes: {
       'Service:Signing:Keys:0:Kid': `${MARK}-kid`,
       'Service:Signing:Keys:1:Kid': `${MARK}-kid`,
-      'Service:Signing:Keys:1:Path': `/run/${MARK}.pem`,
+      'Service:Signing:Keys:1:Pem': USABLE_KEY,
       'Service:Signing:ActiveKid': `${MARK}-kid`,
     },
     names: ['Service:Signing:Keys:1:Kid'],

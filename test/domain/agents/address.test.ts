@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { audienceProblem, jwksUriProblem } from '../../../domain/agents/address.ts';
+import { audienceProblem, issuerProblem, jwksUriProblem } from '../../../domain/agents/address.ts';
 
 const ISSUER = 'https://mandate.test';
 
@@ -89,6 +89,34 @@ describe('a jwks_uri', () => {
   for (const text of own) {
     it(`must be on a host of its own: not ${text}`, () => {
       expect(jwksUriProblem(text, ISSUER)).to.match(/host of its own/);
+    });
+  }
+});
+
+describe('the address of a control plane', () => {
+  for (const text of [
+    'https://mandate.test',
+    'https://mandate.test/tenant-7/',
+    'http://localhost:5100',
+    'http://[::1]',
+  ]) {
+    it(`may be ${text}`, () => {
+      expect(issuerProblem(text)).to.equal(undefined);
+    });
+  }
+
+  for (const [text, problem] of [
+    ['http://mandate.test', /https/],
+    ['http://10.0.0.7:5100', /https/],
+    ['http://localhost.evil.example', /https/],
+    ['https://mandate.test/?tenant=7', /query/],
+    ['https://mandate.test?', /query/],
+    ['https://user@mandate.test', /absolute https URL/],
+    ['https://mandate.test/#x', /absolute https URL/],
+    ['mandate.test', /absolute https URL/],
+  ] as const) {
+    it(`may not be ${text}`, () => {
+      expect(issuerProblem(text)).to.match(problem);
     });
   }
 });

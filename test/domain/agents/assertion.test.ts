@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AssertionVerdict, judgeAssertion } from '../../../domain/agents/assertion.ts';
+import { type AssertionVerdict, isAssertionType, judgeAssertion } from '../../../domain/agents/assertion.ts';
 import { instantFromSeconds } from '../../../domain/instant.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
@@ -34,6 +34,8 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['has a jti with a NUL', { jti: 'a\u0000b' }, 'actor_missing_jti'],
   ['has a jti that is a number', { jti: 7 }, 'actor_missing_jti'],
   ['has an instance of 129 characters', { instance: 'x'.repeat(129) }, 'actor_instance_too_long'],
+  ['has an instance of 65 emoji: 130 UTF-16 code units', { instance: '👋'.repeat(65) }, 'actor_instance_too_long'],
+  ['has a jti of 129 emoji: 258 UTF-16 code units', { jti: '👋'.repeat(129) }, 'actor_missing_jti'],
   ['has an instance that is no text', { instance: { pod: 7 } }, 'actor_malformed'],
 ];
 
@@ -53,6 +55,8 @@ describe('the claims of a client assertion', () => {
     ['was issued a moment ahead of us', { iat: NOW + 60, nbf: NOW + 60, exp: NOW + 120 }],
     ['has a jti of 256 characters', { jti: 'x'.repeat(256) }],
     ['has an instance of 128 characters', { instance: 'x'.repeat(128) }],
+    ['has an instance of 64 emoji: 128 UTF-16 code units', { instance: '👋'.repeat(64) }],
+    ['has a jti of 128 emoji: 256 UTF-16 code units', { jti: '👋'.repeat(128) }],
   ];
   for (const [what, changes] of acceptances) {
     it(`accept one that ${what}`, () => {
@@ -69,9 +73,26 @@ describe('the claims of a client assertion', () => {
     });
   });
 
-  it('leave a blank instance unsaid', () => {
-    for (const instance of ['', '  ', '\t\n', undefined]) {
+  it('leave a blank instance unsaid, and one of null', () => {
+    for (const instance of ['', '  ', '\t\n', undefined, null]) {
       expect(judge({ instance })).to.include({ kind: 'accepted', instance: undefined });
+    }
+  });
+
+  it('are read only from a token whose typ is absent or says an assertion', () => {
+    const typed = (type: string | undefined) =>
+      isAssertionType({ text: '', algorithm: 'ES256', keyId: undefined, type, claims: {} });
+    for (const type of [
+      undefined,
+      'JWT',
+      'jwt',
+      'client-authentication+jwt',
+      'application/client-authentication+jwt',
+    ]) {
+      expect(typed(type), type).to.equal(true);
+    }
+    for (const type of ['at+jwt', 'logout+jwt', 'secevent+jwt', 'dpop+jwt', 'jose', '']) {
+      expect(typed(type), type).to.equal(false);
     }
   });
 });

@@ -80,6 +80,18 @@ describe('a registration as a whole', () => {
     ],
     ['no audience', { allowedAudiences: [] }, 'allowed_audiences', /at least one/],
     [
+      '1001 audiences',
+      { allowedAudiences: Array.from({ length: 1001 }, (_, index) => `https://a${index}.example`) },
+      'allowed_audiences',
+      /at most 1000/,
+    ],
+    [
+      '1001 high-risk audiences',
+      { highRiskAudiences: Array.from({ length: 1001 }, (_, index) => `https://a${index}.example`) },
+      'high_risk_audiences',
+      /at most 1000/,
+    ],
+    [
       'an audience twice',
       { allowedAudiences: ['https://a.example', 'https://a.example'] },
       'allowed_audiences',

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { foldPath, type Hash, leafHash, merkleTree, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
 import { treeHash, treePath } from '../../support/independent-ledger/tree-recursion.ts';
 import { canonicalRecords, merkleTrees } from '../../support/independent-ledger/vectors.ts';
+import { byLength } from '../../support/length.ts';
 import { describeVectors } from '../../support/public-vectors.ts';
 
 const hash: Hash = (bytes) => createHash('sha256').update(bytes).digest();
@@ -12,7 +13,7 @@ const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 const leavesOf = (size: number) => Array.from({ length: size }, (_, index) => leafHash(hash, `leaf-${index}`));
 
 /** The recursion hashes everything anew for each size; as many as are tried with every index and mutation. */
-const LARGEST = 1100;
+const LARGEST = byLength({ short: 260, full: 1100 });
 
 function grown(leaves: readonly Uint8Array[]) {
   const tree = merkleTree(hash, leaves.length);

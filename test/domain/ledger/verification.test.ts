@@ -64,6 +64,13 @@ describe('the chain of checkpoints', () => {
     expect(chainFault(hash, undefined, { ...third, prevCheckpointHash: undefined }, 'any')).to.include({
       kind: 'id_not_contiguous',
     });
+    // The first checkpoint of all links to nothing, in an export as in the ledger.
+    expect(chainFault(hash, undefined, { ...first, prevCheckpointHash: OTHER }, 'any')).to.include({
+      kind: 'link_broken',
+    });
+    expect(chainFault(hash, undefined, { ...second, checkpointId: 0 }, 'any')).to.include({
+      kind: 'id_not_contiguous',
+    });
   });
 });
 

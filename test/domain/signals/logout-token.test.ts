@@ -44,7 +44,9 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['has a nonce', { nonce: 'n-0S6_WzA2Mj' }, 'nonce_present'],
   ['has a nonce that is null', { nonce: null }, 'nonce_present'],
   ['has a sid that is a number', { sid: 7 }, 'malformed'],
-  ['has a sid that is null', { sid: null }, 'malformed'],
+  ['has a sid that is false', { sid: false }, 'malformed'],
+  ['has a sub that is null', { sub: null }, 'malformed'],
+  ['has a sid of null and no sub', { sub: undefined, sid: null }, 'no_subject_or_session'],
   ['has a control character in its sub', { sub: 'ada\u0007' }, 'malformed'],
   ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'identifier_too_long'],
   ['has a sid of 257 characters', { sid: 'x'.repeat(257) }, 'identifier_too_long'],
@@ -80,7 +82,8 @@ describe('the claims of a logout token', () => {
   });
 
   it('accept one that names a session, and the person only beside it', () => {
-    const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661) };
+    const issuedAt = instantFromSeconds(NOW - 5);
+    const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661), issuedAt };
     expect(judge({})).to.deep.equal({
       kind: 'accepted',
       ...use,
@@ -91,7 +94,7 @@ describe('the claims of a logout token', () => {
       ...use,
       loggedOut: { kind: 'session', sessionId: 'session-3', subject: undefined },
     });
-    for (const sid of [undefined, '']) {
+    for (const sid of [undefined, '', null]) {
       expect(judge({ sid })).to.deep.equal({
         kind: 'accepted',
         ...use,

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import { instantFromSeconds } from '../../../domain/instant.ts';
-import { judgeSecurityEvent, type SecurityEventVerdict } from '../../../domain/signals/security-event.ts';
+import {
+  judgeSecurityEvent,
+  reasonsOnRecord,
+  type SecurityEventVerdict,
+} from '../../../domain/signals/security-event.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 const NOW = 1_789_653_821;
@@ -33,6 +37,9 @@ function judge(changes: Record<string, unknown>, more: { type?: string; upstream
 const revoked = (payload: unknown) => ({ [`${CAEP}session-revoked`]: payload });
 const inEvent = (subject: unknown) => ({ sub_id: undefined, events: revoked({ subject }) });
 
+const aPhone = { format: 'phone_number', phone_number: '+12065550100' };
+const anAlias = { format: 'aliases', identifiers: [ada] };
+
 const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['comes from another transmitter', { iss: 'https://transmitter.example/' }, 'untrusted_issuer'],
   ['is for another stream', { aud: ['https://other.example'] }, 'audience_mismatch'],
@@ -62,6 +69,9 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['names somebody by a key that nobody can have', { sub_id: { ...adaToo, id: 'a b' } }, 'no_usable_subject'],
   ['names somebody by an id that is no text', { sub_id: { ...adaToo, id: 7 } }, 'no_usable_subject'],
   ['names a device and no user', inEvent({ format: 'complex', device: adaToo }), 'no_usable_subject'],
+  ['names a device alone, without a format', inEvent({ device: adaToo }), 'unsupported_subject_format'],
+  ['names a user by telephone', { sub_id: { format: 'complex', user: aPhone } }, 'unsupported_subject_format'],
+  ['names aliases as the user of a subject without a format', inEvent({ user: anAlias }), 'unsupported_subject_format'],
   ['names a user that is no object', inEvent({ user: 'object-7' }), 'no_usable_subject'],
   ['names somebody by e-mail', { sub_id: { format: 'email', email: 'a@b.example' } }, 'unsupported_subject_format'],
   ['says no format', { sub_id: { iss: UPSTREAM, sub: 'object-7' } }, 'unsupported_subject_format'],
@@ -72,6 +82,28 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
     { events: revoked({ subject: { format: 'email', email: 'a@b.example' } }) },
     'unsupported_subject_format',
   ],
+];
+
+const mail = { format: 'email', email: 'a@b.example' };
+const elsewhere = { ...ada, iss: 'https://other.example' };
+const aliases = (...identifiers: unknown[]) => ({ format: 'aliases', identifiers });
+
+const refusedAliases: readonly [string, unknown, string][] = [
+  ['two people', aliases(ada, grace), 'ambiguous_subject'],
+  ['one person twice', aliases(ada, adaToo), 'ambiguous_subject'],
+  ['two opaque identifiers', aliases(mail, adaToo, grace), 'ambiguous_subject'],
+  ['two people of the provider', aliases(ada, { ...ada, sub: 'object-8' }), 'ambiguous_subject'],
+  ['one person and one that is no key', aliases(ada, { format: 'opaque', id: 'a b' }), 'ambiguous_subject'],
+  ['a mailbox and a telephone only', aliases(mail, aPhone), 'unsupported_subject_format'],
+  ['other aliases only', aliases(aliases(ada)), 'unsupported_subject_format'],
+  ['a complex subject only', aliases({ format: 'complex', user: ada }), 'unsupported_subject_format'],
+  ['an identifier without a format only', aliases({ iss: UPSTREAM, sub: 'object-7' }), 'unsupported_subject_format'],
+  ["somebody of another provider's", aliases(mail, elsewhere), 'no_usable_subject'],
+  ['a key that nobody can have', aliases({ format: 'opaque', id: '..' }), 'no_usable_subject'],
+  ['nothing', aliases(), 'no_usable_subject'],
+  ['something beside that is no object', aliases(ada, 'object-7'), 'no_usable_subject'],
+  ['no list', { format: 'aliases', identifiers: ada }, 'no_usable_subject'],
+  ['no identifiers', { format: 'aliases' }, 'no_usable_subject'],
 ];
 
 function inEventTwice() {
@@ -95,7 +127,43 @@ describe('the claims of a security event token', () => {
     });
   }
 
-  for (const type of ['JWT', 'logout+jwt', 'at+jwt', '']) {
+  for (const [what, subject, check] of refusedAliases) {
+    it(`refuse aliases that hold ${what}, above and in the event, and as a user`, () => {
+      for (const changes of [{ sub_id: subject }, inEvent(subject), inEvent({ format: 'complex', user: subject })]) {
+        expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `ssf_${check}` });
+      }
+    });
+  }
+
+  it('take the person of aliases from the one identifier that is read', () => {
+    for (const subject of [
+      aliases(ada),
+      aliases(adaToo),
+      aliases(mail, ada, aPhone),
+      aliases(elsewhere, adaToo, mail),
+      aliases(elsewhere, ada),
+      aliases(aliases(grace), adaToo),
+      { format: 'complex', user: aliases(mail, ada), session: grace },
+    ]) {
+      expect(actionOf(judge({ sub_id: subject }))?.sponsorKey, JSON.stringify(subject)).to.equal('object-7');
+      expect(actionOf(judge(inEvent(subject)))?.sponsorKey, JSON.stringify(subject)).to.equal('object-7');
+    }
+    expect(judge({ sub_id: aliases(ada), ...{ events: revoked({ subject: grace }) } })).to.include({
+      reason: 'ssf_ambiguous_subject',
+    });
+    const unknown = { upstreamIssuer: undefined };
+    expect(actionOf(judge({ sub_id: aliases(mail, adaToo) }, unknown))?.sponsorKey).to.equal('object-7');
+    for (const subject of [aliases(ada), aliases(elsewhere, adaToo)]) {
+      expect(judge({ sub_id: subject }, unknown)).to.include({ reason: 'ssf_keys_unavailable' });
+    }
+    expect(judge({ sub_id: aliases(ada, adaToo, grace) }, unknown)).to.include({ reason: 'ssf_ambiguous_subject' });
+  });
+
+  for (const type of ['secevent+jwt', 'application/secevent+jwt', 'SecEvent+JWT']) {
+    it(`take one whose typ is "${type}"`, () => expect(judge({}, { type }).kind).to.equal('accepted'));
+  }
+
+  for (const type of ['application/jwt', 'text/secevent+jwt', 'secevent', 'JWT', 'logout+jwt', 'at+jwt', '']) {
     it(`refuse one whose typ is "${type}"`, () => {
       expect(judge({}, { type })).to.deep.equal({ kind: 'refused', reason: 'ssf_not_a_security_event' });
     });
@@ -144,6 +212,14 @@ describe('the claims of a security event token', () => {
     expect(actionOf(judge({ events }))).to.deep.include({ lift: true, block: undefined, end: 'ssf_sessions_revoked' });
   });
 
+  it('record each reason, and an outdated account-enabled as outdated, what stands beside it unchanged', () => {
+    const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
+    const action = actionOf(judge({ events }));
+    if (action === undefined) throw new Error('no action');
+    expect(reasonsOnRecord(action, false)).to.deep.equal(['ssf_account_enabled', 'ssf_sessions_revoked']);
+    expect(reasonsOnRecord(action, true)).to.deep.equal(['ssf_account_enabled_outdated', 'ssf_sessions_revoked']);
+  });
+
   it('find the subject above, in the event, in both places when it is one person, and as the user of a complex one', () => {
     for (const changes of [
       { events: revoked({}) },
@@ -152,6 +228,8 @@ describe('the claims of a security event token', () => {
       { sub_id: undefined, events: revoked({ sub_id: adaToo }) },
       inEvent({ user: ada }),
       inEvent({ format: 'complex', user: adaToo, device: { format: 'opaque', id: 'laptop' } }),
+      inEvent({ format: 'complex', user: ada, tenant: grace, device: grace, session: grace }),
+      inEvent({ user: adaToo, tenant: grace, device: 7, session: null }),
       { sub_id: { user: ada }, events: revoked({}) },
       { sub: 'object-7', events: revoked({}) },
       { sub: 'object-7', ...inEvent({ user: ada }) },

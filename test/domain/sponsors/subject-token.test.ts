@@ -37,6 +37,9 @@ const refusals: readonly [string, Record<string, unknown>, string, string | unde
   ['has no sub', { sub: undefined }, 'subject_missing_subject', undefined],
   ['has an empty sub', { sub: '' }, 'subject_sub_malformed', undefined],
   ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'subject_sub_malformed', undefined],
+  ['has a sub of 129 emoji: 258 UTF-16 code units', { sub: '👋'.repeat(129) }, 'subject_sub_malformed', undefined],
+  ['has a sponsor key of a dot', { oid: '.' }, 'sponsor_key_missing', 'ada'],
+  ['has a sponsor key of two dots', { oid: '..' }, 'sponsor_key_missing', 'ada'],
   ['has a control character in its sub', { sub: 'ada\u0000' }, 'subject_sub_malformed', undefined],
   ['has a sub that is a number', { sub: 7 }, 'subject_sub_malformed', undefined],
   ['names an agent', { sub: 'Agent:jira' }, 'subject_is_agent', undefined],
@@ -47,6 +50,9 @@ const refusals: readonly [string, Record<string, unknown>, string, string | unde
   ['has a sponsor key of 257 characters', { oid: 'x'.repeat(257) }, 'sponsor_key_missing', 'ada'],
   ['has a sponsor key that is no text', { oid: ['a'] }, 'sponsor_key_missing', 'ada'],
   ['names a session that no logout could name', { sid: 7 }, 'subject_malformed', 'ada'],
+  ['names an empty session', { sid: '' }, 'subject_malformed', 'ada'],
+  ['names a session in 257 characters', { sid: 'x'.repeat(257) }, 'subject_malformed', 'ada'],
+  ['has a control character in its session', { sid: 'session\u0000' }, 'subject_malformed', 'ada'],
 ];
 
 describe('the claims of a subject token', () => {
@@ -63,10 +69,31 @@ describe('the claims of a subject token', () => {
         subject: 'ada',
         sponsorKey: 'object-7',
         sessionId: 'session-3',
+        issuedAt: instantFromSeconds(NOW - 5),
         scope: ['jira:read', 'jira:comment'],
       },
     });
   });
+
+  it('take a sid of null for none, and no other value that is not a string', () => {
+    for (const sid of [null, undefined]) {
+      const verdict = judge({ sid });
+      expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', sessionId: undefined });
+    }
+    for (const sid of [false, 0, [], {}]) expect(judge({ sid })).to.include({ reason: 'subject_malformed' });
+  });
+  for (const [iat, issuedAt] of [
+    [undefined, undefined],
+    [NOW - 5, instantFromSeconds(NOW - 5)],
+    [0, instantFromSeconds(0)],
+    [-1, instantFromSeconds(0)],
+    [Number.MIN_SAFE_INTEGER, instantFromSeconds(0)],
+  ] as const) {
+    it(`tell when a token with the iat ${iat} was issued, as a time that can be stored`, () => {
+      const verdict = judge({ iat });
+      expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', issuedAt });
+    });
+  }
 
   it('never look for the sponsor key on the prototype', () => {
     expect(judge({}, 'constructor')).to.include({ reason: 'sponsor_key_missing' });

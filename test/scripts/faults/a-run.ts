@@ -86,8 +86,9 @@ export function aRun(): ARun {
   ask('disable by event', 202, disabled.one);
   record('sponsor.signal', 'ssf_account_disabled', { sponsor: disabled.one.sub });
   disabled.end('ssf_account_disabled');
-  // The person is on the list already.
+  // Another source has blocked the person already: the operator's block stands beside it.
   ask('block', 200, disabled.one);
+  record('sponsor.blocked', 'sponsor_blocked', { sponsor: disabled.one.sub });
 
   const givenUp = started('given-up');
   ask('revoke a grant', 200, givenUp.one);

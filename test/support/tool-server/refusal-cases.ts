@@ -3,6 +3,7 @@
  * a suite runs them on every framework.
  */
 
+import { sign } from 'node:crypto';
 import { expect } from 'chai';
 import type { AccessEvent, RefusalReason } from '../../../adapters/tool-server/tool-server.ts';
 import { answering } from '../loopback.ts';
@@ -95,6 +96,21 @@ export const refusalCases: readonly RefusalCase[] = [
     reason: 'invalid_signature',
     what: 'no signature to speak of',
     token: (plane) => `${plane.token().split('.').slice(0, 2).join('.')}.AAAA`,
+  },
+  {
+    reason: 'invalid_signature',
+    what: 'its signature with a byte more',
+    token: (plane) => resigned(plane.token(), (signature) => Buffer.concat([signature, Buffer.alloc(1)])),
+  },
+  {
+    reason: 'invalid_signature',
+    what: 'its signature without the last byte',
+    token: (plane) => resigned(plane.token(), (signature) => signature.subarray(0, -1)),
+  },
+  {
+    reason: 'invalid_signature',
+    what: 'its own key’s signature in DER',
+    token: (plane) => resigned(plane.token(), (_, input) => sign('sha256', input, plane.key.privateKey)),
   },
   { reason: 'wrong_issuer', what: 'another issuer', token: signed({ iss: 'https://other.example' }) },
   { reason: 'wrong_issuer', what: 'none', token: signed({ iss: undefined }) },
@@ -282,6 +298,13 @@ function foreign(plane: FakeControlPlane, key: SigningKey, header: object = {}):
   const [, payload = ''] = plane.token().split('.');
   const claims = Buffer.from(payload, 'base64url');
   return key.sign({ alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid, ...header }, claims);
+}
+
+/** The same token with another signature. */
+function resigned(token: string, signature: (own: Buffer, input: Buffer) => Buffer): string {
+  const end = token.lastIndexOf('.');
+  const own = Buffer.from(token.slice(end + 1), 'base64url');
+  return `${token.slice(0, end)}.${signature(own, Buffer.from(token.slice(0, end))).toString('base64url')}`;
 }
 
 /** A token with a member in front of the usual ones, and in place of another. */

@@ -5,10 +5,11 @@
 
 import { expect } from 'chai';
 import { databases } from '../../support/databases.ts';
+import { byLength } from '../../support/length.ts';
 import { ADMIN_KEY, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
 
-const EACH = 45;
+const EACH = byLength({ short: 8, full: 45 });
 /** So few that one slow client in each place would be enough. */
 const SETTINGS = { 'Service:Overload:ConcurrencyLimit': '2', 'Service:Overload:QueueLimit': '4' };
 /** All the machine may be doing besides, several times over; a request that waited for one of them would wait for longer. */

@@ -6,6 +6,7 @@
 
 import { expect } from 'chai';
 import { databases, type FreshDatabase, type Outside } from '../../support/databases.ts';
+import { byLength } from '../../support/length.ts';
 import { type Answer, type Mandate, startMandate } from '../../support/mandate.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { type Fault, LATE_LOSS, type StatementFaults, statementFaults } from '../../support/statement-faults.ts';
@@ -27,8 +28,10 @@ const REFUSED: readonly Fault[] = [
   { sqlState: '25006' },
 ];
 
-/** A decision of very many statements has each fail in one of these ways, unless all are wanted. */
-const MANY_STATEMENTS = 4;
+/** A decision of more statements has each fail in one of these ways, unless all are wanted. */
+const MANY_STATEMENTS = byLength({ short: 0, full: 4 });
+/** Of a decision's statements, every one fails at full length, every third otherwise. */
+const STEP = byLength({ short: 3, full: 1 });
 const waysFor = (statements: number, nth: number): readonly Fault[] =>
   statements <= MANY_STATEMENTS || process.env.ALL_FAULTS !== undefined
     ? REFUSED
@@ -117,7 +120,7 @@ describe('a Postgres on which a statement fails', () => {
       expect(whole.records).to.deep.equal(decision.records);
       expect(whole.statements).to.be.greaterThan(0);
 
-      for (let nth = 1; nth <= whole.statements; nth++) {
+      for (let nth = 1; nth <= whole.statements; nth += STEP) {
         for (const fault of DECIDED_AGAIN) {
           const outcome = await asked(await decision.about(scene), nth, fault);
           expect(outcome.answer.status, `${nth} ${fault.sqlState} ${outcome.answer.text}`).to.equal(decision.status);

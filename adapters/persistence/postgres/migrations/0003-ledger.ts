@@ -230,7 +230,6 @@ export const ledger: Migration = {
         v_month := v_month + interval '1 month';
       end loop;
     end $$`,
-    `revoke execute on function create_ledger_partitions, append_record, write_records from public`,
     // They must find our tables and nobody else's, whatever the caller's search path is.
     `do $$
     declare

@@ -5,6 +5,7 @@
  * Locks are always taken in the order of `locks.ts`: person, subject, session, agent, then rows, then the ledger's fence.
  */
 
+import { OLDEST_FIRST } from '../../sql/block-row.ts';
 import type { Migration } from '../../sql/migrations.ts';
 import { BY_INDEX } from '../by-index.ts';
 import { LOCK } from '../locks.ts';
@@ -35,7 +36,7 @@ export const decisions: Migration = {
       if v_revision is distinct from p_agent_revision then
         return 'agent_changed';
       end if;
-      select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
+      select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key ${OLDEST_FIRST} limit 1;
       if found then
         perform 1 from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
         return case when found then 'replayed' else v_block end;
@@ -47,10 +48,12 @@ export const decisions: Migration = {
     end $$`,
 
     `create function open_task(
+      p_refuse_logged_out boolean, p_issued_at timestamptz,
       p_task_id text, p_agent_id text, p_sponsor_key text, p_sponsor text, p_session_id text, p_parent_task_id text,
       p_audience text, p_scope text, p_delegation_depth integer, p_created_at timestamptz, p_expires_at timestamptz,
       p_grant_hash text, p_agent_revision bigint,
-      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_other_jti text, p_other_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_obstacle text;
@@ -69,13 +72,23 @@ export const decisions: Migration = {
       if v_obstacle is not null then
         return v_obstacle;
       end if;
+      -- The second assertion of the request. What this transaction spent before it is not spent then: nobody has seen it.
+      if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
+        delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+        return 'replayed';
+      end if;
+      if p_refuse_logged_out and is_logged_out(p_sponsor, p_session_id, p_issued_at, p_created_at) then
+        -- Spent by this transaction, so no other has seen them.
+        delete from spent_assertions where agent_id = p_assertion_agent_id and jti in (p_jti, p_other_jti);
+        return 'logged_out';
+      end if;
       -- Of a task that is delegated. Whatever is ending its parent is waited for; what ends that later waits for this.
       if p_parent_task_id is not null then
         perform 1 from tasks
           where task_id = p_parent_task_id and state = 'live' and expires_at > p_created_at for share;
         if not found then
-          -- Ours, and of this transaction: nobody has seen it.
-          delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
+          -- Ours, and of this transaction: nobody has seen them.
+          delete from spent_assertions where agent_id = p_assertion_agent_id and jti in (p_jti, p_other_jti);
           return 'parent_ended';
         end if;
       end if;
@@ -126,16 +139,22 @@ export const decisions: Migration = {
 
     // Records a refusal under the reason that holds now, and answers it.
     `create function refuse(
-      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz, p_entry ledger_entry
+      p_sponsor_key text, p_assertion_agent_id text, p_jti text, p_forget_at timestamptz,
+      p_other_jti text, p_other_forget_at timestamptz, p_entry ledger_entry
     ) returns text language plpgsql ${BY_INDEX} as $$
     declare
       v_block text;
+      v_replayed boolean;
     begin
       if p_sponsor_key is not null then
         perform pg_advisory_xact_lock_shared(${LOCK.sponsor}, hashtext(p_sponsor_key));
-        select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key;
+        select kind into v_block from sponsor_blocks where sponsor_key = p_sponsor_key ${OLDEST_FIRST} limit 1;
       end if;
-      if p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at) then
+      v_replayed := p_jti is not null and not spend_assertion(p_assertion_agent_id, p_jti, p_forget_at);
+      if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
+        v_replayed := true;
+      end if;
+      if v_replayed then
         p_entry.reason := 'actor_replayed';
       elsif v_block is not null then
         p_entry.reason := case v_block when 'disabled' then 'sponsor_disabled' else 'sponsor_not_found' end;
@@ -219,7 +238,7 @@ export const decisions: Migration = {
                 ) task
           ) doomed;
         v_ids := v_named || v_delegated;
-        update task_grants set revoked_at = p_at where task_id = any (v_ids) and revoked_at is null;
+        update task_grants set revoked_at = p_at where task_id = any (v_ids);
         update tasks set state = 'revoked', ended_at = p_at, end_reason = p_reason where task_id = any (v_named);
         if cardinality(v_delegated) > 0 then
           update tasks set state = 'revoked', ended_at = p_at, end_reason = 'parent_revoked'
@@ -288,13 +307,15 @@ export const decisions: Migration = {
       return 'revoked';
     end $$`,
 
+    // Answers each block of the person, and beside each how many tasks it ended.
     `create function block_sponsor(
-      p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text,
-      out source text, out kind text, out blocked_at timestamptz, out revoked_tasks integer
-    ) language plpgsql ${BY_INDEX} as $$
+      p_sponsor_key text, p_source text, p_kind text, p_at timestamptz, p_reason text
+    ) returns table (source text, kind text, blocked_at timestamptz, revoked_tasks integer)
+    language plpgsql ${BY_INDEX} as $$
     #variable_conflict use_column
     declare
       v_first ledger_entry;
+      v_revoked integer;
     begin
       perform pg_advisory_xact_lock(${LOCK.sponsor}, hashtext(p_sponsor_key));
       insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
@@ -303,10 +324,10 @@ export const decisions: Migration = {
         v_first := row(p_at, 'sponsor.blocked', null, null, p_sponsor_key, null, null, null, null, 'allow',
           'sponsor_blocked', null, null);
       end if;
-      revoked_tasks := end_tasks(
+      v_revoked := end_tasks(
         array(select task_id from tasks where sponsor_key = p_sponsor_key and state = 'live'),
         p_at, p_reason, v_first);
-      select b.source, b.kind, b.blocked_at into source, kind, blocked_at
+      return query select b.source, b.kind, b.blocked_at, v_revoked
         from sponsor_blocks b where b.sponsor_key = p_sponsor_key;
     end $$`,
   ],

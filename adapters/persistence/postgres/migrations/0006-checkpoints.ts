@@ -88,7 +88,6 @@ export const checkpoints: Migration = {
       );
       return true;
     end $$`,
-    `revoke execute on function add_checkpoint from public`,
     // It must find our tables and nobody else's, whatever the caller's search path is.
     `do $$
     begin

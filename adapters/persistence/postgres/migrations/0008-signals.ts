@@ -18,6 +18,16 @@ export const signals: Migration = {
       primary key (receiver, issuer, jti)
     )`,
     `create index accepted_signals_by_forgetting on accepted_signals (forget_at)`,
+    // Sessions by sid and people by sub, for as long as their logout refuses subject tokens.
+    `create table logouts (
+      kind text collate "C" not null check (kind in ('session', 'person')),
+      name text collate "C" not null,
+      -- The latest logout, by the provider's clock.
+      stated_at timestamptz not null,
+      forget_at timestamptz not null,
+      primary key (kind, name)
+    )`,
+    `create index logouts_by_forgetting on logouts (forget_at)`,
     // A logout names the subject, which is not the sponsor key everywhere. Not null: see 0004-tasks.
     `create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null`,
 
@@ -31,11 +41,22 @@ export const signals: Migration = {
       return found;
     end $$`,
 
+    // Whether a subject token is from before a remembered logout; one without iat is. An exchange asks under the locks
+    // that a logout takes: a logout that it does not see here comes later, and ends its task.
+    `create function is_logged_out(p_subject text, p_session_id text, p_issued_at timestamptz, p_at timestamptz)
+    returns boolean language plpgsql ${BY_INDEX} as $$
+    begin
+      return exists (select from logouts where kind = 'session' and name = p_session_id and forget_at > p_at)
+        or exists (select from logouts where kind = 'person' and name = p_subject and forget_at > p_at
+          and stated_at >= coalesce(p_issued_at, stated_at));
+    end $$`,
+
     // Answers how many tasks it ended; null when the signal is a repeated one. An exchange holds the subject's lock only
     // where the subject is not the sponsor key, and the sponsor key's otherwise: both are taken. Where the rows
     // have to say who it is about they are locked first, so that nobody is named whose tasks another decision has just ended.
     `create function accept_logout(
-      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text
+      p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_subject text, p_session_id text,
+      p_stated_at timestamptz, p_refuse_until timestamptz
     ) returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_roots text[];
@@ -49,6 +70,13 @@ export const signals: Migration = {
       end if;
       if not remember_signal('logout', p_issuer, p_jti, p_forget_at) then
         return null;
+      end if;
+      if p_refuse_until is not null then
+        insert into logouts as l (kind, name, stated_at, forget_at)
+          values (case when p_session_id is null then 'person' else 'session' end, coalesce(p_session_id, p_subject),
+            p_stated_at, p_refuse_until)
+          on conflict (kind, name) do update set
+            stated_at = greatest(l.stated_at, excluded.stated_at), forget_at = greatest(l.forget_at, excluded.forget_at);
       end if;
       if p_session_id is not null then
         v_roots := array(select task_id from tasks where session_id = p_session_id and state = 'live');
@@ -67,7 +95,8 @@ export const signals: Migration = {
 
     // Answers how many tasks it ended, null when the signal is a repeated one; and whether it would have lifted a block
     // that was stated later (domain/sponsors/block.ts, isOutdated). The reasons come in the order of their records, with
-    // a space between them; no end reason leaves the tasks as they are.
+    // a space between them (an outdated lift is recorded as domain/signals/security-event.ts, reasonsOnRecord, says);
+    // no end reason leaves the tasks as they are.
     `create function accept_security_event(
       p_issuer text, p_jti text, p_forget_at timestamptz, p_at timestamptz, p_sponsor_key text, p_stated_at timestamptz,
       p_reasons text, p_lift boolean, p_block text, p_end_reason text, out revoked_tasks integer, out outdated boolean
@@ -88,16 +117,16 @@ export const signals: Migration = {
       if p_block is not null then
         -- An account that was disabled may be purged later, and stays refused from when it was disabled.
         insert into sponsor_blocks as b (sponsor_key, source, kind, blocked_at, stated_at)
-          values (p_sponsor_key, 'ssf', p_block, p_at, p_stated_at) on conflict (sponsor_key) do update set
+          values (p_sponsor_key, 'ssf', p_block, p_at, p_stated_at) on conflict (sponsor_key, source) do update set
               kind = case when excluded.kind = 'deleted' then 'deleted' else b.kind end,
-              stated_at = greatest(b.stated_at, excluded.stated_at)
-            where b.source = 'ssf';
+              stated_at = greatest(b.stated_at, excluded.stated_at);
       end if;
       v_first := array(
-        select row(p_at, 'sponsor.signal', null, null, p_sponsor_key, null, null, null, null, 'allow', told.reason,
+        select row(p_at, 'sponsor.signal', null, null, p_sponsor_key, null, null, null, null, 'allow',
+            case when outdated and told.reason = 'ssf_account_enabled' then 'ssf_account_enabled_outdated'
+              else told.reason end,
             null, null)::ledger_entry
-          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth)
-          where not (outdated and told.reason = 'ssf_account_enabled') order by told.nth);
+          from unnest(string_to_array(p_reasons, ' ')) with ordinality as told (reason, nth) order by told.nth);
       revoked_tasks := end_tasks_after(
         array(select task_id from tasks
           where p_end_reason is not null and sponsor_key = p_sponsor_key and state = 'live'),

@@ -19,19 +19,19 @@ export const sweeping: Migration = {
       v_ids := array(
         select task_id from tasks where ended_at is null and expires_at <= p_over_by
           order by expires_at limit p_limit for update skip locked);
-      update task_grants set revoked_at = p_at where task_id = any (v_ids) and revoked_at is null;
+      update task_grants set revoked_at = p_at where task_id = any (v_ids);
       update tasks set state = 'expired', ended_at = expires_at where task_id = any (v_ids);
       perform write_ends(v_ids, p_at, array[]::ledger_entry[]);
       return cardinality(v_ids);
     end $$`,
 
-    `create function delete_ended_tasks(p_ended_by timestamptz, p_expired_by timestamptz, p_limit integer)
+    `create function delete_ended_tasks(p_ended_by timestamptz, p_limit integer)
     returns integer language plpgsql ${BY_INDEX} as $$
     declare
       v_ids text[];
     begin
       v_ids := array(
-        select task_id from tasks ended where ended_at <= p_ended_by and expires_at <= p_expired_by
+        select task_id from tasks ended where ended_at <= p_ended_by
             and not exists (select from tasks child where child.parent_task_id = ended.task_id offset 0)
           order by ended_at limit p_limit for update skip locked);
       delete from task_grants where task_id = any (v_ids);
@@ -59,6 +59,10 @@ export const sweeping: Migration = {
       v_forgotten := v_forgotten + v_count;
       delete from accepted_signals where ctid = any (array(
         select ctid from accepted_signals where forget_at <= p_until order by forget_at limit p_limit));
+      get diagnostics v_count = row_count;
+      v_forgotten := v_forgotten + v_count;
+      delete from logouts where ctid = any (array(
+        select ctid from logouts where forget_at <= p_until order by forget_at limit p_limit));
       get diagnostics v_count = row_count;
       return v_forgotten + v_count;
     end $$`,

@@ -13,6 +13,16 @@ export const signals: Migration = {
       primary key (receiver, issuer, jti)
     ) strict, without rowid`,
     `create index accepted_signals_by_forgetting on accepted_signals (forget_at)`,
+    // Sessions by sid and people by sub, for as long as their logout refuses subject tokens.
+    `create table logouts (
+      kind text not null check (kind in ('session', 'person')),
+      name text not null,
+      -- The latest logout, by the provider's clock.
+      stated_at integer not null,
+      forget_at integer not null,
+      primary key (kind, name)
+    ) strict, without rowid`,
+    `create index logouts_by_forgetting on logouts (forget_at)`,
     // A logout names the subject, which is not the sponsor key everywhere.
     `create index tasks_live_by_subject on tasks (sponsor) where state = 'live'`,
   ],

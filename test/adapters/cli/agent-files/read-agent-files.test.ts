@@ -73,12 +73,13 @@ describe('Files of agents', () => {
         enabled: false,
       },
     ]);
-    const bare = ['max_task_ttl', 'max_token_ttl', 'high_risk', 'enabled'].reduce(
+    const bare = ['sponsor_required', 'max_task_ttl', 'max_token_ttl', 'high_risk', 'enabled'].reduce(
       (lines, start) => lines.filter((line) => !line.startsWith(start)),
       [...good],
     );
     const quiet = await readAgentFiles([write('bare.yaml', bare.join('\n'))], judge);
     expect(quiet.kind === 'sound' && quiet.agents[0]?.declaration).to.include({
+      sponsorRequired: true,
       maxTaskTtl: undefined,
       maxTokenTtl: undefined,
       highRiskAudiences: undefined,
@@ -134,10 +135,10 @@ describe('Files of agents', () => {
       ['1.yaml:1: A character is missing: a quote, a bracket, a colon or a comma.'],
     ],
     ['a tab', `a:\n\tb: ${SECRET}`, ['1.yaml:2: Is indented with a tab: YAML takes spaces.']],
-    ['a tag', `agent_id: !${SECRET} x`, ['1.yaml:1: Has a tag, which says nothing here.']],
+    ['a tag', changed('agent_id', `agent_id: !${SECRET} x`), ['1.yaml:1: Has a tag, which says nothing here.']],
     [
       'an anchor that is not there',
-      `agent_id: *${SECRET}`,
+      changed('agent_id', `agent_id: *${SECRET}`),
       ['1.yaml:1: Holds something that JSON cannot say, an anchor that is not there, or too many repetitions.'],
     ],
     ['a name that is no string', `${good.join('\n')}\n? [a]\n: b`, ['1.yaml:13: A name must be a string.']],
@@ -188,9 +189,25 @@ describe('Files of agents', () => {
       [
         '1.yaml:5: nope: Is not a field of a registration.',
         '1.yaml:1: display_name: Must be set.',
-        '1.yaml:1: sponsor_required: Must be set.',
         '1.yaml:1: agent_id: Must be a string.',
         '1.yaml:2: allowed_scopes: Must be an array of strings.',
+        '1.yaml:3: allowed_audiences: Must name at least one audience.',
+        '1.yaml:1: jwks_uri: Exactly one of jwks_uri and jwks must be set.',
+        '1.yaml:1: jwks: Exactly one of jwks_uri and jwks must be set.',
+      ],
+    ],
+    [
+      'faults of YAML, of a shape and of a rule at once',
+      changed('display_name', 'display_name: one\ndisplay_name: two')
+        .replace('max_task_ttl: PT20M', 'max_task_ttl: soon')
+        .replace('max_token_ttl: PT4M', 'max_token_ttl: PT9999H')
+        .replace('max_delegation_depth: 2', 'max_delegation_depth: 7')
+        .replace('[jira:read, jira:comment]', '[a, a]'),
+      [
+        '1.yaml:3: The same name is here twice.',
+        `1.yaml:8: max_task_ttl: ${DURATION}`,
+        '1.yaml:5: allowed_scopes: Must not name anything twice.',
+        '1.yaml:10: max_delegation_depth: Must be from 1 to 5.',
       ],
     ],
     [
@@ -246,6 +263,27 @@ describe('Files of agents', () => {
     expect(said).to.include('3.yaml:1: agent_id: Is declared at 1.yaml:1 already.');
     expect(said.filter((each) => each.startsWith('2.yaml:1: '))).to.have.length.above(5);
     expect(said).to.include('3.yaml:14: agent_id: Must be a string.');
+  });
+
+  it('are told of an agent that is declared twice, whatever else is wrong with it', async () => {
+    const twice = changed('max_del', 'max_delegation_depth: 9');
+    expect(await problemsOf(twice, twice)).to.deep.equal([
+      '1.yaml:9: max_delegation_depth: Must be from 1 to 5.',
+      '2.yaml:9: max_delegation_depth: Must be from 1 to 5.',
+      '2.yaml:1: agent_id: Is declared at 1.yaml:1 already.',
+    ]);
+  });
+
+  it('are told of a key that cannot be imported beside everything else', async () => {
+    const agentKeys = { isUsable: async () => false };
+    const file = write('key.yaml', changed('max_del', 'max_delegation_depth: 9'));
+    const read = await readAgentFiles([file], (declaration) =>
+      judgeDraft({ agentKeys, rules: CERTAIN_RULES }, draftOf(declaration)),
+    );
+    expect(read.kind === 'wrong' && read.problems.map(({ line, field }) => [line, field])).to.deep.equal([
+      [9, 'max_delegation_depth'],
+      [11, 'jwks'],
+    ]);
   });
 
   it('that are not there, or no files, or far too long, are named', async () => {

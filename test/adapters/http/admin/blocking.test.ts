@@ -62,12 +62,8 @@ describe('blocks', () => {
     ['scim', 'disabled'],
     ['ssf', 'deleted'],
   ] as const) {
-    it(`of ${source} are not taken over, and lifted by ${source} alone: 409, which is recorded`, async () => {
+    it(`of ${source} alone are lifted by ${source} alone: 409, which is recorded`, async () => {
       await placed('ada', source, kind);
-      const put = await api.send('put', path('ada', '/block'));
-      expect(put.status).to.equal(200);
-      expect(put.body.sponsor).to.include({ source, kind });
-      expect(await api.records()).to.have.length(1);
       const lift = await api.send('delete', path('ada', '/block'));
       expect([lift.status, lift.type]).to.deep.equal([409, 'application/problem+json']);
       expect(lift.body).to.include({ status: 409, title: 'Conflict' });
@@ -79,9 +75,58 @@ describe('blocks', () => {
         reason: 'sponsor_block_not_owned',
         sponsor: 'ada',
       });
-      expect((await api.send('get', path('ada'))).body).to.include({ source, kind });
+      const shown = (await api.send('get', path('ada'))).body;
+      expect(Object.keys(shown)).to.deep.equal(['sponsor_key', 'source', 'kind', 'blocked_at']);
+      expect(shown).to.include({ source, kind });
+    });
+
+    it(`of an operator stand beside one of ${source}, which is shown first, and are lifted alone`, async () => {
+      await placed('ada', source, kind);
+      const theirs = (await api.send('get', path('ada'))).body;
+      api.clock.advance(90);
+      const put = await api.send('put', path('ada', '/block'));
+      expect(put.status).to.equal(200);
+      const { others, ...first } = put.body.sponsor;
+      expect(first).to.deep.equal(theirs);
+      expect(others).to.have.length(1);
+      expect(Object.keys(others[0])).to.deep.equal(['sponsor_key', 'source', 'kind', 'blocked_at']);
+      expect(others[0]).to.include({ sponsor_key: 'ada', source: 'admin', kind: 'disabled' });
+      expect(others[0].blocked_at > theirs.blocked_at).to.equal(true);
+      expect((await api.send('get', path('ada'))).body).to.deep.equal(put.body.sponsor);
+
+      api.clock.advance(90);
+      const again = await api.send('put', path('ada', '/block'));
+      expect([again.status, again.body]).to.deep.equal([200, put.body]);
+
+      expect((await api.send('delete', path('ada', '/block'))).status).to.equal(204);
+      expect((await api.send('get', path('ada'))).body).to.deep.equal(theirs);
+      expect((await api.send('delete', path('ada', '/block'))).status).to.equal(409);
+      const records = (await api.records()).slice(1);
+      expect(records.map(({ event, decision, reason }) => [event, decision, reason])).to.deep.equal([
+        ['sponsor.blocked', 'allow', 'sponsor_blocked'],
+        ['sponsor.unblocked', 'allow', 'operator_unblocked'],
+        ['sponsor.unblocked', 'deny', 'sponsor_block_not_owned'],
+      ]);
     });
   }
+
+  it('of three sources are shown the oldest first, also the operator’s', async () => {
+    await api.send('put', path('ada', '/block'));
+    api.clock.advance(1);
+    await placed('ada', 'ssf', 'deleted');
+    api.clock.advance(1);
+    await placed('ada', 'scim', 'disabled');
+    const { body } = await api.send('get', path('ada'));
+    expect(body).to.include({ source: 'admin', kind: 'disabled' });
+    const others = body.others as readonly Record<string, unknown>[];
+    expect(others.map(({ source, kind }) => [source, kind])).to.deep.equal([
+      ['ssf', 'deleted'],
+      ['scim', 'disabled'],
+    ]);
+    await api.send('delete', path('ada', '/block'));
+    const left = (await api.send('get', path('ada'))).body;
+    expect(left).to.deep.include({ source: 'ssf', others: [others[1]] });
+  });
 
   it('are nobody’s business without the admin key, and nothing happens then', async () => {
     for (const [method, rest] of [

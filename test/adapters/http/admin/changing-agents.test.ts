@@ -168,6 +168,27 @@ describe('PATCH /admin/agents/{agent_id}', () => {
   }
 });
 
+describe('a change that loses to other changes every time', () => {
+  it('gets 503, a second to wait and a sentence that says so, and is neither stored nor recorded', async () => {
+    const api = await startAdminApi({ agents: (agents) => ({ ...agents, replace: async () => 'changed' }) });
+    await api.send('post', '/admin/agents', aRegistrationBody());
+    const answer = await api.send('patch', PATH, { enabled: false });
+    expect([answer.status, answer.headers['retry-after'], answer.type]).to.deep.equal([
+      503,
+      '1',
+      'application/problem+json',
+    ]);
+    expect(answer.body).to.include({ error: 'temporarily_unavailable' });
+    expect(answer.body.detail).to.equal(
+      'Other changes of this agent were stored first, and this one was not stored. Retry the request.',
+    );
+    expect(api.reasons.at(-1)).to.equal('agent_kept_changing');
+    expect(api.log.lines).to.deep.equal([]);
+    expect(await api.records()).to.have.lengthOf(1);
+    await api.stop();
+  });
+});
+
 describe('an agent whose registration has fallen out of later settings', () => {
   it('can still be disabled, and nothing else until it fits again', async () => {
     let maxTaskTtl = RULES.lifetimes.maxTaskTtl;

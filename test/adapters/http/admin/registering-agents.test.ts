@@ -67,9 +67,14 @@ describe('POST /admin/agents', () => {
   });
 
   it('gives the defaults for what may be left out', async () => {
-    const { max_task_ttl, max_token_ttl, high_risk_audiences, ...rest } = aRegistrationBody();
+    const { sponsor_required, max_task_ttl, max_token_ttl, high_risk_audiences, ...rest } = aRegistrationBody();
     const answer = await api.send('post', '/admin/agents', rest);
-    expect(answer.body).to.deep.include({ max_task_ttl: 'PT30M', max_token_ttl: 'PT5M', high_risk_audiences: [] });
+    expect(answer.body).to.deep.include({
+      sponsor_required: true,
+      max_task_ttl: 'PT30M',
+      max_token_ttl: 'PT5M',
+      high_risk_audiences: [],
+    });
   });
 
   it('reads a null lifetime as one that is not named', async () => {
@@ -112,7 +117,6 @@ describe('POST /admin/agents', () => {
       expect(await errorsOf({})).to.deep.equal({
         agent_id: ['Must be set.'],
         display_name: ['Must be set.'],
-        sponsor_required: ['Must be set.'],
         allowed_scopes: ['Must be set.'],
         allowed_audiences: ['Must be set.'],
         max_delegation_depth: ['Must be set.'],
@@ -123,6 +127,7 @@ describe('POST /admin/agents', () => {
       ['agent_id', 7, /string/],
       ['display_name', null, /string/],
       ['sponsor_required', 'true', /true or false/],
+      ['sponsor_required', null, /true or false/],
       ['allowed_scopes', 'jira:read', /array of strings/],
       ['allowed_scopes', ['a', 7, null], /array of strings/],
       ['allowed_audiences', { 0: 'https://a.example' }, /array of strings/],

@@ -36,6 +36,14 @@ describe('a form body', () => {
     }
   });
 
+  it('keeps a byte order mark: what stands after it is another parameter', () => {
+    const outcome = read('\xef\xbb\xbfa=1&b=\xef\xbb\xbf2');
+    expect(outcome.kind === 'read' && [...outcome.form]).to.deep.equal([
+      ['\ufeffa', '1'],
+      ['b', '\ufeff2'],
+    ]);
+  });
+
   it('keeps names like __proto__ as plain names', () => {
     const outcome = read('__proto__=x&constructor=y');
     expect(outcome.kind === 'read' && outcome.form.get('__proto__')).to.equal('x');

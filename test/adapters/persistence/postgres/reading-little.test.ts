@@ -36,9 +36,9 @@ const ENDINGS: Readonly<Record<string, (one: TheOne) => string>> = {
   'a revocation by grant': ({ agentId, grantHash }) =>
     `select revoke_by_grant('${agentId}', '${grantHash}', ${at}, 'client_revoked', '${agentId}', 'jti', ${at})`,
   'a block': (one) => `select block_sponsor(${person(one)}, 'admin', 'disabled', ${at}, 'sponsor_blocked')`,
-  'a logout of a session': () => `select accept_logout('issuer', 'jti', ${at}, ${at}, null, 'the-one')`,
+  'a logout of a session': () => `select accept_logout('issuer', 'jti', ${at}, ${at}, null, 'the-one', ${at}, ${at})`,
   'a logout of a person': ({ taskId }) =>
-    `select accept_logout('issuer', 'jti', ${at}, ${at}, (select sponsor from tasks where task_id = '${taskId}'), null)`,
+    `select accept_logout('issuer', 'jti', ${at}, ${at}, (select sponsor from tasks where task_id = '${taskId}'), null, ${at}, ${at})`,
   'a write of a provisioned user': (one) => `select lock_tasks_of_sponsors(array[${person(one)}], ${at}),
     end_tasks_of_sponsor(${person(one)}, ${at}, 'scim_deactivated', null)`,
   'a security event': (one) => `select accept_security_event('issuer', 'jti', ${at}, ${at}, ${person(one)}, ${at},
@@ -49,8 +49,8 @@ const SWEEPING = {
   'an expiry': { sql: `select expire_tasks(${later}, ${later}, 100)`, leaves: [{ state: 'expired' }] },
   'a deletion': {
     // What was delegated goes first.
-    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, ${later}, 100),
-      delete_ended_tasks(${later}, ${later}, 100)`,
+    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, 100),
+      delete_ended_tasks(${later}, 100)`,
     leaves: [],
   },
 };
@@ -63,6 +63,7 @@ const REMEMBERED = {
   spent_assertions: "select 'agent', 'jti-' || n, ",
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
   accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
+  logouts: `select 'person', 'person-' || n, ${at}, `,
 };
 
 const KEPT = {
@@ -160,6 +161,14 @@ for (const [where, mode] of Object.entries(KEPT)) {
         expect(scans).to.equal(0);
       });
     }
+
+    it('are all that is read of the logouts to judge a subject token', async () => {
+      const judged = `select is_logged_out('person-7', 'no-session', ${at}, ${at})`;
+      const { rows, scans, answer } = await reading(['logouts'], judged, judged);
+      expect(answer).to.deep.equal([{ is_logged_out: true }]);
+      expect(rows).to.be.at.most(FEW);
+      expect(scans).to.equal(0);
+    });
 
     for (const table of Object.keys(REMEMBERED)) {
       it(`are all that is read of ${table} to forget them, and not all that is remembered`, async () => {

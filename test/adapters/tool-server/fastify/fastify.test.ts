@@ -105,6 +105,26 @@ describe('the Fastify plugin', () => {
     ]);
   });
 
+  it('lets nobody reach a not-found handler, also where that is given the policy of a route', async () => {
+    await app.register(mandateProtection, { toolServer });
+    app.get('/a', { config: READ }, async () => 'a');
+    app.setNotFoundHandler({ config: READ } as object, async () => 'Ours.');
+    expect((await get('/a')).body).to.equal('a');
+    const answer = await get('/nothing');
+    expect([answer.statusCode, answer.json().reason]).to.deep.equal([403, 'unknown_route']);
+    expect(events.at(-1)).to.include({ route: null, decision: 'deny', reason: 'unknown_route', sub: 'ada' });
+  });
+
+  it('opens HEAD with an open GET, and nothing else', async () => {
+    await app.register(mandateProtection, { toolServer, open: ['GET /healthz'] });
+    app.get('/healthz', async () => 'well');
+    app.get('/a', { config: READ }, async () => 'a');
+    const head = (url: string) => app.inject({ method: 'HEAD', url });
+    expect((await head('/healthz')).statusCode).to.equal(200);
+    expect((await head('/a')).statusCode).to.equal(401);
+    expect(events.map(({ route, reason }) => [route, reason])).to.deep.equal([['HEAD /a', 'missing_token']]);
+  });
+
   it('lets anybody have what is listed as open, and tells nothing of it', async () => {
     await app.register(mandateProtection, { toolServer, open: ['GET /healthz', 'OPTIONS *'] });
     app.get('/healthz', async (request) => ({ mandate: request.mandate }));

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { createToolServer } from '../../../../adapters/tool-server/create-tool-server.ts';
 import { claimsOf, mcpProtection } from '../../../../adapters/tool-server/mcp/mcp.ts';
 import type { AccessEvent, ToolServer, ToolServerOptions } from '../../../../adapters/tool-server/tool-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { AUDIENCE, type FakeControlPlane, startFakeControlPlane } from '../../../support/tool-server/control-plane.ts';
 import { type GuardedMcp, type GuardedMcpOptions, startGuardedMcp } from '../../../support/tool-server/guarded-mcp.ts';
 
@@ -15,7 +16,7 @@ interface Sent {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
-  /** JSON, unless it is a text already. */
+  /** JSON, unless it is text or bytes already. */
   readonly body?: unknown;
 }
 
@@ -25,6 +26,13 @@ const initialize = rpc('initialize', {
   ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 });
 const bob = { sub: 'bob', task: { id: 'task_2', exp: NOW + 1200, sponsor: 'bob' } };
+
+/** A request whose body was parsed, without a server around it. */
+function incomingWith(body: object, token: string) {
+  return Object.assign(new http.IncomingMessage(null as never), {
+    ...{ method: 'POST', body, rawHeaders: ['Authorization', `Bearer ${token}`] },
+  });
+}
 
 describe('the guard of an MCP server', () => {
   let plane: FakeControlPlane;
@@ -58,7 +66,9 @@ describe('the guard of an MCP server', () => {
         authorization: `Bearer ${token}`,
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
@@ -139,6 +149,10 @@ describe('the guard of an MCP server', () => {
         ['nothing that is a message', {}],
         ['a message with a prototype', `{"jsonrpc":"2.0","id":7,"__proto__":{"method":"tools/call"}}`],
         [
+          'a message with a prototype beside its method',
+          `{"jsonrpc":"2.0","id":7,"method":"ping","__proto__":{"method":"tools/call","params":{"name":"delete_issue"}}}`,
+        ],
+        [
           'parameters with a prototype',
           `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_issue","__proto__":{"name":"delete_issue"}}}`,
         ],
@@ -149,7 +163,9 @@ describe('the guard of an MCP server', () => {
         it(`refuses ${what} as the protocol does, and says who sent it`, async () => {
           const answer = await send({ body });
           expect(answer.status, answer.text).to.equal(400);
-          expect(JSON.parse(answer.text)).to.deep.include({ jsonrpc: '2.0', id: null });
+          const { error, ...rest } = JSON.parse(answer.text);
+          expect(rest).to.deep.equal({ jsonrpc: '2.0', id: null });
+          expect(String(error.message).startsWith('Batches are not accepted')).to.equal(Array.isArray(body));
           expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
           expect(app.called).to.deep.equal([]);
           expect((await send({ body, token: 'stolen' })).status).to.equal(401);
@@ -167,6 +183,7 @@ describe('the guard of an MCP server', () => {
       ['a text', 400, { body: '"tools/call"' }],
       ['a member named twice', 400, { body: JSON.stringify(read).replace('"params"', '"method":"ping","params"') }],
       ['a tool named twice', 400, { body: JSON.stringify(read).replace('"name"', '"name":"ping","name"') }],
+      ['what is not UTF-8', 400, { body: Buffer.from(JSON.stringify(rpc('ping', { x: '\u00ff' })), 'latin1') }],
       ['more than it reads', 413, { body: `${JSON.stringify(read)}${' '.repeat(1000)}` }],
       ['a compressed body', 415, { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ] as const) {
@@ -353,13 +370,60 @@ describe('the guard of an MCP server', () => {
     expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
   });
 
+  it('ends a subscription to resources with its token too', async () => {
+    await start({}, { now: () => NOW * 1000 - 10 });
+    const { guard } = mcpProtection(toolServer, {
+      tools: { read_issue: { scope: ['jira:read'] } },
+      methods: { 'resources/subscribe': { scope: ['jira:read'] } },
+    });
+    for (const body of [
+      rpc('subscriptions/listen', { notifications: { resourceSubscriptions: ['jira://boards/1'] } }),
+      rpc('resources/subscribe', { uri: 'jira://boards/1' }),
+    ]) {
+      const incoming = incomingWith(body, plane.token({ exp: NOW - 60 }));
+      const response = new http.ServerResponse(incoming);
+      await new Promise<unknown>((resolve) => guard(incoming, response, resolve));
+      await eventually(() => response.destroyed);
+    }
+    expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
+  });
+
+  it('lets nobody with a longer chain than any tool accepts get even to the handshake', async () => {
+    await start();
+    const hop = (depth: number): object => ({
+      sub: `agent:hop-${depth}`,
+      depth,
+      ...(depth > 1 && { act: hop(depth - 1) }),
+    });
+    // One tool accepts three.
+    expect((await send({ claims: { act: hop(3) }, body: initialize })).status).to.equal(200);
+    const answer = await send({ claims: { act: hop(4) }, body: initialize });
+    expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([403, 'delegation_too_deep']);
+  });
+
+  it('goes no further once somebody else has answered', async () => {
+    await start();
+    const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
+    for (const token of [plane.token(), plane.token({ scope: 'wiki:read' })]) {
+      const incoming = incomingWith(read, token);
+      const response = new http.ServerResponse(incoming);
+      response.writeHead(504);
+      let reached: unknown[] | undefined;
+      guard(incoming, response, (...given) => {
+        reached = given;
+      });
+      const before = events.length;
+      await eventually(() => events.length > before);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(reached).to.equal(undefined);
+    }
+  });
+
   it('keeps the token out of what a tool logs of its caller', async () => {
     await start();
     const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
     const token = plane.token();
-    const incoming = Object.assign(new http.IncomingMessage(null as never), {
-      ...{ method: 'POST', body: read, rawHeaders: ['Authorization', `Bearer ${token}`] },
-    });
+    const incoming = incomingWith(read, token);
     await new Promise<unknown>((resolve) => guard(incoming, new http.ServerResponse(incoming), resolve));
     const { auth } = incoming as typeof incoming & { auth?: import('@modelcontextprotocol/server').AuthInfo };
     expect(auth?.token).to.equal(token);

@@ -2,12 +2,12 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { killing } from '../../../scripts/faults/runs/killing.ts';
-import { postgresFaults, terminateBackends } from '../../../scripts/faults/runs/postgres-faults.ts';
-import { stoppingUnderLoad } from '../../../scripts/faults/runs/stopping.ts';
-import { processProgram } from '../../../scripts/one-piece.ts';
+import { killing } from '../../../../scripts/faults/runs/killing.ts';
+import { postgresFaults, terminateBackends } from '../../../../scripts/faults/runs/postgres-faults.ts';
+import { stoppingUnderLoad } from '../../../../scripts/faults/runs/stopping.ts';
+import { processProgram } from '../../../../scripts/one-piece.ts';
 
-const MAIN = fileURLToPath(new URL('../../../composition/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../../composition/main.ts', import.meta.url));
 const SEED = 20_261_121;
 
 const aStage = () => ({ program: [processProgram(MAIN)], seed: SEED, concurrency: 4 }) as const;

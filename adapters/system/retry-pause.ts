@@ -1,0 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RetryPause } from '../../application/ports/retry-pause.ts';
+
+export const retryPause: RetryPause = (longestMs) => wait(randomInt(longestMs + 1));

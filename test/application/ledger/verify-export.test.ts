@@ -1,0 +1,343 @@
+/** Alterations of an export. Roots and links can be recomputed by anyone; only the signatures prove its origin. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { storedExport } from '../../../adapters/export-files/stored-export.ts';
+import { eventLoopTurn } from '../../../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../../../adapters/system/sha256.ts';
+import { exportLines } from '../../../application/ledger/export-lines.ts';
+import { type ExportVerification, verifyExport } from '../../../application/ledger/verify-export.ts';
+import { type Instant, instantFromMillis } from '../../../domain/instant.ts';
+import {
+  type ArchivedRecord,
+  type ArchiveHeader,
+  formatCheckpoint,
+  formatHeader,
+  formatRecord,
+  parseCheckpoint,
+  parseHeader,
+  parseRecord,
+} from '../../../domain/ledger/archive-format.ts';
+import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
+import { type Checkpoint, checkpointHash, toHex } from '../../../domain/ledger/checkpoint.ts';
+import type { ExportFault } from '../../../domain/ledger/export-fault.ts';
+import { leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
+import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
+import { freshDatabase } from '../../support/databases.ts';
+import { append, seal } from '../../support/ledger/fill.ts';
+import { makeSealingKey, type SealingKey } from '../../support/ledger/sealing-key.ts';
+
+interface Export {
+  readonly header: ArchiveHeader;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly records: readonly ArchivedRecord[];
+}
+
+const SEPTEMBER = at('2026-09-17T10:00:00Z');
+const OCTOBER = at('2026-10-01T00:00:00Z');
+const OTHER_ROOT = 'ab'.repeat(32);
+
+function at(text: string): Instant {
+  return instantFromMillis(Date.parse(text));
+}
+
+function monthOf(text: string): Month {
+  const month = parseMonth(text);
+  if (month === undefined) throw new Error(text);
+  return month;
+}
+
+describe('verifying an export alone', () => {
+  let key: SealingKey;
+  let sound: Export;
+  let directory: string;
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'mandate-export-'));
+    key = await makeSealingKey();
+    sound = await exported(key);
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  async function verdictOn(one: Export, more: Partial<ExportVerification> = {}) {
+    const path = join(directory, 'export.gz');
+    writeFileSync(path, gzipSync(textOf(one)));
+    return verifyExport(storedExport(path), { hash: sha256Bytes, verifier: key.verifier, ...more });
+  }
+
+  /** The fault, and how many checkpoints verified before it. */
+  async function faultOf(one: Export, more: Partial<ExportVerification> = {}): Promise<[ExportFault, number]> {
+    const verdict = await verdictOn(one, more);
+    if (verdict.kind !== 'broken') throw new Error('the export verified');
+    return [verdict.fault, verdict.verified.checkpoints];
+  }
+
+  it('finds it intact as it was written, and says which checkpoints it holds', async () => {
+    const counts: [number, number][] = [];
+    const verdict = await verdictOn(sound, { progress: (done, total) => counts.push([done, total]) });
+    const [first, , last] = sound.checkpoints;
+    expect(verdict).to.deep.equal({ kind: 'intact', header: sound.header, first, last });
+    expect(counts).to.deep.equal([
+      [4, 12],
+      [7, 12],
+      [12, 12],
+    ]);
+  });
+
+  it('finds one of an empty month intact, and one that begins after the first checkpoint', async () => {
+    const header = { month: monthOf('2026-09'), checkpoints: 0, records: 0 };
+    const empty = await verdictOn({ header, checkpoints: [], records: [] });
+    expect(empty).to.deep.equal({ kind: 'intact', header, first: undefined, last: undefined });
+    expect((await verdictOn(through(sound, 2, 3))).kind).to.equal('intact');
+  });
+
+  for (const altered of [1, 2, 3]) {
+    it(`refuses it when only the signature of checkpoint ${altered} of 3 was altered`, async () => {
+      const forged = withCheckpoint(sound, altered, ({ signature }) => ({
+        signature: `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`,
+      }));
+      expect(await faultOf(forged)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: altered }, altered - 1]);
+    });
+  }
+
+  it('refuses a signature that is another checkpoint’s', async () => {
+    const [first] = sound.checkpoints;
+    const forged = withCheckpoint(sound, 2, () => ({ signature: first?.signature ?? '' }));
+    expect(await faultOf(forged)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: 2 }, 1]);
+  });
+
+  it('refuses altered records whose roots and links were made anew under the old signatures', async () => {
+    const forged = rebuilt(withRecord(sound, 6, { sponsor: 'eve' }));
+    expect(await faultOf(forged)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: 2 }, 1]);
+  });
+
+  it('refuses it when it was made anew and signed with another key, under its own name or a published one', async () => {
+    const stranger = await makeSealingKey();
+    const altered = withRecord(sound, 1, { sponsor: 'eve' });
+    const [unknown, impostor] = [
+      await signed(rebuilt(altered, stranger.signer.kid), stranger),
+      await signed(rebuilt(altered, key.signer.kid), stranger),
+    ];
+    expect(await faultOf(unknown)).to.deep.equal([{ kind: 'unknown_key', checkpointId: 1 }, 0]);
+    expect(await faultOf(impostor)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: 1 }, 0]);
+    const own = await signed(rebuilt(altered), key);
+    expect((await verdictOn(own)).kind, 'only the key makes the difference').to.equal('intact');
+  });
+
+  it('refuses a checkpoint whose range, time, id or key was altered', async () => {
+    const end = sound.checkpoints.at(-1);
+    for (const change of [
+      { closedAt: SEPTEMBER },
+      { kid: 'another' },
+      { lastSeq: (end?.lastSeq ?? 0) + 1 },
+      { treeSize: 4 },
+      { rootHash: OTHER_ROOT },
+    ]) {
+      const [fault, verified] = await faultOf(withCheckpoint(sound, 3, () => change));
+      expect(fault.kind, JSON.stringify(change)).to.equal('kid' in change ? 'unknown_key' : 'invalid_signature');
+      expect(verified).to.equal(2);
+    }
+  });
+
+  it('refuses a chain that has a hole or a link to another checkpoint, though every signature is right', async () => {
+    const holed = { ...sound, checkpoints: sound.checkpoints.filter(({ checkpointId }) => checkpointId !== 2) };
+    expect(await faultOf(counted(holed))).to.deep.equal([
+      { kind: 'id_not_contiguous', checkpointId: 3, expectedId: 2 },
+      1,
+    ]);
+    const relinked = await signed(
+      withCheckpoint(sound, 3, () => ({ prevCheckpointHash: OTHER_ROOT })),
+      key,
+    );
+    expect(await faultOf(relinked)).to.deep.equal([{ kind: 'link_broken', checkpointId: 3 }, 2]);
+  });
+
+  const edits: readonly (readonly [string, (one: Export) => Export, ExportFault, number])[] = [
+    [
+      'a record that was altered',
+      (one) => withRecord(one, 6, { reason: 'another' }),
+      { kind: 'root_mismatch', checkpointId: 2 },
+      1,
+    ],
+    [
+      'a record that is missing',
+      (one) => counted({ ...one, records: one.records.filter(({ seq }) => seq !== 6) }),
+      { kind: 'tree_size', checkpointId: 2, sealed: 3, held: 2 },
+      1,
+    ],
+    [
+      'a record that is there twice',
+      (one) => counted({ ...one, records: one.records.flatMap((each) => (each.seq === 6 ? [each, each] : [each])) }),
+      { kind: 'out_of_order', seq: 6 },
+      1,
+    ],
+    [
+      'two records that changed places',
+      (one) => ({ ...one, records: swapped(one.records, 5, 6) }),
+      { kind: 'out_of_order', seq: 5 },
+      1,
+    ],
+    [
+      'a record that names another checkpoint',
+      (one) => withRecord(one, 6, { checkpoint: 3 }),
+      { kind: 'wrong_checkpoint', seq: 6 },
+      1,
+    ],
+    [
+      'a record after its last checkpoint',
+      (one) => counted({ ...one, records: [...one.records, { ...recordOf(one, 12), seq: 13 }] }),
+      { kind: 'record_outside', seq: 13 },
+      3,
+    ],
+    [
+      'fewer records than its header announces',
+      (one) => ({ ...one, header: { ...one.header, records: 13 } }),
+      { kind: 'count', of: 'records', announced: 13, held: 12 },
+      3,
+    ],
+    [
+      'fewer checkpoints than its header announces',
+      () => ({ header: { month: monthOf('2026-09'), checkpoints: 1, records: 0 }, checkpoints: [], records: [] }),
+      { kind: 'count', of: 'checkpoints', announced: 1, held: 0 },
+      0,
+    ],
+    [
+      'more checkpoints than its header announces',
+      (one) => ({ ...one, header: { ...one.header, checkpoints: 2 } }),
+      { kind: 'malformed_line', line: 4 },
+      0,
+    ],
+    [
+      'the header of an earlier month',
+      (one) => ({ ...one, header: { ...one.header, month: monthOf('2026-08') } }),
+      { kind: 'wrong_month', month: monthOf('2026-08') },
+      3,
+    ],
+    [
+      'the header of a later month',
+      (one) => ({ ...one, header: { ...one.header, month: monthOf('2026-10') } }),
+      { kind: 'wrong_month', month: monthOf('2026-10') },
+      0,
+    ],
+  ];
+  for (const [what, edit, fault, verified] of edits) {
+    it(`refuses ${what}, and names it`, async () => {
+      expect(await faultOf(edit(sound))).to.deep.equal([fault, verified]);
+    });
+  }
+
+  it('confirms marks of its own checkpoints, and no others', async () => {
+    const [first, second, third] = sound.checkpoints;
+    if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
+    expect((await verdictOn(sound, { marks: [third, first, second] })).kind).to.equal('intact');
+    const contradicted = { checkpointId: 2, rootHash: OTHER_ROOT };
+    expect(await faultOf(sound, { marks: [first, contradicted] })).to.deep.equal([
+      { kind: 'mark_contradicted', checkpointId: 2 },
+      1,
+    ]);
+    for (const [one, mark] of [
+      [through(sound, 2, 3), first],
+      [through(sound, 1, 2), third],
+      [counted({ ...sound, checkpoints: [], records: [] }), first],
+    ] as const) {
+      const [fault] = await faultOf(one, { marks: [second, mark].slice(one.checkpoints.length === 0 ? 1 : 0) });
+      expect(fault).to.deep.equal({ kind: 'mark_outside', checkpointId: mark.checkpointId });
+    }
+  });
+});
+
+/** Of September, with the start of October in its last checkpoint: of 4, 3 and 5 records. */
+async function exported(key: SealingKey): Promise<Export> {
+  const database = await freshDatabase('sqlite');
+  const storage = await database.open();
+  await append(storage, 4, SEPTEMBER);
+  await seal(storage, key.signer, SEPTEMBER);
+  await append(storage, 3, SEPTEMBER, 4);
+  await seal(storage, key.signer, SEPTEMBER);
+  await append(storage, 3, SEPTEMBER, 7);
+  await append(storage, 2, OCTOBER, 10);
+  await seal(storage, key.signer, OCTOBER);
+  const header = { month: monthOf('2026-09'), checkpoints: 3, records: 12 };
+  const reading = { checkpoints: storage.checkpoints, turn: eventLoopTurn };
+  const lines: string[] = [];
+  for await (const batch of exportLines(reading, { header, after: 0, through: 3 })) lines.push(...batch);
+  await storage.close();
+  await database.drop();
+  const [head = '', ...rest] = lines;
+  return {
+    header: present(parseHeader(head)),
+    checkpoints: rest.slice(0, 3).map((line) => present(parseCheckpoint(line))),
+    records: rest.slice(3).map((line) => present(parseRecord(line))),
+  };
+}
+
+function present<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('the export has a line that cannot be read');
+  return value;
+}
+
+function textOf({ header, checkpoints, records }: Export): string {
+  const lines = [formatHeader(header), ...checkpoints.map(formatCheckpoint), ...records.map(formatRecord)];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** With the counts in its header right. */
+function counted({ header, checkpoints, records }: Export): Export {
+  return { header: { ...header, checkpoints: checkpoints.length, records: records.length }, checkpoints, records };
+}
+
+/** What a sound export of these checkpoints alone holds. */
+function through({ header, checkpoints, records }: Export, first: number, last: number): Export {
+  return counted({
+    header,
+    checkpoints: checkpoints.filter(({ checkpointId }) => checkpointId >= first && checkpointId <= last),
+    records: records.filter(({ checkpoint }) => checkpoint >= first && checkpoint <= last),
+  });
+}
+
+function withCheckpoint(one: Export, id: number, change: (checkpoint: Checkpoint) => Partial<Checkpoint>): Export {
+  const checkpoints = one.checkpoints.map((each) => (each.checkpointId === id ? { ...each, ...change(each) } : each));
+  return { ...one, checkpoints };
+}
+
+function withRecord(one: Export, seq: number, change: Partial<ArchivedRecord>): Export {
+  return { ...one, records: one.records.map((each) => (each.seq === seq ? { ...each, ...change } : each)) };
+}
+
+function recordOf({ records }: Export, seq: number): ArchivedRecord {
+  return present(records.find((record) => record.seq === seq));
+}
+
+function swapped(records: readonly ArchivedRecord[], one: number, other: number): readonly ArchivedRecord[] {
+  const at = (seq: number) => records.findIndex((record) => record.seq === seq);
+  return records.with(at(one), present(records[at(other)])).with(at(other), present(records[at(one)]));
+}
+
+/** With every root and link as the records make them: what anybody can compute. */
+function rebuilt(one: Export, kid?: string): Export {
+  const checkpoints: Checkpoint[] = [];
+  for (const checkpoint of one.checkpoints) {
+    const tree = treeBuilder(sha256Bytes);
+    for (const record of one.records) {
+      if (record.checkpoint === checkpoint.checkpointId) tree.add(leafHash(sha256Bytes, canonicalRecord(record)));
+    }
+    const previous = checkpoints.at(-1);
+    checkpoints.push({
+      ...checkpoint,
+      kid: kid ?? checkpoint.kid,
+      rootHash: toHex(tree.root()),
+      prevCheckpointHash: previous && checkpointHash(sha256Bytes, previous),
+    });
+  }
+  return { ...one, checkpoints };
+}
+
+async function signed(one: Export, { signer }: SealingKey): Promise<Export> {
+  const sign = async (checkpoint: Checkpoint) => ({
+    ...checkpoint,
+    signature: await signer.sign(canonicalCheckpoint(checkpoint)),
+  });
+  return { ...one, checkpoints: await Promise.all(one.checkpoints.map(sign)) };
+}

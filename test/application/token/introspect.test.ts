@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import type { Tasks } from '../../../application/ports/tasks.ts';
+import { introspectToken } from '../../../application/token/introspect.ts';
+import { makeTokenId } from '../../../domain/identifiers.ts';
+import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
+import type { TokenFacts } from '../../../domain/tasks/standing.ts';
+import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
+import { newKeys } from '../../support/ledger-scene.ts';
+
+const ISSUER = 'https://mandate.example';
+const TOKEN_ID = makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ');
+
+describe('introspecting a token', () => {
+  let signingKeys: Awaited<ReturnType<typeof newKeys>>;
+  let token: string;
+  let claims: JsonObject;
+  let facts: TokenFacts | undefined;
+  let now: Instant;
+  let asked: unknown[];
+  before(async () => {
+    signingKeys = await newKeys();
+    const task = aTask();
+    const made = { issuer: ISSUER, tokenId: TOKEN_ID, task, agent: anAgent(), scope: task.scope, instance: undefined };
+    claims = taskTokenClaims({ ...made, now: NOON }).claims;
+    token = await signingKeys.sign('at+jwt', claims);
+  });
+  beforeEach(() => {
+    facts = {
+      tokenRevocation: undefined,
+      taskState: { kind: 'live' },
+      taskExpiresAt: aTask().expiresAt,
+      agentEnabled: true,
+    };
+    now = plusSeconds(NOON, 10);
+    asked = [];
+  });
+
+  const tasks: Pick<Tasks, 'tokenFacts'> = {
+    async tokenFacts(...ids) {
+      asked.push(ids);
+      return facts;
+    },
+  };
+  const introspect = (text = token) =>
+    introspectToken({ tasks: tasks as Tasks, signingKeys, clock: { now: () => now }, issuer: ISSUER }, text);
+
+  it('answers its claims when storage knows nothing against it', async () => {
+    const answer = await introspect();
+    expect(answer.kind === 'active' && answer.token.claims).to.deep.equal(claims);
+    expect(asked).to.deep.equal([[TOKEN_ID, aTask().taskId]]);
+  });
+
+  it('says that one is inactive whose task is not stored', async () => {
+    facts = undefined;
+    expect(await introspect()).to.deep.equal({ kind: 'inactive' });
+  });
+
+  it('says that one is inactive from the second at which it expires, without asking storage', async () => {
+    const end = instantFromSeconds(Number(claims.exp));
+    now = plusSeconds(end, -1);
+    expect((await introspect()).kind).to.equal('active');
+    asked = [];
+    now = end;
+    expect(await introspect()).to.deep.equal({ kind: 'inactive' });
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('says that one is inactive that is not ours, without asking storage', async () => {
+    for (const text of [
+      'a.b.c',
+      await (await newKeys()).sign('at+jwt', claims),
+      await signingKeys.sign('JWT', claims),
+    ]) {
+      expect(await introspect(text)).to.deep.equal({ kind: 'inactive' });
+    }
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('says what was revoked, when and why, and that the agent is disabled', async () => {
+    const revocation = { at: NOON, reason: 'client_revoked' } as const;
+    const live = facts;
+    if (live === undefined) throw new Error('there are facts');
+    facts = { ...live, tokenRevocation: revocation };
+    expect(await introspect()).to.deep.equal({ kind: 'revoked', revocation });
+    facts = { ...live, taskState: { kind: 'revoked', ...revocation } };
+    expect(await introspect()).to.deep.nested.include({ kind: 'revoked', 'revocation.reason': 'client_revoked' });
+    facts = { ...live, taskExpiresAt: now };
+    expect(await introspect()).to.deep.equal({ kind: 'inactive' });
+    facts = { ...live, agentEnabled: false };
+    expect(await introspect()).to.deep.equal({ kind: 'agent_disabled' });
+  });
+});

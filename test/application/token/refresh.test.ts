@@ -1,0 +1,228 @@
+/** The checks of a refresh, one at a time, without a database or a request around them. */
+
+import { expect } from 'chai';
+import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
+import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { sha256 } from '../../../adapters/system/sha256.ts';
+import type { SponsorStatus } from '../../../application/ports/sponsor-directory.ts';
+import type { Renewal, Tasks } from '../../../application/ports/tasks.ts';
+import { type RefreshRequest, refreshToken } from '../../../application/token/refresh.ts';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import { type Instant, plusSeconds, toSeconds } from '../../../domain/instant.ts';
+import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
+import type { Grant } from '../../../domain/tasks/task.ts';
+import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
+import { capturedLog } from '../../support/captured-log.ts';
+import { aGrant, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
+import { newKeys } from '../../support/ledger-scene.ts';
+import { movedClock } from '../../support/moved-clock.ts';
+
+const ISSUER = 'https://mandate.example';
+const ULID = '01M31S7W68TMK7WDX8YKPSYTEZ';
+const GRANT = 'task_grant_a-secret';
+const CACHE_TTL = 30;
+
+describe('the checks of a refresh', () => {
+  let key: AgentKey;
+  let signingKeys: Awaited<ReturnType<typeof newKeys>>;
+  let agent: Agent;
+  let grant: Grant | undefined;
+  let block: SponsorBlock | undefined;
+  let now: Instant;
+  /** What the provider says, and how old an answer may be each time. */
+  let status: (maxAge: number) => SponsorStatus;
+  let ages: number[];
+  let renewals: Renewal[];
+  let revision = 0;
+  before(async () => {
+    [key, signingKeys] = await Promise.all([makeAgentKey(), newKeys()]);
+  });
+  beforeEach(() => {
+    revision += 1;
+    agent = anAgent({ keys: { kind: 'inline', jwks: key.jwks as never }, revision });
+    grant = aGrant({ task: aTask({ createdAt: NOON }) });
+    block = undefined;
+    now = plusSeconds(NOON, 100);
+    status = () => 'active';
+    ages = [];
+    renewals = [];
+  });
+
+  const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
+
+  async function refresh(changes: Partial<RefreshRequest> = {}) {
+    const seconds = toSeconds(now);
+    const claims = { aud: ISSUER, jti: 'a-jti', iat: seconds, exp: seconds + 60 };
+    const tasks: Pick<Tasks, 'findGrant' | 'renew'> = {
+      async findGrant(agentId, grantHash) {
+        expect([agentId, grantHash]).to.deep.equal([agent.agentId, sha256(GRANT)]);
+        return grant;
+      },
+      async renew(renewal) {
+        renewals.push(renewal);
+        return { kind: 'renewed' };
+      },
+    };
+    return refreshToken(
+      {
+        agentsAtHand: () => ({ find: async () => agent, confirm: async () => true, forget: () => undefined }),
+        agentKeys: keys,
+        clock: { now: () => now },
+        audiences: [ISSUER],
+        sponsors: { findBlock: async () => block } as never,
+        directory: {
+          async status(subject, maxAge) {
+            expect(subject).to.equal('ada');
+            ages.push(maxAge);
+            return status(maxAge);
+          },
+        },
+        signingKeys,
+        randomness: { ulid: () => ULID, secret: () => 'unused' },
+        issuer: ISSUER,
+        tasks: tasks as Tasks,
+        digest: sha256,
+        sponsorCacheTtl: CACHE_TTL,
+        aggregation: true,
+      },
+      {
+        refreshToken: GRANT,
+        resource: 'https://jira.example',
+        scope: undefined,
+        clientAssertion: key.signAssertion(agent.agentId, claims),
+        clientId: undefined,
+        ...changes,
+      },
+    );
+  }
+
+  /** The reason of the refusal, which renews nothing and names the task. */
+  async function reasonOf(changes: Partial<RefreshRequest> = {}): Promise<string> {
+    const outcome = await refresh(changes);
+    if (outcome.kind === 'allowed') throw new Error('it was renewed');
+    expect(renewals).to.deep.equal([]);
+    const { reason, about, assertion } = outcome.denial;
+    expect(assertion).to.include({ jti: 'a-jti' });
+    expect(about?.agentId).to.equal(agent.agentId);
+    if (grant !== undefined) expect(about).to.include({ taskId: grant.task.taskId, sponsor: 'ada' });
+    return reason;
+  }
+
+  it('pass for what the grant holds, or for less', async () => {
+    grant = aGrant({ scope: ['jira:read', 'jira:comment'], task: aTask() });
+    for (const [scope, expected] of [
+      [undefined, ['jira:read', 'jira:comment']],
+      [['jira:comment'], ['jira:comment']],
+    ] as const) {
+      const outcome = await refresh({ scope });
+      if (outcome.kind === 'denied') throw new Error(outcome.denial.reason);
+      expect(outcome.value).to.deep.include({ scope: expected, refreshToken: GRANT, taskId: grant.task.taskId });
+      expect(readCompactJws(outcome.value.accessToken)?.claims.scope).to.equal(expected.join(' '));
+      expect(renewals.at(-1)).to.deep.include({
+        scope: expected,
+        grantScope: grant.scope,
+        grantHash: sha256(GRANT),
+        agentRevision: agent.revision,
+      });
+    }
+  });
+
+  it('begin with the grant, then its task, whatever else is wrong', async () => {
+    const wrong = { resource: 'https://other.example', scope: ['jira:admin'] };
+    status = () => 'sponsor_disabled';
+    grant = undefined;
+    expect(await reasonOf(wrong)).to.equal('grant_not_found');
+    grant = aGrant({ taskState: { kind: 'revoked', at: NOON, reason: 'operator_kill_switch' } });
+    expect(await reasonOf(wrong)).to.equal('task_revoked');
+    grant = aGrant({ taskState: { kind: 'expired' } as never });
+    expect(await reasonOf(wrong)).to.equal('task_expired');
+    grant = aGrant();
+    now = grant.task.expiresAt;
+    expect(await reasonOf(wrong)).to.equal('task_expired');
+    now = plusSeconds(grant.task.expiresAt, -4);
+    expect(await reasonOf(wrong)).to.equal('task_ending');
+    grant = aGrant({ revokedAt: NOON });
+    now = plusSeconds(NOON, 100);
+    expect(await reasonOf(wrong)).to.equal('grant_revoked');
+    expect(ages, 'the provider is asked about no task that is over').to.deep.equal([]);
+  });
+
+  it('go on with the person, before what is asked for', async () => {
+    const wrong = { resource: 'https://other.example', scope: ['jira:admin'] };
+    for (const refused of ['sponsor_disabled', 'sponsor_not_found', 'sponsor_status_unavailable'] as const) {
+      status = () => refused;
+      expect(await reasonOf(wrong)).to.equal(refused);
+    }
+    ages = [];
+    block = { sponsorKey: aTask().sponsorKey, source: 'scim', kind: 'deleted', blockedAt: NOON };
+    expect(await reasonOf(wrong)).to.equal('sponsor_not_found');
+    expect(ages, 'the provider is not asked about who is blocked').to.deep.equal([]);
+  });
+
+  it('accept no answer about the person that is older than the cache, the token to come, or the task', async () => {
+    const task = aTask({ createdAt: NOON });
+    grant = aGrant({ task });
+    for (const [seconds, maxTokenTtl, expected] of [
+      [100, 300, CACHE_TTL],
+      [100, 20, 20],
+      [7, 300, 7],
+      [0, 300, 0],
+      [-3, 300, 0],
+    ] as const) {
+      now = plusSeconds(NOON, seconds);
+      agent = { ...agent, maxTokenTtl };
+      await refresh();
+      expect(Math.floor(ages.at(-1) ?? Number.NaN), `${seconds} s, ${maxTokenTtl} s`).to.equal(expected);
+    }
+    now = plusSeconds(task.expiresAt, -12);
+    await refresh();
+    expect(Math.floor(ages.at(-1) ?? Number.NaN)).to.equal(12);
+  });
+
+  for (const [reason, left] of [
+    ['task_expired', 0],
+    ['task_ending', 4],
+  ] as const) {
+    it(`see that the task came to its end while the provider was asked: ${reason}`, async () => {
+      const task = aTask();
+      grant = aGrant({ task });
+      status = () => {
+        now = plusSeconds(task.expiresAt, -left);
+        return 'active';
+      };
+      expect(await reasonOf()).to.equal(reason);
+    });
+  }
+
+  it('refuse another audience than the task’s, also one that the agent may have', async () => {
+    expect(await reasonOf({ resource: 'https://wiki.example' })).to.equal('audience_mismatch');
+    expect(await reasonOf({ resource: 'https://jira.example/' })).to.equal('audience_mismatch');
+  });
+
+  it('refuse a scope beyond the grant’s, also one that the task began with or the agent may have', async () => {
+    grant = aGrant({ scope: ['jira:read'], task: aTask({ scope: ['jira:read', 'jira:comment'] }) });
+    for (const scope of [['jira:comment'], ['jira:read', 'jira:comment'], ['jira:read', 'jira:admin']]) {
+      expect(await reasonOf({ scope })).to.equal('scope_widened');
+    }
+  });
+
+  it('hold what is asked for against the registration as it is now', async () => {
+    agent = { ...agent, allowedScopes: ['calendar:read'] };
+    expect(await reasonOf()).to.equal('scope_intersection_empty');
+    agent = { ...agent, allowedScopes: ['jira:read'], allowedAudiences: ['https://wiki.example'] };
+    expect(await reasonOf()).to.equal('audience_not_allowed');
+    agent = { ...agent, allowedAudiences: ['https://jira.example'], maxDelegationDepth: 0 };
+    expect(await reasonOf()).to.equal('delegation_depth_exceeded');
+    agent = { ...agent, maxDelegationDepth: 1, allowedScopes: ['jira:comment', 'jira:read'] };
+    grant = aGrant({ scope: ['jira:read'] });
+    const outcome = await refresh();
+    expect(outcome.kind === 'allowed' && outcome.value.scope).to.deep.equal(['jira:read']);
+  });
+
+  it('let a disabled agent renew nothing', async () => {
+    agent = { ...agent, enabled: false };
+    grant = undefined;
+    expect(await reasonOf()).to.equal('agent_disabled');
+  });
+});

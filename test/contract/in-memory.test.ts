@@ -1,0 +1,34 @@
+/** SQLite in memory runs the code of a SQLite file. So one decision of each port is enough here. */
+
+import { expect } from 'chai';
+import { sqliteInMemory } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { anOpening, aRefusal, aRenewal, ledgerOf, registeredAgent } from './scene.ts';
+import { faultsOf, sealed } from './sealer.ts';
+
+onEveryDatabase(
+  'every storage port',
+  ({ storage }) => {
+    it('opens, renews and ends a task, blocks its person, and seals the records of it all', async () => {
+      const { agents, tasks, sponsors, ledger, checkpoints } = storage();
+      const agent = await registeredAgent(storage());
+      expect(await agents.find(agent.agentId)).to.deep.equal(agent);
+      const opening = anOpening(agent);
+      const { sponsorKey } = opening.task;
+      expect(await tasks.open(opening)).to.deep.equal({ kind: 'opened' });
+      expect(await tasks.renew(aRenewal(opening, { recordEach: true }))).to.have.property('kind', 'renewed');
+      const kill = { at: NOON, reason: 'operator_kill_switch' } as const;
+      expect(await tasks.end({ kind: 'sponsor', sponsorKey }, kill)).to.deep.equal({ kind: 'ended', tasks: 1 });
+      await sponsors.block({ sponsorKey, source: 'scim', kind: 'disabled', blockedAt: NOON }, 'scim_deactivated');
+      expect(await tasks.open(anOpening(agent, { sponsorKey }))).to.have.property('kind', 'sponsor_blocked');
+      await ledger.append(aRefusal('sponsor_disabled'));
+
+      const recorded = (await ledgerOf(storage())).map(({ event }) => event);
+      expect(recorded).to.include.members(['token.issued', 'token.refreshed', 'task.revoked', 'token.denied']);
+      expect((await sealed(checkpoints)).treeSize).to.equal(recorded.length);
+      expect(await faultsOf(checkpoints)).to.deep.equal([]);
+    });
+  },
+  [sqliteInMemory],
+);

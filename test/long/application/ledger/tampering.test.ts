@@ -1,0 +1,2 @@
+import '../../../support/full-length.ts';
+import '../../../application/ledger/tampering.test.ts';

@@ -1,0 +1,2 @@
+import '../../../support/full-length.ts';
+import '../../../domain/ledger/merkle-tree.test.ts';

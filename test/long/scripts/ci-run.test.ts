@@ -1,0 +1,2 @@
+import '../../support/full-length.ts';
+import '../../scripts/ci-run.test.ts';

@@ -1,0 +1,2 @@
+import '../../support/full-length.ts';
+import '../../system/audit-archive.test.ts';

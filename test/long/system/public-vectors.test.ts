@@ -1,0 +1,2 @@
+import '../../support/full-length.ts';
+import '../../system/public-vectors.test.ts';

@@ -1,0 +1,2 @@
+import '../../support/full-length.ts';
+import '../../system/races.test.ts';

@@ -1,0 +1,230 @@
+/** An issuer with a path (decisions "Sizes and forms nobody wrote down"): everything is there under that path too. */
+
+import { expect } from 'chai';
+import { createAgent } from '../../adapters/agent-client/agent.ts';
+import { createToolServer } from '../../adapters/tool-server/tool-server.ts';
+import { freePort } from '../../scripts/free-port.ts';
+import { databases } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { scrape } from '../support/samples.ts';
+import { scimClient, scimSettings } from '../support/scim-client.ts';
+
+const PREFIX = '/tenants/one';
+const SETTINGS = {
+  ...scimSettings,
+  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
+  'Service:Ssf:Audience': 'https://mandate.test/stream',
+  'Service:Ssf:BearerToken': 'a-push-credential-that-only-the-tests-know-01',
+  'Service:Audit:Aggregation:Enabled': 'false',
+};
+/** One request to each bucket and no more, since time stands still. */
+const SCARCE = Object.fromEntries([
+  ['Service:Metrics:Port', ''],
+  ['Service:Audit:Aggregation:Enabled', 'true'],
+  ['Service:RateLimit:Enabled', 'true'],
+  ...['Service:RateLimit', 'Service:RateLimit:Introspection', 'Service:RateLimit:Signals'].flatMap((bucket) => [
+    [`${bucket}:PermitsPerMinute`, '60'],
+    [`${bucket}:Burst`, '1'],
+  ]),
+]) as Readonly<Record<string, string>>;
+
+/** One path of each surface. */
+const LIMITED = /introspect|nothing-here|scim|events|backchannel|admin|agents|no-such-path/;
+/** Paths that do not take from the main bucket. */
+const HAS_A_BUCKET = /introspect|scim|events|backchannel/;
+
+/** Refused on each surface, without a credential, and which metric counts it. */
+const refused: readonly (readonly [method: string, path: string, surface: string])[] = [
+  ['POST', '/oauth2/token', 'token'],
+  ['POST', '/oauth2/introspect', 'introspection'],
+  ['POST', '/oauth2/revoke', 'revocation'],
+  ['GET', '/oauth2/token', 'token'],
+  ['POST', '/oauth2/nothing-here', 'other'],
+  ['POST', '/backchannel-logout', 'backchannel_logout'],
+  ['GET', '/scim/v2/Users', 'scim'],
+  ['POST', '/events', 'events'],
+  ['GET', '/admin/agents', 'admin'],
+  ['GET', '/audit?limit=1', 'audit'],
+  ['GET', '/agents/nobody/jwks.json', 'keys'],
+  ['POST', '/.well-known/jwks.json', 'keys'],
+  ['POST', '/healthz', 'health'],
+  ['GET', '/no-such-path', 'other'],
+];
+
+async function ask(url: string, method: string): Promise<Record<string, unknown>> {
+  const response = await fetch(url, { method });
+  const { date, ...headers } = Object.fromEntries(response.headers);
+  return { status: response.status, headers, body: await response.text() };
+}
+
+for (const database of databases) {
+  describe(`an issuer with a path on ${database.name}`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    let metricsPort: number;
+    before(async () => {
+      metricsPort = await freePort();
+      mandate = await startMandate({
+        database,
+        issuer: 'own-address',
+        issuerPath: PREFIX,
+        settings: { ...SETTINGS, 'Service:Metrics:Port': String(metricsPort) },
+      });
+      agent = await mandate.agent();
+    });
+    after(() => mandate.stop());
+
+    const refusalsAt = async (surface: string) =>
+      (await scrape(metricsPort)).value('mandate_requests_total', { outcome: 'refused', surface }) ?? 0;
+    const recordsOf = async (act: () => Promise<unknown>) =>
+      (await mandate.recorded(act)).map(({ event, decision, reason }) => [event, decision, reason]);
+
+    it('has its metadata under its path and behind the well-known one, and the same without', async () => {
+      const plain = await mandate.get('/.well-known/openid-configuration');
+      expect(plain.body).to.include({ issuer: mandate.issuer, token_endpoint: `${mandate.url}${PREFIX}/oauth2/token` });
+      for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
+        for (const where of [`${PREFIX}${path}`, `${path}${PREFIX}`, path]) {
+          const found = await mandate.get(where);
+          expect(found.status, where).to.equal(200);
+          expect(found.body, where).to.deep.equal(plain.body);
+          expect(found.headers.get('access-control-allow-origin'), where).to.equal('*');
+          expect(found.headers.get('cache-control'), where).to.equal('public, max-age=300');
+        }
+      }
+    });
+
+    it('answers at every URL that it advertises', async () => {
+      const { body } = await mandate.get(`/.well-known/oauth-authorization-server${PREFIX}`);
+      expect(await (await fetch(String(body.jwks_uri))).json()).to.deep.equal(
+        (await mandate.get('/.well-known/jwks.json')).body,
+      );
+      const post = async (endpoint: string, form: Readonly<Record<string, string | undefined>>): Promise<Answer> =>
+        mandate.post(new URL(String(body[endpoint])).pathname, form);
+      const issued = await post('token_endpoint', agent.exchangeForm());
+      expect(issued.status, issued.text).to.equal(200);
+      const grant = String(issued.body.refresh_token);
+      const renewed = await post('token_endpoint', agent.refreshForm(grant));
+      const token = String(renewed.body.access_token);
+      expect((await post('introspection_endpoint', { token })).body.active).to.equal(true);
+      expect((await post('revocation_endpoint', agent.revokeForm(grant))).status).to.equal(200);
+      expect((await post('introspection_endpoint', { token })).body.active).to.equal(false);
+    });
+
+    it('serves the libraries that are given nothing but the issuer', async () => {
+      const client = createAgent({
+        issuer: mandate.issuer,
+        agentId: agent.id,
+        key: { jwk: { ...agent.key.privateJwk } },
+      });
+      const started = await client.startTask({
+        subjectToken: mandate.provider.mintAccessToken(),
+        resource: JIRA,
+        scope: ['jira:read'],
+      });
+      const toolServer = createToolServer({ issuer: mandate.issuer, audience: JIRA });
+      // Introspected on every call, so that both of the control plane's URLs are asked.
+      const policy = toolServer.policy({ scope: ['jira:read'], highRisk: true });
+      const token = await started.token();
+      expect((await toolServer.authorize({ token, route: 'GET /issues', policy })).kind).to.equal('allowed');
+      await started.end();
+      expect(await toolServer.authorize({ token, route: 'GET /issues', policy })).to.include({ reason: 'not_active' });
+    });
+
+    it('answers each surface under its path with the same bytes, records and metrics as without', async () => {
+      for (const [method, path, surface] of refused) {
+        const answers: unknown[] = [];
+        const records: unknown[] = [];
+        for (const where of [path, `${PREFIX}${path}`]) {
+          const before = await refusalsAt(surface);
+          records.push(
+            await recordsOf(async () => {
+              answers.push(await ask(`${mandate.url}${where}`, method));
+            }),
+          );
+          // A request is counted once its connection is done with it.
+          await eventually(async () => (await refusalsAt(surface)) > before);
+          expect(await refusalsAt(surface), where).to.equal(before + 1);
+        }
+        expect(answers[1], path).to.deep.equal(answers[0]);
+        expect(records[1], path).to.deep.equal(records[0]);
+      }
+    });
+
+    it('limits rates under its path by the same buckets, in the same words and records', async () => {
+      // Which database there is makes a difference to the records alone.
+      const cases = refused
+        .filter(([, path]) => LIMITED.test(path))
+        .slice(0, database === databases[0] ? undefined : 2);
+      for (const [method, path] of cases) {
+        const instance = await mandate.another(SCARCE);
+        instance.clock.standStill();
+        if (HAS_A_BUCKET.test(path)) await ask(`${instance.url}/no-such-path`, 'GET');
+        expect((await ask(`${instance.url}${PREFIX}${path}`, method)).status, path).not.to.equal(429);
+        const answers: unknown[] = [];
+        const lines = await mandate.recorded(async () => {
+          for (const where of [path, `${PREFIX}${path}`]) answers.push(await ask(`${instance.url}${where}`, method));
+          for (const health of ['/healthz', '/readyz']) {
+            expect((await ask(`${instance.url}${PREFIX}${health}`, 'GET')).status).to.equal(200);
+          }
+          await instance.stop();
+        });
+        expect(answers[0], path).to.include({ status: 429 });
+        expect(answers[1], path).to.deep.equal(answers[0]);
+        // The second one is counted beside the first, so both are of one event.
+        const refusals = lines.filter(({ reason }) => reason === 'rate_limited');
+        expect(
+          refusals.map(({ count }) => count),
+          path,
+        ).to.deep.equal([undefined, 1]);
+      }
+    });
+
+    it('gives every address with its path: of an agent, of a provisioned user, of an agent’s keys', async () => {
+      const { status, headers } = await mandate.admin('POST', `${PREFIX}/admin/agents`, {
+        agent_id: 'by-its-location',
+        display_name: 'Jira triage',
+        allowed_scopes: ['jira:read'],
+        allowed_audiences: [JIRA],
+        max_delegation_depth: 1,
+        jwks: agent.key.jwks,
+      });
+      expect([status, headers.get('location')]).to.deep.equal([201, `${PREFIX}/admin/agents/by-its-location`]);
+      expect((await mandate.admin('GET', String(headers.get('location')))).body.agent_id).to.equal('by-its-location');
+      expect((await mandate.get(`${PREFIX}/agents/by-its-location/jwks.json`)).body).to.deep.equal(agent.key.jwks);
+
+      const scim = scimClient({ url: `${mandate.url}${PREFIX}` });
+      const user = await scim.send('POST', '/Users', { userName: 'ada@example.com', externalId: 'ada-of-the-path' });
+      expect(user.status, user.text).to.equal(201);
+      const location = String(user.headers.get('location'));
+      expect(location).to.equal(`${mandate.issuer}/scim/v2/Users/${String(user.body.id)}`);
+      expect((await scim.send('GET', location.slice(`${mandate.issuer}/scim/v2`.length))).status).to.equal(200);
+    });
+
+    it('is there under no other path', async () => {
+      for (const path of [
+        ...[
+          '/tenants',
+          PREFIX,
+          `${PREFIX}/`,
+          '/tenants/onex/healthz',
+          '/Tenants/one/healthz',
+          '/tenants%2Fone/healthz',
+        ],
+        ...[
+          `${PREFIX}${PREFIX}/healthz`,
+          `${PREFIX}//healthz`,
+          `/${PREFIX}/healthz`,
+          `/.well-known/jwks.json${PREFIX}`,
+        ],
+      ]) {
+        const answer = await mandate.get(path);
+        expect([answer.status, answer.headers.get('content-type')], path).to.deep.equal([
+          404,
+          'application/problem+json; charset=utf-8',
+        ]);
+      }
+    });
+  });
+}

@@ -1,0 +1,224 @@
+/** Subject tokens from before a logout: `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`, on and off. */
+
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { freePort } from '../../scripts/free-port.ts';
+import { databases } from '../support/databases.ts';
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
+import { type Answer, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+
+const PATH = '/backchannel-logout';
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const SETTING = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
+const A_DAY = 86_400;
+
+type Claims = Readonly<Record<string, unknown>>;
+
+for (const database of databases) {
+  describe(`a subject token from before a logout on ${database.name}`, function () {
+    this.timeout(60_000);
+    let provider: IdentityProvider;
+    let mandate: Mandate;
+    /** Another replica with the same settings. */
+    let replica: Mandate;
+    let agent: RegisteredAgent;
+    before(async () => {
+      const port = await freePort();
+      provider = await startIdentityProvider({ backchannelLogoutUri: `http://127.0.0.1:${port}${PATH}` });
+      mandate = await startMandate({
+        database,
+        provider,
+        settings: {
+          PORT: String(port),
+          'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
+          [SETTING]: 'true',
+        },
+      });
+      replica = await mandate.another({});
+      agent = await mandate.agent();
+    });
+    after(async () => {
+      await replica.stop();
+      await mandate.stop();
+      await provider.stop();
+    });
+
+    const now = () => mandate.clock.seconds();
+    const newPerson = () => `ada-${randomUUID()}`;
+    function logoutToken(claims: Claims): string {
+      const key = provider.signingKey();
+      const usual = { iss: provider.issuer, aud: provider.clientId, jti: randomUUID(), iat: now(), exp: now() + 120 };
+      const header = { alg: key.alg, typ: 'logout+jwt', kid: key.kid };
+      return key.sign(header, { ...usual, events: { [EVENT]: {} }, ...claims });
+    }
+    async function logOut(claims: Claims, at: Mandate = mandate): Promise<void> {
+      const answer = await at.post(PATH, { logout_token: logoutToken(claims) });
+      expect(answer.status, answer.text).to.equal(200);
+    }
+    const tokenOf = (claims: Claims) => provider.mintAccessToken({ iat: now() - 60, exp: now() + 3600, ...claims });
+    const exchange = (claims: Claims, at: Mandate = mandate): Promise<Answer> =>
+      at.post('/oauth2/token', agent.exchangeForm({ subject_token: tokenOf(claims) }));
+    async function expectOpened(claims: Claims, at: Mandate = mandate): Promise<Claims> {
+      const answer = await exchange(claims, at);
+      expect(answer.status, answer.text).to.equal(200);
+      return answer.body;
+    }
+    async function expectRefused(claims: Claims, at: Mandate = mandate): Promise<void> {
+      const lines = await mandate.recorded(async () => {
+        const answer = await exchange(claims, at);
+        expect(answer.status, answer.text).to.equal(400);
+        expect(answer.body).to.deep.equal({
+          error: 'invalid_grant',
+          error_description: 'The session or the person of the subject token has logged out.',
+        });
+      });
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.include({
+        ...{ event: 'token.denied', decision: 'deny', reason: 'subject_logged_out' },
+        ...{ agent_id: agent.id, sponsor: claims.sub, audience: JIRA, scope: 'jira:read jira:comment' },
+        ...{ task_id: null, jti: null },
+      });
+    }
+    const isActive = async ({ access_token }: Claims) =>
+      (await mandate.post('/oauth2/introspect', { token: String(access_token) })).body.active;
+
+    it('starts no task once a real provider has ended its session; that of another session does', async () => {
+      const [laptop, phone] = [await provider.signIn('ada'), await provider.signIn('ada')];
+      await laptop.signOut();
+      expect(provider.logoutDeliveries()).to.deep.include({ sid: laptop.sid, delivered: true });
+      const refused = await agent.exchange({ subject_token: laptop.accessToken, scope: 'jira:read' });
+      expect([refused.status, refused.body.error]).to.deep.equal([400, 'invalid_grant']);
+      expect((await mandate.ledger()).at(-1)).to.include({ reason: 'subject_logged_out', sponsor: 'ada' });
+      const other = await agent.exchange({ subject_token: phone.accessToken, scope: 'jira:read' });
+      expect(other.status, other.text).to.equal(200);
+      await phone.signOut();
+    });
+
+    it('is refused by its session, whatever its iat, where the logout names a session, with a sub or without', async () => {
+      const sub = newPerson();
+      for (const named of [{ sub }, { sub: undefined }]) {
+        const sid = randomUUID();
+        await logOut({ sid, ...named });
+        for (const iat of [now() - 60, now() + 30, undefined]) await expectRefused({ sub, sid, iat });
+        await expectOpened({ sub, sid: randomUUID() });
+        await expectOpened({ sub });
+      }
+    });
+
+    it('is refused by its person and iat where the logout names no session', async () => {
+      const sub = newPerson();
+      const iat = now() - 30;
+      await logOut({ sub, iat });
+      for (const sid of [undefined, randomUUID()]) {
+        for (const before of [iat - 3600, iat - 1, iat, undefined]) await expectRefused({ sub, sid, iat: before });
+        await expectOpened({ sub, sid, iat: iat + 1 });
+      }
+      for (const iat of [0, -1, Number.MIN_SAFE_INTEGER]) {
+        await expectRefused({ sub, iat });
+        await expectOpened({ sub: newPerson(), iat });
+      }
+    });
+
+    it('is refused by the sub of its person where another claim is the sponsor key', async () => {
+      const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
+      const [sub, oid] = [newPerson(), newPerson()];
+      await logOut({ sub }, keyed);
+      await expectRefused({ sub, oid }, keyed);
+      await expectOpened({ sub: newPerson(), oid }, keyed);
+      await expectOpened({ sub: oid, oid: sub }, keyed);
+      await keyed.stop();
+    });
+
+    it('is refused by every replica, and by one that starts later', async () => {
+      const [sub, sid] = [newPerson(), randomUUID()];
+      await logOut({ sub }, replica);
+      await logOut({ sid }, mandate);
+      const later = await mandate.another({});
+      for (const one of [mandate, replica, later]) {
+        await expectRefused({ sub }, one);
+        await expectRefused({ sub: newPerson(), sid }, one);
+      }
+      await later.stop();
+    });
+
+    it('costs its assertion when it is refused', async () => {
+      const sub = newPerson();
+      await logOut({ sub });
+      const form = agent.exchangeForm({ subject_token: tokenOf({ sub }) });
+      expect((await mandate.post('/oauth2/token', form)).body.error).to.equal('invalid_grant');
+      const lines = await mandate.recorded(async () => {
+        expect((await mandate.post('/oauth2/token', form)).status).to.equal(401);
+      });
+      expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
+    });
+
+    it('is not refused anew by a logout that is presented again', async () => {
+      const sub = newPerson();
+      const logout_token = logoutToken({ sub, iat: now() - 30 });
+      for (let time = 0; time < 2; time += 1) {
+        expect((await mandate.post(PATH, { logout_token })).status).to.equal(200);
+        await expectOpened({ sub, iat: now() - 29 });
+      }
+    });
+
+    it('does not keep the tasks of the same person from being refreshed', async () => {
+      const sub = newPerson();
+      const [kept, ended] = [randomUUID(), randomUUID()];
+      const task = await expectOpened({ sub, sid: kept });
+      await logOut({ sub, sid: ended });
+      const refreshed = await agent.refresh(String(task.refresh_token));
+      expect(refreshed.status, refreshed.text).to.equal(200);
+    });
+
+    it('has no task left, whichever of two replicas hears of the logout while exchanges are under way', async () => {
+      for (let round = 0; round < 6; round += 1) {
+        const [sub, sid] = [newPerson(), randomUUID()];
+        const exchanges = Array.from({ length: 6 }, (_, nth) =>
+          exchange({ sub, sid }, nth % 2 === 0 ? mandate : replica),
+        );
+        const logout = logOut(round % 2 === 0 ? { sub } : { sid }, round % 3 === 0 ? mandate : replica);
+        const answers = await Promise.all(exchanges);
+        await logout;
+        for (const { status, body } of answers) {
+          if (status === 200) expect(await isActive(body)).to.equal(false);
+          else expect([status, body.error]).to.deep.equal([400, 'invalid_grant']);
+        }
+        await expectRefused({ sub, sid });
+      }
+    });
+
+    it('is accepted as before while the setting is off, and a logout that came then is not remembered', async () => {
+      const off = await mandate.another({ [SETTING]: '' });
+      const [sub, sid] = [newPerson(), randomUUID()];
+      const lines = await mandate.recorded(async () => {
+        await logOut({ sub }, off);
+        await logOut({ sid }, off);
+      });
+      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([
+        ['sponsor.signal', 'sponsor_logged_out'],
+        ['sponsor.signal', 'sponsor_logged_out'],
+      ]);
+      for (const one of [off, mandate]) {
+        await expectOpened({ sub }, one);
+        await expectOpened({ sub: newPerson(), sid }, one);
+      }
+      await logOut({ sub: `${sub}-on` }, mandate);
+      await expectOpened({ sub: `${sub}-on` }, off);
+      await off.stop();
+    });
+
+    // Last: it moves the clock.
+    it('is refused for a day after the logout, and no longer', async () => {
+      const sub = newPerson();
+      const lasting = { sub, iat: now() - 60, exp: now() + 3 * A_DAY };
+      await logOut({ sub });
+      mandate.clock.advance(A_DAY - 30);
+      await mandate.passes.sweep();
+      await expectRefused(lasting);
+      mandate.clock.advance(60);
+      await expectOpened(lasting);
+      await mandate.passes.sweep();
+      await expectOpened(lasting);
+    });
+  });
+}

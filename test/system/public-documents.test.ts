@@ -1,0 +1,76 @@
+/** Metadata and key sets, as anyone reads them (specification "Public"; decisions "Sizes and forms nobody wrote down"). */
+
+import { expect } from 'chai';
+import { databases } from '../support/databases.ts';
+import { type Mandate, startMandate } from '../support/mandate.ts';
+
+const WELL_KNOWN = [
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/jwks.json',
+];
+
+for (const database of databases) {
+  describe(`metadata and key sets on ${database.name}`, () => {
+    let mandate: Mandate;
+    before(async () => {
+      mandate = await startMandate({ database });
+    });
+    after(() => mandate.stop());
+
+    it('may be read by scripts of any origin, and kept for five minutes', async () => {
+      const agent = await mandate.agent();
+      const lines = await mandate.recorded(async () => {
+        for (const path of [...WELL_KNOWN, `/agents/${agent.id}/jwks.json`]) {
+          for (const method of ['GET', 'HEAD']) {
+            const headers = { origin: 'https://console.example' };
+            const response = await fetch(`${mandate.url}${path}`, { method, headers });
+            expect(response.status, path).to.equal(200);
+            expect(response.headers.get('content-type'), path).to.match(/^application\/json/);
+            expect(response.headers.get('access-control-allow-origin'), path).to.equal('*');
+            expect(response.headers.get('access-control-allow-credentials'), path).to.equal(null);
+            expect(response.headers.get('cache-control'), path).to.equal('public, max-age=300');
+          }
+        }
+      });
+      expect(lines).to.deep.equal([]);
+    });
+
+    it('are all that other origins may read', async () => {
+      const agent = await mandate.agent();
+      for (const [path, status] of [
+        ['/healthz', 200],
+        ['/agents/nobody/jwks.json', 404],
+        [`/admin/agents/${agent.id}`, 401],
+        ['/audit', 401],
+        ['/oauth2/token', 405],
+        ['/nothing', 404],
+      ] as const) {
+        const answer = await mandate.get(path, { origin: 'https://console.example' });
+        expect(answer.status, path).to.equal(status);
+        expect(answer.headers.get('access-control-allow-origin'), path).to.equal(null);
+        expect(answer.headers.get('cache-control') ?? '', path).not.to.contain('public');
+      }
+    });
+
+    it('say in both metadata documents the same, and nothing that the service does not do', async () => {
+      const [openid, oauth] = await Promise.all(WELL_KNOWN.slice(0, 2).map((path) => mandate.get(path)));
+      expect(oauth?.body).to.deep.equal(openid?.body);
+      const algorithms = ['ES256', 'PS256', 'RS256'];
+      expect(openid?.body).to.deep.equal({
+        issuer: mandate.issuer,
+        token_endpoint: `${mandate.issuer}/oauth2/token`,
+        introspection_endpoint: `${mandate.issuer}/oauth2/introspect`,
+        revocation_endpoint: `${mandate.issuer}/oauth2/revoke`,
+        jwks_uri: `${mandate.issuer}/.well-known/jwks.json`,
+        response_types_supported: [],
+        grant_types_supported: ['urn:ietf:params:oauth:grant-type:token-exchange', 'refresh_token'],
+        token_endpoint_auth_methods_supported: ['private_key_jwt'],
+        token_endpoint_auth_signing_alg_values_supported: algorithms,
+        revocation_endpoint_auth_methods_supported: ['private_key_jwt'],
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+        introspection_endpoint_auth_methods_supported: ['none'],
+      });
+    });
+  });
+}
