@@ -2,7 +2,7 @@
 
 import type { DependencyContainer } from 'tsyringe';
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
-import { workTurns } from '../adapters/http/admission/overload.ts';
+import { workLimiters } from '../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { tokens } from './tokens.ts';
@@ -11,8 +11,8 @@ export function admissionControl(c: DependencyContainer): AdmissionControl {
   const settings = c.resolve(tokens.settings);
   return {
     rates: settings['Service:RateLimit:Enabled'] ? rateLimitRules(settings) : undefined,
-    turns: settings['Service:Overload:Enabled']
-      ? workTurns({
+    limiters: settings['Service:Overload:Enabled']
+      ? workLimiters({
           concurrency: settings['Service:Overload:ConcurrencyLimit'],
           queue: settings['Service:Overload:QueueLimit'],
           waitMs: settings['Service:Overload:QueueTimeout'] * 1000,

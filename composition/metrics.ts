@@ -48,11 +48,11 @@ export function observed(c: DependencyContainer): Observed {
   const [clock, providerKeys] = [c.resolve(tokens.clock), c.resolve(tokens.providerKeys)];
   const { keys: transmitterKeys } = c.resolve(tokens.transmitter);
   const { circuit } = c.resolve(tokens.sponsorSources);
-  const { turns } = c.resolve(tokens.httpSurfaces).admission;
+  const { limiters } = c.resolve(tokens.httpSurfaces).admission;
   return {
     version: packageVersion(),
     now: () => clock.now(),
-    turns: () => Object.entries(turns ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
+    turns: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),
     isCircuitOpen: () => circuit?.isOpen(),

@@ -2,7 +2,7 @@
 
 import type { DependencyContainer } from 'tsyringe';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
-import { TOKEN_PATH } from '../adapters/http/discovery.ts';
+import { TOKEN_PATH } from '../adapters/http/public/discovery.ts';
 import type { ScimSurface } from '../adapters/http/scim/scim-router.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys-readiness.ts';
 import { retryPause } from '../adapters/system/retry-pause.ts';

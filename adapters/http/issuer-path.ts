@@ -4,7 +4,7 @@
  * strips the path.
  */
 
-import { ownSegments } from './measuring/measured-surface.ts';
+import { firstSegments } from './routes.ts';
 
 /** RFC 8414 §3.1: the issuer's path comes after the well-known one. */
 const METADATA = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
@@ -29,7 +29,7 @@ export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
     if (metadata !== undefined) return `${metadata}${target.slice(path.length)}`;
     // An issuer's path may begin with a segment of ours: under `/oauth2`, `/oauth2/token` stays what it is.
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
-    const isOurs = rest !== undefined && ownSegments.has(rest.split('/', 2)[1] ?? '');
+    const isOurs = rest !== undefined && firstSegments.has(rest.split('/', 2)[1] ?? '');
     return isOurs ? target.slice(prefix.length) : target;
   };
 }

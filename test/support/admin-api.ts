@@ -7,7 +7,7 @@ import express from 'express';
 import supertest from 'supertest';
 import { adminRouter } from '../../adapters/http/admin/admin-router.ts';
 import { auditRouter } from '../../adapters/http/admin/audit-router.ts';
-import { agentKeysRouter } from '../../adapters/http/agent-keys-router.ts';
+import { agentKeysRouter } from '../../adapters/http/public/agent-keys.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';

@@ -6,9 +6,9 @@
 import type { RequestHandler } from 'express';
 import type { AdminDenialReason } from '../../../application/admin/refuse-admin.ts';
 import type { Secret } from '../../../domain/secret.ts';
-import { bearerKeys } from '../bearer-keys.ts';
-import { discardRest } from '../body.ts';
-import { answerProblem } from '../problem-details.ts';
+import { bearerKeys } from '../message/bearer-keys.ts';
+import { discardRest } from '../message/body.ts';
+import { answerProblem } from '../message/problem-details.ts';
 
 export interface AdminAccess {
   /** `undefined` disables the admin API. */

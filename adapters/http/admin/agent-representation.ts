@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { toShortText } from '../../../domain/instant.ts';
-import { answerProblem } from '../problem-details.ts';
+import { answerProblem } from '../message/problem-details.ts';
 
 export function presentAgent(agent: Agent): Record<string, unknown> {
   return {

@@ -2,9 +2,9 @@
 
 import type { Request, Response } from 'express';
 import { isJsonObject, type JsonObject, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
-import { discardRest, readBody } from '../body.ts';
-import { hasMediaType } from '../headers.ts';
-import { answerProblem } from '../problem-details.ts';
+import { discardRest, readBody } from '../message/body.ts';
+import { hasMediaType } from '../message/headers.ts';
+import { answerProblem } from '../message/problem-details.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

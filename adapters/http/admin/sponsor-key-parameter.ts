@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
-import { answerInvalid } from '../problem-details.ts';
+import { answerInvalid } from '../message/problem-details.ts';
 
 const SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
 

@@ -6,9 +6,9 @@ import type { LiftOutcome } from '../../../application/ports/sponsors.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
-import { discardRest } from '../body.ts';
-import { answerProblem } from '../problem-details.ts';
-import { methodNotAllowed } from '../problem-faults.ts';
+import { discardRest } from '../message/body.ts';
+import { answerProblem } from '../message/problem-details.ts';
+import { methodNotAllowed } from '../message/problem-faults.ts';
 import { readSponsorKey } from './sponsor-key-parameter.ts';
 
 export interface SponsorSurface {

@@ -3,9 +3,9 @@
 import type { Response, Router } from 'express';
 import type { EndOutcome, TaskSelection } from '../../../application/ports/tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
-import { discardRest } from '../body.ts';
-import { answerProblem } from '../problem-details.ts';
-import { methodNotAllowed } from '../problem-faults.ts';
+import { discardRest } from '../message/body.ts';
+import { answerProblem } from '../message/problem-details.ts';
+import { methodNotAllowed } from '../message/problem-faults.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
 import { readSponsorKey } from './sponsor-key-parameter.ts';
 

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../application/ports/clock.ts';
+import { type Bucket, buckets } from '../routes.ts';
 import type { Network } from './network.ts';
-import { type Bucket, buckets } from './request-kind.ts';
 import { requestSource } from './request-source.ts';
 import { type BucketRules, type TokenBuckets, tokenBuckets } from './token-buckets.ts';
 

@@ -6,13 +6,13 @@
 
 import type { IncomingMessage } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
-import { discardRest } from '../body.ts';
+import { discardRest } from '../message/body.ts';
+import { problemDocument } from '../message/problem-details.ts';
+import { CAPACITY_RETRY_AFTER } from '../message/retry-after.ts';
 import { statusOf } from '../oauth/answers.ts';
-import { problemDocument } from '../problem-details.ts';
-import { CAPACITY_RETRY_AFTER } from '../retry-after.ts';
+import type { Surface } from '../routes.ts';
 import { scimErrorMessage } from '../scim/answers.ts';
 import type { ServedResponse } from '../server/message-classes.ts';
-import type { Surface } from './request-kind.ts';
 import { RETRY_AFTER_SECONDS } from './token-buckets.ts';
 
 export type AdmissionRefusal = 'rate_limited' | 'overloaded';

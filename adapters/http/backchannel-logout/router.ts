@@ -3,8 +3,8 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Log } from '../../../application/ports/log.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
-import { discardRest } from '../body.ts';
-import { faultHandler } from '../faults.ts';
+import { discardRest } from '../message/body.ts';
+import { faultHandler } from '../message/faults.ts';
 import { answerDenial, answerFault, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/read-form.ts';
 import { answerLogout, answerMethod, answerMissingToken } from './answers.ts';

@@ -5,10 +5,10 @@ import type { Log } from '../../../application/ports/log.ts';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
-import { bearerKeys } from '../bearer-keys.ts';
-import { discardRest, readBody } from '../body.ts';
-import { faultHandler } from '../faults.ts';
-import { hasMediaType } from '../headers.ts';
+import { bearerKeys } from '../message/bearer-keys.ts';
+import { discardRest, readBody } from '../message/body.ts';
+import { faultHandler } from '../message/faults.ts';
+import { hasMediaType } from '../message/headers.ts';
 import {
   answerFault,
   answerMalformed,

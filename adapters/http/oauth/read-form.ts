@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
-import { discardRest, readBody } from '../body.ts';
-import { hasMediaType } from '../headers.ts';
+import { discardRest, readBody } from '../message/body.ts';
+import { hasMediaType } from '../message/headers.ts';
 import { type Form, readForm } from './form.ts';
 
 /** Every parameter that some endpoint here reads: the only names a refusal may repeat. */

@@ -8,8 +8,8 @@ import type { IntrospectedToken } from '../../../application/token/introspect.ts
 import type { IssuedToken } from '../../../application/token/mint.ts';
 import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest, RevocationResult } from '../../../application/token/revoke.ts';
-import { discardRest } from '../body.ts';
-import { faultHandler } from '../faults.ts';
+import { discardRest } from '../message/body.ts';
+import { faultHandler } from '../message/faults.ts';
 import { answerDenial, answerFault, answerIntrospection, answerIssued, answerUnavailable } from './answers.ts';
 import type { Form } from './form.ts';
 import { GONE, readFormRequest } from './read-form.ts';

@@ -3,8 +3,8 @@
 import type { RequestHandler } from 'express';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
-import { bearerKeys } from '../bearer-keys.ts';
-import { discardRest } from '../body.ts';
+import { bearerKeys } from '../message/bearer-keys.ts';
+import { discardRest } from '../message/body.ts';
 import { answerScimError } from './answers.ts';
 
 export interface ScimAccess {

@@ -3,8 +3,8 @@
 import type { Request, Response } from 'express';
 import { scimFault } from '../../../domain/signals/scim-fault.ts';
 import { isJsonObject, type Json, type JsonObject, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
-import { discardRest, readBody } from '../body.ts';
-import { hasMediaType } from '../headers.ts';
+import { discardRest, readBody } from '../message/body.ts';
+import { hasMediaType } from '../message/headers.ts';
 import { answerInvalid, answerScimError } from './answers.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -9,8 +9,8 @@ import { parseUserId, type UserId } from '../../../domain/identifiers.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { discardRest } from '../body.ts';
-import { faultHandler } from '../faults.ts';
+import { discardRest } from '../message/body.ts';
+import { faultHandler } from '../message/faults.ts';
 import {
   answerInvalid,
   answerNotHere,

@@ -4,7 +4,7 @@
  */
 
 import { STATUS_CODES } from 'node:http';
-import { problemDocument } from '../problem-details.ts';
+import { problemDocument } from '../message/problem-details.ts';
 import type { ShapeFault } from './request-shape.ts';
 
 /** A fixed word, for the log as well. */

@@ -6,7 +6,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 import type { AdmissionRefusal } from '../admission/refusals.ts';
-import type { BodyOutcome } from '../body.ts';
+import type { BodyOutcome } from '../message/body.ts';
 
 export interface ServedRequest extends IncomingMessage {
   /** Asks for the body, where the client waits for that (`Expect: 100-continue`, RFC 9110 §10.1.1). */

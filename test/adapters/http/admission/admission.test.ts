@@ -4,11 +4,11 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { type AdmissionControl, admission } from '../../../../adapters/http/admission/admission.ts';
-import { overload, type WorkTurns, workTurns } from '../../../../adapters/http/admission/overload.ts';
+import { limitConcurrency, type WorkLimiters, workLimiters } from '../../../../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
-import { HEALTH, requestKind, type Work, works } from '../../../../adapters/http/admission/request-kind.ts';
 import type { BucketRules } from '../../../../adapters/http/admission/token-buckets.ts';
-import { readBody } from '../../../../adapters/http/body.ts';
+import { readBody } from '../../../../adapters/http/message/body.ts';
+import { routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
 import { startHttpServer } from '../../../../adapters/http/server/server.ts';
 import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
@@ -33,7 +33,7 @@ interface Scene {
   readonly clock: MovedClock;
   readonly log: CapturedLog;
   readonly records: AnonymousDenial[];
-  readonly turns: WorkTurns;
+  readonly limiters: WorkLimiters;
   /** Requests that have come to the application and have not been answered, by path. */
   readonly held: { readonly path: string; readonly request: IncomingMessage; readonly response: ServerResponse }[];
   /** Resolves once as many have come to the application. */
@@ -53,12 +53,12 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
   const [clock, log, records] = [movedClock(), capturedLog(), [] as AnonymousDenial[]];
   // A permit comes with each second, however long a test takes.
   clock.standStill();
-  const turns = workTurns({ waitMs: 30_000, ...(limits ?? { concurrency: 1, queue: 0 }) });
+  const limiters = workLimiters({ waitMs: 30_000, ...(limits ?? { concurrency: 1, queue: 0 }) });
   const held: Scene['held'][number][] = [];
   const connections: RawConnection[] = [];
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
-    turns: limits && turns,
+    limiters: limits && limiters,
     denials: {
       record(denial) {
         records.push(denial);
@@ -77,7 +77,7 @@ async function open({ turns: limits, rates, record, isCounted = false }: Given):
   );
   const url = `http://127.0.0.1:${server.address.port}`;
   return {
-    ...{ url, clock, log, records, turns, held },
+    ...{ url, clock, log, records, limiters, held },
     come: (count) => eventually(() => held.length >= count),
     async connection() {
       const connection = await rawConnection(url);
@@ -138,7 +138,7 @@ describe('The door, when there is more to do than is done at once', () => {
 
   it('refuses whoever takes longest to send a form, where too many are being read, and ends the connection', async () => {
     scene = await open({});
-    const takeTurn = overload(workTurns({ concurrency: 4, queue: 0, waitMs: 1000 }), { maxReading: 2 });
+    const limit = limitConcurrency(workLimiters({ concurrency: 4, queue: 0, waitMs: 1000 }), { maxReading: 2 });
     let refused: (() => void) | undefined;
     const next = (response: ServerResponse) => ({
       serve: () => response.end('served'),
@@ -146,12 +146,10 @@ describe('The door, when there is more to do than is done at once', () => {
         refused = () => response.end('refused');
       },
     });
-    const kind = requestKind('/oauth2/introspect');
-    if (kind === HEALTH) throw new Error('this is no health route');
     let begun = 0;
     const server = createServer((request, response) => {
       begun += 1;
-      takeTurn(request, response, kind, next(response));
+      limit(request, response, routeOf('/oauth2/introspect'), next(response));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const whole = formPost('/oauth2/introspect', 'token=something');
@@ -184,7 +182,7 @@ describe('The door, when there is more to do than is done at once', () => {
       connection.send(get(count % 2 === 0 ? '/healthz' : '/readyz?verbose'));
       await scene.come(count);
     }
-    expect(scene.turns.other.busy).to.equal(0);
+    expect(scene.limiters.other.busy).to.equal(0);
   });
 
   it('lets the next in line work as soon as an answer is out, in the order they came', async () => {
@@ -194,7 +192,7 @@ describe('The door, when there is more to do than is done at once', () => {
       const connection = await scene.connection();
       connections.push(connection);
       connection.send(get(path));
-      await eventually(() => scene.turns.other.busy + scene.turns.other.waiting === connections.length);
+      await eventually(() => scene.limiters.other.busy + scene.limiters.other.waiting === connections.length);
     }
     for (const [at, connection] of connections.entries()) {
       await scene.come(at + 1);
@@ -202,7 +200,7 @@ describe('The door, when there is more to do than is done at once', () => {
       scene.held[at]?.response.end('done');
       expect(await connection.until('done')).to.include(ANSWERED);
     }
-    await eventually(() => scene.turns.other.busy === 0);
+    await eventually(() => scene.limiters.other.busy === 0);
   });
 
   for (const [path, event] of [
@@ -248,11 +246,11 @@ describe('The door, when there is more to do than is done at once', () => {
     first.send(get('/a'));
     await scene.come(1);
     leaver.send(get('/leaver'));
-    await eventually(() => scene.turns.other.waiting === 1);
+    await eventually(() => scene.limiters.other.waiting === 1);
     leaver.leave();
-    await eventually(() => scene.turns.other.waiting === 0);
+    await eventually(() => scene.limiters.other.waiting === 0);
     next.send(get('/next'));
-    await eventually(() => scene.turns.other.waiting === 1);
+    await eventually(() => scene.limiters.other.waiting === 1);
     scene.held[0]?.response.end();
     await scene.come(2);
     expect(scene.held.map(({ path }) => path)).to.deep.equal(['/a', '/next']);
@@ -265,13 +263,13 @@ describe('The door, when there is more to do than is done at once', () => {
     leaver.send(get('/leaver'));
     await scene.come(1);
     leaver.leave();
-    await eventually(() => scene.turns.other.busy === 0);
+    await eventually(() => scene.limiters.other.busy === 0);
     // What the application then answers all the same goes nowhere, and gives nothing back a second time.
     scene.held[0]?.response.end();
     const next = await scene.connection();
     next.send(get('/next'));
     await scene.come(2);
-    expect(scene.turns.other).to.include({ busy: 1, waiting: 0 });
+    expect(scene.limiters.other).to.include({ busy: 1, waiting: 0 });
   });
 
   it('reads a form before it waits, so that no slow sender holds a turn', async () => {
@@ -284,7 +282,7 @@ describe('The door, when there is more to do than is done at once', () => {
     const body = await readBody(scene.held[0]?.request as IncomingMessage);
     expect(body.kind === 'read' && body.bytes.toString()).to.equal('token=quick');
     scene.held[0]?.response.end();
-    await eventually(() => scene.turns.token.busy === 0);
+    await eventually(() => scene.limiters.token.busy === 0);
     slow.send('=abcdef'.slice(-7));
     await scene.come(2);
   });
@@ -310,7 +308,7 @@ describe('The door, when there is more to do than is done at once', () => {
     next.send(formPost('/oauth2/token', 'token=next'));
     await scene.come(2);
     expect(scene.held.map(({ path }) => path)).to.deep.equal(['/healthz', '/oauth2/token']);
-    expect(scene.turns.token.busy).to.equal(1);
+    expect(scene.limiters.token.busy).to.equal(1);
   });
 
   it('takes requests that were sent together one after another, and none whose sender has left', async () => {
@@ -320,9 +318,9 @@ describe('The door, when there is more to do than is done at once', () => {
     await scene.come(1);
     scene.held[0]?.response.end('a');
     await scene.come(2);
-    expect(scene.turns.other.busy).to.equal(1);
+    expect(scene.limiters.other.busy).to.equal(1);
     together.leave();
-    await eventually(() => scene.turns.other.busy === 0);
+    await eventually(() => scene.limiters.other.busy === 0);
     expect(scene.held.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
 });

@@ -5,8 +5,8 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Response } from 'express';
-import type { OAuthError } from '../../domain/denial.ts';
-import type { FieldError } from '../../domain/field-error.ts';
+import type { OAuthError } from '../../../domain/denial.ts';
+import type { FieldError } from '../../../domain/field-error.ts';
 
 export interface Problem {
   readonly status: number;

@@ -1,58 +1,62 @@
 /**
- * Turns for one kind of work (specification "Overload"): so many at once, so many waiting for one, none for longer than
- * a time. First come, first served: the line is so short that whoever is in it is served soon, and once it is full it is
- * the newcomer who is told to come back, who has not waited yet. Pure but for the time it is given.
+ * Bounded concurrency with a bounded queue (specification "Overload"): at most `concurrency` permits at once, at most
+ * `queue` entries waiting, none for longer than `waitMs`. First come, first served. A full queue refuses the newest
+ * entry, which has not waited yet. Pure but for the clock that it is given.
  */
 
-export interface TurnLimits {
-  /** Turns at once. */
+export interface ConcurrencyLimits {
+  /** Permits at once. */
   readonly concurrency: number;
-  /** How many wait at most. */
+  /** Entries that wait at once. */
   readonly queue: number;
-  /** Milliseconds for which one waits at most. */
+  /** How long an entry waits at most, in milliseconds. */
   readonly waitMs: number;
 }
 
-export interface Turn {
-  /** Hands it on. A turn is released once, however often it is asked for. */
+export interface Permit {
+  /** Gives the permit back; a second call does nothing. */
   release(): void;
 }
 
-export interface Place {
-  /** Gives it up; nothing is said to whoever had it any more. */
+export interface QueueEntry {
+  /** Leaves the queue; its `settle` is then never called. */
   leave(): void;
 }
 
-export interface Turns {
+export interface ConcurrencyLimiter {
   /**
-   * Asks for a turn.
+   * Asks for a permit.
    *
-   * @param settle is told once, with `undefined` where there is none: at once, unless a place in the line is answered
+   * @param settle is called once, with `undefined` for a refusal: at once, unless a queue entry is returned
    */
-  ask(settle: (turn: Turn | undefined) => void): Place | undefined;
-  /** Tells those who have waited for too long, and answers after how many milliseconds the next will have. */
+  acquire(settle: (permit: Permit | undefined) => void): QueueEntry | undefined;
+  /** Refuses the entries whose time is up; returns the milliseconds until the next one's is, if there is one. */
   expire(): number | undefined;
-  /** Whether whoever asks now is refused. */
+  /** Whether `acquire` would refuse now. */
   readonly isFull: boolean;
   readonly busy: number;
   readonly waiting: number;
 }
 
+/** Entries form a doubly linked list, so that leaving the queue takes constant time. */
 interface Waiter {
   readonly since: number;
-  readonly settle: (turn: Turn | undefined) => void;
+  readonly settle: (permit: Permit | undefined) => void;
   previous: Waiter | undefined;
   next: Waiter | undefined;
-  isInLine: boolean;
+  isQueued: boolean;
 }
 
-/** @param now milliseconds that never run backwards */
-export function turns({ concurrency, queue, waitMs }: TurnLimits, now: () => number): Turns {
+/** @param now milliseconds of a clock that never runs backwards */
+export function concurrencyLimiter(
+  { concurrency, queue, waitMs }: ConcurrencyLimits,
+  now: () => number,
+): ConcurrencyLimiter {
   let busy = 0;
   let waiting = 0;
   let [first, last]: [Waiter | undefined, Waiter | undefined] = [undefined, undefined];
 
-  const take = (): Turn => {
+  const grant = (): Permit => {
     busy += 1;
     let isReleased = false;
     return {
@@ -60,13 +64,13 @@ export function turns({ concurrency, queue, waitMs }: TurnLimits, now: () => num
         if (isReleased) return;
         isReleased = true;
         busy -= 1;
-        callNext();
+        grantNext();
       },
     };
   };
 
   const remove = (waiter: Waiter): void => {
-    waiter.isInLine = false;
+    waiter.isQueued = false;
     waiting -= 1;
     if (waiter.previous === undefined) first = waiter.next;
     else waiter.previous.next = waiter.next;
@@ -84,34 +88,34 @@ export function turns({ concurrency, queue, waitMs }: TurnLimits, now: () => num
     return first === undefined ? undefined : first.since - latest;
   };
 
-  const callNext = (): void => {
-    // A turn that comes too late is nobody's, even where the timer is late as well.
+  const grantNext = (): void => {
+    // The timer that calls `expire` may be late, and an entry whose time is up gets no permit.
     expire();
     while (first !== undefined && busy < concurrency) {
       const called = first;
       remove(called);
-      called.settle(take());
+      called.settle(grant());
     }
   };
 
   return {
-    ask(settle) {
+    acquire(settle) {
       if (busy < concurrency) {
-        settle(take());
+        settle(grant());
         return undefined;
       }
       if (waiting >= queue) {
         settle(undefined);
         return undefined;
       }
-      const waiter: Waiter = { since: now(), settle, previous: last, next: undefined, isInLine: true };
+      const waiter: Waiter = { since: now(), settle, previous: last, next: undefined, isQueued: true };
       if (last === undefined) first = waiter;
       else last.next = waiter;
       last = waiter;
       waiting += 1;
       return {
         leave() {
-          if (waiter.isInLine) remove(waiter);
+          if (waiter.isQueued) remove(waiter);
         },
       };
     },

@@ -4,11 +4,11 @@
  */
 
 import express, { type Response, type Router } from 'express';
-import type { Log } from '../../application/ports/log.ts';
-import type { Agent } from '../../domain/agents/agent.ts';
-import { type AgentId, parseAgentId } from '../../domain/identifiers.ts';
-import { answerProblem } from './problem-details.ts';
-import { answerFaults, methodNotAllowed, unknownPath } from './problem-faults.ts';
+import type { Log } from '../../../application/ports/log.ts';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
+import { answerProblem } from '../message/problem-details.ts';
+import { answerFaults, methodNotAllowed, unknownPath } from '../message/problem-faults.ts';
 import { answerPublicDocument } from './public-document.ts';
 
 export interface AgentKeysSurface {

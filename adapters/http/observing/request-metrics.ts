@@ -2,14 +2,14 @@
 
 import type { RequestListener } from 'node:http';
 import type { Measurements, RequestOutcome } from '../../../application/ports/measurements.ts';
+import { routeOf } from '../routes.ts';
 import type { ServedResponse } from '../server/message-classes.ts';
-import { measuredSurface } from './measured-surface.ts';
 
 export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, next: RequestListener): RequestListener {
   return (request, response) => {
     const began = performance.now();
-    const surface = measuredSurface(request.url ?? '');
-    response.once('close', () => answered(surface, outcomeOf(response), (performance.now() - began) / 1000));
+    const { metric } = routeOf(request.url ?? '');
+    response.once('close', () => answered(metric, outcomeOf(response), (performance.now() - began) / 1000));
     next(request, response);
   };
 }

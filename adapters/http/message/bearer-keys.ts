@@ -2,8 +2,8 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { CredentialDenialReason } from '../../domain/ledger/aggregation.ts';
-import type { Secret } from '../../domain/secret.ts';
+import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
+import type { Secret } from '../../../domain/secret.ts';
 import { bearerCredential } from './headers.ts';
 
 export type CredentialVerdict = 'accepted' | CredentialDenialReason;

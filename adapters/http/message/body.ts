@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import type { ServedRequest } from './server/message-classes.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 
 /** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
 export const MAX_BODY_BYTES = 64 * 1024;

@@ -6,11 +6,11 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { Log } from '../../application/ports/log.ts';
-import type { Randomness } from '../../application/ports/randomness.ts';
-import type { Tracing } from '../../application/ports/tracing.ts';
-import { parseTraceparent, type Trace } from '../../domain/traces/trace-context.ts';
-import { singleHeader } from './headers.ts';
+import type { Log } from '../../../application/ports/log.ts';
+import type { Randomness } from '../../../application/ports/randomness.ts';
+import type { Tracing } from '../../../application/ports/tracing.ts';
+import { parseTraceparent, type Trace } from '../../../domain/traces/trace-context.ts';
+import { singleHeader } from '../message/headers.ts';
 
 /** Methods that we know; any other word is the sender's, and is not repeated. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { measuredSurface } from '../../../../adapters/http/measuring/measured-surface.ts';
-import { type Surface, surfaces } from '../../../../application/ports/measurements.ts';
+import { routeOf } from '../../../adapters/http/routes.ts';
+import { type Surface, surfaces } from '../../../application/ports/measurements.ts';
 
 const paths: readonly (readonly [path: string, surface: Surface])[] = [
   ['/oauth2/token', 'token'],
@@ -35,8 +35,18 @@ const paths: readonly (readonly [path: string, surface: Surface])[] = [
 
 describe('the surface that a request is counted under', () => {
   for (const [path, surface] of paths) {
-    it(`is ${surface} for "${path}"`, () => expect(measuredSurface(path)).to.equal(surface));
+    it(`is ${surface} for "${path}"`, () => expect(routeOf(path).metric).to.equal(surface));
   }
   it('is one of a closed set whatever is sent', () =>
-    fc.assert(fc.property(fc.string(), (url: string) => surfaces.includes(measuredSurface(url)))));
+    fc.assert(fc.property(fc.string(), (url: string) => surfaces.includes(routeOf(url).metric))));
+});
+
+describe('a SCIM path with a slash too many', () => {
+  for (const path of ['//Users', '/Users/', '//Users/', '//Users/user_1', '/Users/?filter=userName%20eq%20%22a%22']) {
+    it(`is treated at /scim/v2${path} as /scim/v2/Users is`, () => {
+      expect(routeOf(`/scim/v2${path}`)).to.equal(routeOf('/scim/v2/Users'));
+      const { surface, event, bucket, work } = routeOf(`/scim/v2${path}`);
+      expect([surface, event, bucket, work]).to.deep.equal(['scim', 'scim.denied', 'scim', 'revoking']);
+    });
+  }
 });

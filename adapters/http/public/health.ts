@@ -1,8 +1,8 @@
 /** `/healthz` and `/readyz` (specification "Public"; decisions "Blocks, poll mode, health"). */
 
 import express, { type Request, type Response, type Router } from 'express';
-import type { ReadinessCheck } from '../../application/ports/readiness.ts';
-import { methodNotAllowed } from './problem-faults.ts';
+import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import { methodNotAllowed } from '../message/problem-faults.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
 type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;

@@ -4,10 +4,10 @@
  */
 
 import express, { type RequestHandler, type Router } from 'express';
-import { ASSERTION_ALGORITHMS } from '../../application/authentication/authenticate-agent.ts';
-import type { SigningKeys } from '../../application/ports/keys.ts';
-import { REFRESH_TOKEN, TOKEN_EXCHANGE } from './oauth/requests.ts';
-import { methodNotAllowed } from './problem-faults.ts';
+import { ASSERTION_ALGORITHMS } from '../../../application/authentication/authenticate-agent.ts';
+import type { SigningKeys } from '../../../application/ports/keys.ts';
+import { methodNotAllowed } from '../message/problem-faults.ts';
+import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
 import { answerPublicDocument } from './public-document.ts';
 
 export const TOKEN_PATH = '/oauth2/token';

@@ -1,0 +1,92 @@
+/**
+ * Every path of the service and how a request to it is treated before the application sees it: the shape of a refusal,
+ * the ledger event, the rate bucket, the concurrency limit, the metric label (specification "Rate limiting", "Overload",
+ * "Events"; decisions "Errors elsewhere"). The one table of paths.
+ */
+
+import type { Surface as MetricSurface } from '../../application/ports/measurements.ts';
+import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
+
+/** Whose shape a refusal takes. */
+export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'public';
+
+export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as const;
+export type Bucket = (typeof buckets)[number];
+
+/** Each kind of work has permits of its own, so that none can starve another. */
+export const works = ['token', 'introspection', 'revoking', 'proof', 'other'] as const;
+export type Work = (typeof works)[number];
+
+export interface Route {
+  readonly surface: Surface;
+  readonly event: DenialEvent;
+  readonly bucket: Bucket;
+  readonly work: Work;
+  readonly metric: MetricSurface;
+  /** A POST carries a form, which is read before its request waits for a permit. */
+  readonly takesForm: boolean;
+  /** Health checks are neither rate limited nor queued. */
+  readonly isHealth: boolean;
+}
+
+/** @param target the request target; its query is ignored */
+export function routeOf(target: string): Route {
+  const query = target.indexOf('?');
+  const path = query === -1 ? target : target.slice(0, query);
+  const exact = EXACT.get(path);
+  if (exact !== undefined) return exact;
+  const end = path.indexOf('/', 1);
+  const route = BELOW.get(end === -1 ? path : path.slice(0, end)) ?? OTHER;
+  return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
+}
+
+const OTHER: Route = {
+  ...{ surface: 'public', event: 'token.denied', bucket: 'main', work: 'other', metric: 'other' },
+  ...{ takesForm: false, isHealth: false },
+};
+const HEALTH: Route = { ...OTHER, metric: 'health', isHealth: true };
+const KEYS: Route = { ...OTHER, metric: 'keys' };
+const OAUTH: Route = { ...OTHER, surface: 'oauth' };
+const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };
+const AUDIT: Route = { ...ADMIN, work: 'other', metric: 'audit' };
+const LOGOUT: Route = {
+  ...{ ...OTHER, surface: 'backchannel_logout', event: 'signal.denied' },
+  ...{ bucket: 'logout', work: 'revoking', metric: 'backchannel_logout' },
+};
+
+/** A proof reads and hashes a page of the ledger, or a whole checkpoint the first time. */
+const PROOF: Route = { ...AUDIT, work: 'proof' };
+const PROOF_PATH = /^\/audit\/records\/[^/]+\/proof$/;
+
+/** The router matches a path as it was sent, with its case and its percent-encoding; so does this table. */
+const EXACT: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/oauth2/token', { ...OAUTH, work: 'token', metric: 'token', takesForm: true }],
+  [
+    '/oauth2/introspect',
+    { ...OAUTH, bucket: 'introspection', work: 'introspection', metric: 'introspection', takesForm: true },
+  ],
+  ['/oauth2/revoke', { ...OAUTH, work: 'revoking', metric: 'revocation', takesForm: true }],
+  ['/backchannel-logout', { ...LOGOUT, takesForm: true }],
+  ['/healthz', HEALTH],
+  ['/readyz', HEALTH],
+]);
+
+/** By the first segment of the path. */
+const BELOW: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/oauth2', OAUTH],
+  ['/backchannel-logout', LOGOUT],
+  ['/scim', { ...OTHER, surface: 'scim', event: 'scim.denied', bucket: 'scim', work: 'revoking', metric: 'scim' }],
+  [
+    '/events',
+    { ...OTHER, surface: 'events', event: 'ssf.denied', bucket: 'events', work: 'revoking', metric: 'events' },
+  ],
+  ['/admin', ADMIN],
+  ['/audit', AUDIT],
+  ['/.well-known', KEYS],
+  ['/agents', KEYS],
+]);
+
+/** The first segments of every path of the service. */
+export const firstSegments: ReadonlySet<string> = new Set(
+  [...EXACT.keys(), ...BELOW.keys()].map((path) => path.split('/', 2)[1] ?? ''),
+);
