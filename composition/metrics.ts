@@ -1,14 +1,13 @@
 /** What is measured of a service, and where that can be asked for (`Service:Metrics:Port`). */
 
-import type { DependencyContainer } from 'tsyringe';
 import { packageVersion } from '../adapters/cli/package-version.ts';
 import type { Observed } from '../adapters/metrics/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/metrics/service-metrics.ts';
 import { timeLimit } from '../adapters/system/time-limit.ts';
 import { describePortFault } from './listen.ts';
+import type { Parts } from './parts.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
-import { tokens } from './tokens.ts';
 
 export interface Published {
   /** Nobody can ask any more. */
@@ -43,12 +42,15 @@ export async function listening(
   }
 }
 
-export function observed(c: DependencyContainer): Observed {
-  const [storage, signingKeys] = [c.resolve(tokens.storage), c.resolve(tokens.signingKeys)];
-  const [clock, providerKeys] = [c.resolve(tokens.clock), c.resolve(tokens.providerKeys)];
-  const { keys: transmitterKeys } = c.resolve(tokens.transmitter);
-  const { circuit } = c.resolve(tokens.sponsorSources);
-  const { limiters } = c.resolve(tokens.httpSurfaces).admission;
+/** What gauges read when they are scraped. */
+export function observed(
+  parts: Pick<
+    Parts,
+    'storage' | 'signingKeys' | 'providerKeys' | 'transmitterKeys' | 'circuit' | 'admission' | 'clock'
+  >,
+): Observed {
+  const { storage, signingKeys, providerKeys, transmitterKeys, circuit, clock } = parts;
+  const { limiters } = parts.admission;
   return {
     version: packageVersion(),
     now: () => clock.now(),

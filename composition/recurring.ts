@@ -15,6 +15,22 @@ export interface RecurringPass {
   run(mayGoOn: () => boolean): Promise<void>;
 }
 
+/** Each job is safe at any time, on any number of instances at once, and beside itself. */
+export interface Jobs {
+  /** Seals every record that is not sealed yet. */
+  seal(): Promise<void>;
+  /** Sends the records that are due to the sink; nothing without one. */
+  drain(mayGoOn?: () => boolean): Promise<void>;
+  /** Writes the summaries of windows that have ended. */
+  closeWindows(): Promise<void>;
+  /** Records the expiry of tasks, and deletes what is not kept any longer. */
+  sweep(mayGoOn?: () => boolean): Promise<void>;
+  /** Tells the database whether to queue records for a sink. */
+  setQueueing(): Promise<void>;
+  /** @param queueingIsSet whether `setQueueing` succeeded at the start */
+  recurring(queueingIsSet: boolean): readonly RecurringPass[];
+}
+
 export interface Recurring {
   /** No pass begins any more; resolves once the one under way, if any, has ended. */
   stop(): Promise<void>;

@@ -14,18 +14,16 @@ import type { Clock } from '../application/ports/clock.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Network } from '../application/ports/network.ts';
 import { StorageUnavailable } from '../application/ports/storage-unavailable.ts';
-import { buildContainer } from './container.ts';
+import { wire } from './container.ts';
 import { listen } from './listen.ts';
-import { observed, openMetrics, type Published, publishOnPort } from './metrics.ts';
+import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
-import { type Passes, recurringPasses } from './passes.ts';
-import { startRecurring } from './recurring.ts';
+import { type Jobs, startRecurring } from './recurring.ts';
 import { chosenTransmitter } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { repeatedSecrets } from './settings/repeated-secrets.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
-import { tokens } from './tokens.ts';
 
 /** What the service takes from its surroundings; tests give their own clock. */
 export interface Surroundings {
@@ -42,8 +40,8 @@ export interface Service {
   readonly host: string;
   readonly port: number;
   readonly storage: Storage;
-  /** What otherwise happens every so often, now. */
-  readonly passes: Passes;
+  /** Background jobs, to be run at once. */
+  readonly jobs: Jobs;
   /** Finishes what is under way, then closes everything. */
   stop(): Promise<void>;
 }
@@ -58,46 +56,43 @@ export async function startService(settings: Settings, surroundings: Surrounding
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
   refuseMissingFile(settings);
-  const storage = await openStorage(settings, { clock, log });
+  const opened = await openStorage(settings, { clock, log });
   let published: Published | undefined;
   try {
-    const answers = await refuseOldSchema(storage, log);
+    const answers = await refuseOldSchema(opened, log);
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
-    const watching = { tracing, measurements: metrics?.measurements };
-    const container = buildContainer({ settings, clock, randomness, log, network, storage, signingKeys, ...watching });
-    const passes = container.resolve(tokens.passes);
-    // Before the first request, so that a sink gets every record of this instance. A recurring pass says it again.
-    const queueingIsSet = answers && (await setQueueing(passes, log));
-    const app = httpApp(container.resolve(tokens.httpSurfaces));
-    metrics?.observe(observed(container));
+    const measurements = metrics?.measurements;
+    const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
+      ...{ settings, clock, randomness, log, network, tracing, measurements, opened, signingKeys },
+    });
+    // Before the first request, so that a sink gets every record of this instance. A recurring job sets it again.
+    const queueingIsSet = answers && (await setQueueing(jobs, log));
+    metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
-    const server = await listen(settings, { ...app, log, ...(timeLimits === undefined ? {} : { limits: timeLimits }) });
-    // A provider that is slow or down holds up readiness, not the start.
-    const fetchedKeys = [container.resolve(tokens.providerKeys), container.resolve(tokens.transmitter).keys];
-    for (const keys of fetchedKeys) void keys?.start();
-    const recurring = recurringPasses(container, queueingIsSet).map((pass) => startRecurring(pass, log));
+    const limits = timeLimits === undefined ? {} : { limits: timeLimits };
+    const server = await listen(settings, { ...httpApp(surfaces), log, ...limits });
+    // A provider that is slow or down delays readiness, not the start.
+    for (const keys of [providerKeys, transmitterKeys]) void keys?.start();
+    const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
     const { host, port } = server.address;
     log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
     return {
-      host,
-      port,
-      storage,
-      passes,
+      ...{ host, port, storage: opened, jobs },
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
-        for (const keys of fetchedKeys) keys?.stop();
-        // No request and no pass is left to count, or to write, a denial.
-        await container.resolve(tokens.anonymousDenials).closeAll();
+        for (const keys of [providerKeys, transmitterKeys]) keys?.stop();
+        // No request and no job is left to count a denial, or to write one.
+        await anonymousDenials.closeAll();
         await published?.close();
-        await storage.close();
+        await opened.close();
         log.info('stopped');
       },
     };
   } catch (error) {
     await published?.close();
-    await storage.close();
+    await opened.close();
     throw error;
   }
 }
@@ -148,9 +143,9 @@ async function refuseOldSchema(storage: Storage, log: Log): Promise<boolean> {
 }
 
 /** @returns whether it could be */
-async function setQueueing(passes: Passes, log: Log): Promise<boolean> {
+async function setQueueing(jobs: Jobs, log: Log): Promise<boolean> {
   try {
-    await passes.setQueueing();
+    await jobs.setQueueing();
     return true;
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;

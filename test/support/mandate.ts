@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/network/http-network.ts';
-import type { Passes } from '../../composition/passes.ts';
+import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
@@ -58,7 +58,7 @@ export interface Mandate {
   /** Another process's worth of the service on the same database, with settings of its own and a clock of its own. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
   /** What otherwise happens every so often, now. */
-  readonly passes: Passes;
+  readonly passes: Jobs;
   /** The records that `act` adds. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
   stop(): Promise<void>;
@@ -234,7 +234,7 @@ async function startOn({
     keyServer,
     sql,
     engine,
-    passes: service.passes,
+    passes: service.jobs,
     post,
     get,
     admin,

@@ -1,9 +1,7 @@
 /** The use cases bound to their ports, as the HTTP surface asks for them. */
 
-import type { DependencyContainer } from 'tsyringe';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { TOKEN_PATH } from '../adapters/http/public/discovery.ts';
-import type { ScimSurface } from '../adapters/http/scim/scim-router.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys-readiness.ts';
 import { retryPause } from '../adapters/system/retry-pause.ts';
 import { sha256, sha256Bytes } from '../adapters/system/sha256.ts';
@@ -22,37 +20,30 @@ import { queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/readiness.ts';
-import { listUsers } from '../application/signals/list-users.ts';
-import { createUser, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
-import { refuseProvisioning } from '../application/signals/refuse-provisioning.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
 import { introspectToken } from '../application/token/introspect.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
-import { admissionControl } from './admission-control.ts';
-import { chosenProvisioning } from './settings/alternatives.ts';
+import type { Parts } from './parts.ts';
 import type { Settings } from './settings/read-settings.ts';
-import { backchannelLogoutSurface, eventsSurface } from './signal-surfaces.ts';
-import { tokens } from './tokens.ts';
 
-export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
-  const settings = c.resolve(tokens.settings);
-  const issuer = settings['Service:Issuer'];
-  const storage = c.resolve(tokens.storage);
+export function httpSurfaces(
+  parts: Pick<
+    Parts,
+    | ('settings' | 'storage' | 'signingKeys' | 'agentKeys' | 'providerKeys' | 'directory' | 'anonymousDenials')
+    | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'tracing' | 'measurements')
+  >,
+): HttpSurfaces {
+  const { settings, storage, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
+  const { anonymousDenials: anonymous, sealedTrees: trees, tracing, measurements } = parts;
   const { agents, tasks, sponsors, ledger, checkpoints } = storage;
-  const [anonymous, trees] = [c.resolve(tokens.anonymousDenials), c.resolve(tokens.sealedTrees)];
-  const [clock, log, randomness] = [c.resolve(tokens.clock), c.resolve(tokens.log), c.resolve(tokens.randomness)];
-  const [signingKeys, agentKeys, providerKeys] = [
-    c.resolve(tokens.signingKeys),
-    c.resolve(tokens.agentKeys),
-    c.resolve(tokens.providerKeys),
-  ];
+  const issuer = settings['Service:Issuer'];
 
   const tokenService = {
     ...{ agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
     agentsAtHand: rememberedAgents(agents),
-    directory: c.resolve(tokens.sponsorSources).directory,
+    directory,
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
     audience: settings['Service:UpstreamIdp:Audience'],
@@ -68,13 +59,13 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
   };
 
   return {
-    admission: admissionControl(c),
+    admission: { ...parts.admission, denials: anonymous, clock, log, notAdmitted: measurements?.notAdmitted },
     issuer,
     signingKeys,
     log,
     randomness,
-    tracing: c.resolve(tokens.tracing),
-    measurements: c.resolve(tokens.measurementsOption).measurements,
+    tracing,
+    measurements,
     oauth: {
       exchange: (request) => exchangeToken(tokenService, request),
       refresh: (request) => refreshToken(tokenService, request),
@@ -105,33 +96,8 @@ export function httpSurfaces(c: DependencyContainer): HttpSurfaces {
       log,
     },
     agentKeys: { find: (agentId) => agents.find(agentId), log },
-    scim: scimSurface(c),
-    backchannelLogout: backchannelLogoutSurface(c),
-    events: eventsSurface(c),
+    ...parts.receivers,
     readiness: [storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
-  };
-}
-
-function scimSurface(c: DependencyContainer): ScimSurface | undefined {
-  const settings = c.resolve(tokens.settings);
-  const chosen = chosenProvisioning(settings);
-  if (chosen === undefined) return undefined;
-  const { credentials, person, maxUsers } = chosen;
-  const anonymous = c.resolve(tokens.anonymousDenials);
-  const users = c.resolve(tokens.storage).provisionedUsers;
-  const [clock, randomness] = [c.resolve(tokens.clock), c.resolve(tokens.randomness)];
-  const provisioning = { users, clock, randomness, person, maxUsers };
-  return {
-    credentials,
-    refuse: (reason) => refuseProvisioning({ anonymous }, reason),
-    issuer: settings['Service:Issuer'],
-    person,
-    create: (body) => createUser(provisioning, body),
-    find: (userId) => users.find(userId),
-    list: (listing) => listUsers(provisioning, listing),
-    replace: (userId, body) => replaceUser(provisioning, userId, body),
-    patch: (userId, body) => patchUser(provisioning, userId, body),
-    remove: (userId) => removeUser(provisioning, userId),
   };
 }
 

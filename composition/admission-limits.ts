@@ -1,14 +1,12 @@
-/** Who is let in, as the settings have it (specification "Rate limiting", "Overload"). */
+/** The limits of admission control, from the settings (specification "Rate limiting", "Overload"). */
 
-import type { DependencyContainer } from 'tsyringe';
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import { workLimiters } from '../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
+import type { Settings } from './settings/read-settings.ts';
 import type { SettingsSection } from './settings/settings.ts';
-import { tokens } from './tokens.ts';
 
-export function admissionControl(c: DependencyContainer): AdmissionControl {
-  const settings = c.resolve(tokens.settings);
+export function admissionLimits(settings: Settings): Pick<AdmissionControl, 'rates' | 'limiters'> {
   return {
     rates: settings['Service:RateLimit:Enabled'] ? rateLimitRules(settings) : undefined,
     limiters: settings['Service:Overload:Enabled']
@@ -18,10 +16,6 @@ export function admissionControl(c: DependencyContainer): AdmissionControl {
           waitMs: settings['Service:Overload:QueueTimeout'] * 1000,
         })
       : undefined,
-    denials: c.resolve(tokens.anonymousDenials),
-    clock: c.resolve(tokens.clock),
-    log: c.resolve(tokens.log),
-    notAdmitted: c.resolve(tokens.measurementsOption).measurements?.notAdmitted,
   };
 }
 

@@ -1,0 +1,94 @@
+/**
+ * Background jobs and their intervals: for the ledger (specification "Aggregation", "Ledger and seal", "Sink") and for
+ * ended tasks ("Task").
+ */
+
+import { eventLoopTurn } from '../adapters/system/event-loop-turn.ts';
+import { sha256Bytes } from '../adapters/system/sha256.ts';
+import { deliverRecords } from '../application/ledger/deliver.ts';
+import { sealLedger } from '../application/ledger/seal.ts';
+import { expireTasks } from '../application/upkeep/expire-tasks.ts';
+import { forgetEnded } from '../application/upkeep/forget-ended.ts';
+import { partitionUpkeep } from './partition-upkeep.ts';
+import type { Parts } from './parts.ts';
+import type { Jobs, RecurringPass } from './recurring.ts';
+import { chosenDatabase, chosenSink } from './settings/alternatives.ts';
+import type { Settings } from './settings/read-settings.ts';
+
+export function jobs({
+  settings,
+  storage,
+  signingKeys,
+  anonymousDenials,
+  sink,
+  clock,
+}: Pick<Parts, 'settings' | 'storage' | 'signingKeys' | 'anonymousDenials' | 'sink' | 'clock'>): Jobs {
+  const { checkpoints, outbox, sweeping } = storage;
+  const batchSize = settings['Service:Audit:DrainBatchSize'];
+  // Instances that share a SQLite file are on one machine, and have its clock.
+  const clockAheadBy = chosenDatabase(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
+  const once = {
+    async seal() {
+      await sealLedger({ checkpoints, signer: signingKeys.checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn });
+    },
+    async drain(mayGoOn?: () => boolean) {
+      if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, mayGoOn);
+    },
+    closeWindows: () => anonymousDenials.closeEnded(),
+    async sweep(mayGoOn?: () => boolean) {
+      const service = { sweeping, clock, turn: eventLoopTurn };
+      await expireTasks({ ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy }, mayGoOn);
+      await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, mayGoOn);
+    },
+    setQueueing: () => outbox.setQueueing(sink !== undefined),
+  };
+  return {
+    ...once,
+    recurring: (queueingIsSet) => [
+      partitionUpkeep(storage, clock, settings['Service:Audit:Partitions:MonthsAhead']),
+      spread('sealing the ledger', settings['Service:Audit:Checkpoint:Interval'], once.seal),
+      spread('sweeping tasks that are over', settings['Service:Tasks:SweepInterval'], once.sweep),
+      { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
+      { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
+      queueing(settings, queueingIsSet, once.setQueueing),
+    ],
+  };
+}
+
+/**
+ * Replicas with synchronized clocks are milliseconds apart. One that is further ahead ends tasks early, which takes away
+ * what its own clock refuses already; `mandate doctor` names it.
+ */
+const CLOCK_AHEAD_SECONDS = 2;
+
+/** A window may be as short as a second, and reading those in memory costs nothing. */
+const CLOSE_WINDOWS_MS = 1000;
+
+/**
+ * During a rollout, instances with a sink and without one overwrite each other's flag at their starts. The flag is set
+ * again periodically, so the rollout's final setting wins. Instances with a sink do it more often: a record that is not
+ * queued is lost to the sink, while one queued without a sink merely waits.
+ */
+const SET_QUEUEING_MS = { on: 60_000, off: 60 * 60 * 1000 } as const;
+/** Until the flag is set, records may miss the sink. */
+const QUEUEING_RETRY_MS = 1000;
+
+/**
+ * Replicas that start together would all wait for the same lock at the same moment. So each begins at a random time in
+ * the second half of the first interval.
+ */
+function spread(name: string, seconds: number, run: RecurringPass['run']): RecurringPass {
+  const intervalMs = inMs(seconds);
+  const firstAfterMs = (intervalMs * (1 + Math.random())) / 2;
+  return { name, intervalMs, firstAfterMs, run };
+}
+
+function queueing(settings: Settings, isSet: boolean, run: Jobs['setQueueing']): RecurringPass {
+  const intervalMs = SET_QUEUEING_MS[chosenSink(settings) === undefined ? 'off' : 'on'];
+  const firstAfterMs = isSet ? intervalMs : QUEUEING_RETRY_MS;
+  return { name: 'turning the queue of records on or off', intervalMs, firstAfterMs, retryMs: QUEUEING_RETRY_MS, run };
+}
+
+function inMs(seconds: number): number {
+  return seconds * 1000;
+}

@@ -1,0 +1,68 @@
+/** The parts of a running service by name, with their types: those that are given, and those that the wiring makes. */
+
+import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
+import type { HttpSurfaces } from '../adapters/http/app.ts';
+import type { Circuit } from '../adapters/identity-provider/circuit.ts';
+import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
+import type { Observed } from '../adapters/metrics/service-gauges.ts';
+import type { Storage } from '../adapters/persistence/storage.ts';
+import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { Measurements } from '../application/ports/measurements.ts';
+import type { Network } from '../application/ports/network.ts';
+import type { ProviderMetadata } from '../application/ports/provider-metadata.ts';
+import type { Randomness } from '../application/ports/randomness.ts';
+import type { Sink } from '../application/ports/sink.ts';
+import type { SponsorDirectory } from '../application/ports/sponsor-directory.ts';
+import type { Tracing } from '../application/ports/tracing.ts';
+import type { Jobs } from './recurring.ts';
+import type { Settings } from './settings/read-settings.ts';
+
+/** What exists before the wiring: settings, the runtime, and what takes time to open. */
+export interface Given {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly log: Log;
+  readonly network: Network;
+  readonly tracing: Tracing;
+  /** `undefined` where no metrics are published. */
+  readonly measurements: Measurements | undefined;
+  readonly opened: Storage;
+  readonly signingKeys: SigningKeys;
+}
+
+/** What the wiring makes. */
+export interface Made {
+  /** Counts its refusals where metrics are published. */
+  readonly storage: Storage;
+  readonly agentKeys: AgentKeys;
+  readonly providerMetadata: ProviderMetadata;
+  readonly providerKeys: RefreshedProviderKeys;
+  /** `undefined` without `Service:Ssf`. */
+  readonly transmitterKeys: RefreshedProviderKeys | undefined;
+  /** `undefined` in mode `signals`, as is the directory. */
+  readonly circuit: Circuit | undefined;
+  readonly directory: SponsorDirectory | undefined;
+  readonly anonymousDenials: AnonymousDenials;
+  readonly sealedTrees: SealedTrees;
+  /** `undefined` without `Service:Audit:Sink:Url`. */
+  readonly sink: Sink | undefined;
+  readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
+  readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
+  readonly surfaces: HttpSurfaces;
+  readonly jobs: Jobs;
+  readonly observed: Observed;
+  readonly service: ServiceParts;
+}
+
+export type Parts = Given & Made;
+
+/** What a running service starts and stops. */
+export type ServiceParts = Pick<
+  Parts,
+  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials'
+>;

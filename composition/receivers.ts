@@ -1,0 +1,85 @@
+/** The receivers of the identity provider's signals, bound to their ports; each exists only where it is configured. */
+
+import { acceptLogout } from '../application/signals/accept-logout.ts';
+import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
+import { listUsers } from '../application/signals/list-users.ts';
+import { createUser, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
+import { refuseProvisioning } from '../application/signals/refuse-provisioning.ts';
+import type { Parts } from './parts.ts';
+import { chosenProvisioning, chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
+
+type Needed = Pick<
+  Parts,
+  | 'settings'
+  | 'storage'
+  | 'anonymousDenials'
+  | 'providerMetadata'
+  | 'providerKeys'
+  | 'transmitterKeys'
+  | 'clock'
+  | 'log'
+  | 'randomness'
+>;
+
+export function receivers(parts: Needed): Parts['receivers'] {
+  return { backchannelLogout: backchannelLogout(parts), events: events(parts), scim: scim(parts) };
+}
+
+function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
+  const { settings, storage, anonymousDenials: anonymous, providerKeys, clock, log } = parts;
+  const audience = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
+  if (audience === undefined) return undefined;
+  const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
+  const service = { signals: storage.signals, anonymous, clock, providerKeys, audience, refuseLoggedOut };
+  return { accept: (logoutToken) => acceptLogout(service, logoutToken), log };
+}
+
+function events(parts: Needed): Parts['receivers']['events'] {
+  const { settings, storage, anonymousDenials: anonymous, transmitterKeys, clock, log } = parts;
+  const transmitter = chosenTransmitter(settings);
+  if (transmitter === undefined || transmitterKeys === undefined) return undefined;
+  const { audience, credentials } = transmitter;
+  const service = {
+    ...{ signals: storage.signals, anonymous, clock, log, transmitterKeys, audience },
+    upstreamIssuer: upstreamIssuer(parts),
+  };
+  return {
+    credentials,
+    refuse: async (reason) => anonymous.record({ event: 'ssf.denied', reason }),
+    accept: (eventToken) => acceptSecurityEvent(service, eventToken),
+    log,
+  };
+}
+
+/** With a configured issuer, events are acted on whether or not the identity provider answers. */
+function upstreamIssuer({ settings, providerMetadata }: Needed): () => Promise<string | undefined> {
+  const upstream = chosenUpstream(settings);
+  if (upstream.kind === 'issuer') return async () => upstream.issuer;
+  return async () => (await providerMetadata.current())?.issuer;
+}
+
+function scim({
+  settings,
+  storage,
+  anonymousDenials: anonymous,
+  clock,
+  randomness,
+}: Needed): Parts['receivers']['scim'] {
+  const provisioning = chosenProvisioning(settings);
+  if (provisioning === undefined) return undefined;
+  const { credentials, person, maxUsers } = provisioning;
+  const users = storage.provisionedUsers;
+  const service = { users, clock, randomness, person, maxUsers };
+  return {
+    credentials,
+    refuse: (reason) => refuseProvisioning({ anonymous }, reason),
+    issuer: settings['Service:Issuer'],
+    person,
+    create: (body) => createUser(service, body),
+    find: (userId) => users.find(userId),
+    list: (listing) => listUsers(service, listing),
+    replace: (userId, body) => replaceUser(service, userId, body),
+    patch: (userId, body) => patchUser(service, userId, body),
+    remove: (userId) => removeUser(service, userId),
+  };
+}
