@@ -5,9 +5,20 @@
  * To add a setting, add a line. A key with `:N:` in it belongs to a list. What holds between settings is in rules.ts.
  */
 
-import { networkList } from './network-list.ts';
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
-import { bearerToken, boolean, choice, duration, integer, path, pem, postgresUri, text, url } from './value-type.ts';
+import {
+  bearerToken,
+  boolean,
+  choice,
+  duration,
+  integer,
+  networkList,
+  path,
+  pem,
+  postgresUri,
+  text,
+  url,
+} from './value-type.ts';
 
 /** Specification "Other limits". */
 const MAX_CLAIM_NAME = 64;

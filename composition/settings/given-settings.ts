@@ -4,9 +4,8 @@
  */
 
 import { catalogue, removedSettings } from './catalogue.ts';
-import { catalogueKeyOf, isCatalogueKey, LIST_KEY } from './catalogue-key.ts';
-import { nearest } from './nearest.ts';
 import { type SettingError, variableOf } from './setting-error.ts';
+import type { CatalogueKey } from './settings.ts';
 
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -117,4 +116,52 @@ function numbersIn(keys: Iterable<string>, list: string): readonly number[] {
     if (prefix === list) numbers.add(Number(number));
   }
   return [...numbers].sort((a, b) => a - b);
+}
+
+/** `Service:Signing:Keys:12:Path`: list, number and field. Numbers have one spelling, so that each item has one name. */
+export const LIST_KEY = /^(.+):(0|[1-9]\d{0,2}):([^:]+)$/;
+
+export function isCatalogueKey(key: string): key is CatalogueKey {
+  return Object.hasOwn(catalogue, key);
+}
+
+/** The catalogue's key, with `N` for a number; `undefined` for what is no setting. */
+export function catalogueKeyOf(key: string): CatalogueKey | undefined {
+  if (key.includes(':N:')) return undefined;
+  const declared = key.replace(LIST_KEY, '$1:N:$3');
+  return isCatalogueKey(declared) ? declared : undefined;
+}
+
+/**
+ * The known name that was probably meant: the candidate with the fewest letters to change, whatever their case; `undefined` when even that one differs in more
+ * than a third of its letters and would only mislead.
+ */
+function nearest(name: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const tolerated = candidate.length / 3;
+    // Names of very different lengths are not compared: a variable's name can be as long as it likes.
+    if (Math.abs(candidate.length - name.length) > tolerated) continue;
+    const changes = distance(name.toLowerCase(), candidate.toLowerCase());
+    if (changes < fewest && changes <= tolerated) {
+      best = candidate;
+      fewest = changes;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein distance, one row of its table at a time. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }

@@ -4,10 +4,15 @@
  */
 
 import { catalogue } from './catalogue.ts';
-import { catalogueKeyOf } from './catalogue-key.ts';
-import { computedDefaults } from './computed-defaults.ts';
-import { type GivenSettings, givenSettings, type SettingSources, type UnknownSetting } from './given-settings.ts';
-import type { Findings } from './rule.ts';
+import { computedDefaults } from './defaults.ts';
+import {
+  catalogueKeyOf,
+  type GivenSettings,
+  givenSettings,
+  type SettingSources,
+  type UnknownSetting,
+} from './given-settings.ts';
+import type { Findings } from './rules.ts';
 import { rules } from './rules.ts';
 import type { Setting } from './setting.ts';
 import type { SettingError } from './setting-error.ts';

@@ -13,7 +13,7 @@ import { keysCommand } from '../../adapters/cli/commands/keys.ts';
 import { serveCommand } from '../../adapters/cli/commands/serve.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
-import { catalogueKeyOf } from '../../composition/settings/catalogue-key.ts';
+import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';

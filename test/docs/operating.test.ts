@@ -6,7 +6,7 @@ import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
 import { processMetrics } from '../../adapters/metrics/process-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/measurements.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
-import { catalogueKeyOf } from '../../composition/settings/catalogue-key.ts';
+import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 

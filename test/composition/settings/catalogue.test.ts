@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
-import { computedDefaults } from '../../../composition/settings/computed-defaults.ts';
+import { computedDefaults } from '../../../composition/settings/defaults.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);

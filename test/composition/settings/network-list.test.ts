@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { contains, parseAddress } from '../../../adapters/http/admission/network.ts';
-import { networkList } from '../../../composition/settings/network-list.ts';
+import { networkList } from '../../../composition/settings/value-type.ts';
 import { errorsWith } from './sources.ts';
 
 const problemOf = (text: string) => {

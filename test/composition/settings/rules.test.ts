@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { unusableActiveKid } from '../../../composition/settings/alternatives.ts';
 import { rules } from '../../../composition/settings/rules.ts';
-import { unusableActiveKid } from '../../../composition/settings/signing-kids.ts';
 import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 interface Case {

@@ -1,8 +1,12 @@
 /** Defaults that depend on other settings or on the machine: one for each setting the catalogue calls `computed`. */
 
 import { availableParallelism } from 'node:os';
-import { isDevelopmentHost } from './development-host.ts';
 import type { ComputedKey, Settings } from './settings.ts';
+
+/** Decisions "Names and identifiers": `NODE_ENV=development`; anything else is not a development host. */
+export function isDevelopmentHost(settings: Pick<Settings, 'NODE_ENV'>): boolean {
+  return settings.NODE_ENV === 'development';
+}
 
 export interface ComputedDefault<Value> {
   /** The settings it is computed from; unless all of them can be read, it is not. Plain defaults are there by then. */
