@@ -30,12 +30,11 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Our functions: those of the ledger's owner, without those of extensions. The schema may hold other functions, such as
- * those of pg_stat_statements. Their rights are not ours to change.
+ * Our functions `f`: those of the ledger's owner, without those of extensions. The schema may hold other functions, such
+ * as those of pg_stat_statements. Their rights are not ours to change.
  */
-const ourFunctions = `select format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(f.oid)) as signature
-  from pg_proc f join pg_namespace n on n.oid = pronamespace join pg_class l on l.oid = 'ledger'::regclass
-  where pronamespace = l.relnamespace and proowner = l.relowner
+export const OUR_FUNCTIONS = `pg_proc f join pg_class l on l.oid = 'ledger'::regclass
+    and f.pronamespace = l.relnamespace and f.proowner = l.relowner
     and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = f.oid and deptype = 'e')`;
 
 /**
@@ -60,7 +59,9 @@ export async function grantToServingRole(transaction: Knex.Transaction, servingR
 }
 
 async function signatures(transaction: Knex.Transaction): Promise<string> {
-  const { rows }: { rows: readonly { signature: string }[] } = await transaction.raw(ourFunctions);
+  const { rows }: { rows: readonly { signature: string }[] } = await transaction.raw(
+    `select f.oid::regprocedure::text as signature from ${OUR_FUNCTIONS}`,
+  );
   return rows.map(({ signature }) => signature.replaceAll('?', '\\?')).join(', ');
 }
 

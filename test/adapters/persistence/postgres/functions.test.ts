@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { migratePostgres } from '../../../../adapters/persistence/postgres/migrate.ts';
 import { type FreshDatabase, freshDatabase, type Outside, type Role } from '../../../support/databases.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+import { SUPERUSER } from '../../../support/postgres-server.ts';
 
 /** Asked of the catalogue, so that a function that is added later is held to the same rules. */
 describe('the functions of the schema on Postgres', () => {
@@ -52,6 +55,25 @@ describe('the functions of the schema on Postgres', () => {
       { name: 'theirs_closed', rights: '{postgres=X/postgres}' },
       { name: 'theirs_open', rights: null },
     ]);
+  });
+
+  it('leave those of an extension open that the same role owns', async () => {
+    const fresh = await freshDatabase('postgres', 'absent');
+    const connection = await fresh.outside?.('superuser');
+    if (connection === undefined) throw new Error('Postgres cannot be reached from outside');
+    await connection.sql('create extension citext');
+    const rights = () =>
+      connection.sql(
+        "select oid::regprocedure::text as name, proacl::text as rights from pg_proc where oid in (select objid from pg_depend where deptype = 'e') order by oid",
+      );
+    const before = await rights();
+    const address = new URL(fresh.settings['Service:Database:MigrationConnectionString'] ?? '');
+    address.username = SUPERUSER;
+    await migratePostgres({ connectionString: address.href, servingRole: 'mandate_app', now: NOON, monthsAhead: 2 });
+    const after = await rights();
+    await connection.close();
+    await fresh.drop();
+    expect(after).to.deep.equal(before);
   });
 
   it('look up tables in our schema only where they run as their owner, whatever the caller’s search path is', async () => {
