@@ -37,6 +37,21 @@ const SCHEMES: Readonly<Record<SignatureAlgorithm, Scheme>> = {
   EdDSA: { digest: null, options: {} },
 };
 
+const FIXED_LENGTHS: Readonly<Partial<Record<SignatureAlgorithm, number>>> = {
+  ES256: 64,
+  ES384: 96,
+  ES512: 132,
+  EdDSA: 64,
+};
+
+/**
+ * Bytes of every signature of the key: of RSA those of its modulus (RFC 8017 §8.1.2, §8.2.2). OpenSSL also accepts a PSS
+ * signature without a leading zero byte, so that one signature would have two forms.
+ */
+function lengthOf(algorithm: SignatureAlgorithm, key: KeyObject): number {
+  return FIXED_LENGTHS[algorithm] ?? Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
+}
+
 /** The key must be one for the algorithm. */
 export function makeSignature(algorithm: SignatureAlgorithm, key: KeyObject, input: Uint8Array): Promise<Buffer> {
   const { digest, options } = SCHEMES[algorithm];
@@ -55,6 +70,7 @@ export function isSignature(
   signature: Uint8Array,
 ): Promise<boolean> {
   const { digest, options } = SCHEMES[algorithm];
+  if (signature.length !== lengthOf(algorithm, key)) return Promise.resolve(false);
   return new Promise((resolve, reject) => {
     verify(digest, input, { key, ...options }, signature, (fault, valid) =>
       fault === null ? resolve(valid) : reject(fault),

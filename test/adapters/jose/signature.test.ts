@@ -53,6 +53,15 @@ describe('a signature', () => {
       }
     });
 
+    if (algorithm.startsWith('PS')) {
+      it(`of ${algorithm} keeps a leading zero byte: OpenSSL would accept it without`, async () => {
+        let good = await makeSignature(algorithm, privateKey, INPUT);
+        while (good[0] !== 0) good = await makeSignature(algorithm, privateKey, INPUT);
+        expect(await valid(good)).to.equal(true);
+        expect(await valid(good.subarray(1))).to.equal(false);
+      });
+    }
+
     it(`of ${algorithm} covers every byte of what is signed`, async () => {
       const good = await makeSignature(algorithm, privateKey, INPUT);
       for (let at = 0; at < INPUT.length; at += 1) {

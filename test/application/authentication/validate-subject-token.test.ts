@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { validateSubjectToken } from '../../../application/authentication/validate-subject-token.ts';
 import type { ProviderKeys, SignatureFault } from '../../../application/ports/keys.ts';
-import { toSeconds } from '../../../domain/instant.ts';
+import { instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -51,7 +51,10 @@ describe('validating a subject token', () => {
   it('answers the person', async () => {
     expect(await validate(signed())).to.deep.equal({
       kind: 'allowed',
-      value: { subject: 'ada', sponsorKey: 'object-7', sessionId: undefined, scope: ['jira:read'] },
+      value: {
+        ...{ subject: 'ada', sponsorKey: 'object-7', sessionId: undefined, scope: ['jira:read'] },
+        issuedAt: instantFromSeconds(NOW - 5),
+      },
     });
   });
 

@@ -70,7 +70,7 @@ describe('the checks of a refresh', () => {
         agentKeys: keys,
         clock: { now: () => now },
         audiences: [ISSUER],
-        sponsors: { findBlock: async () => block } as never,
+        sponsors: { findBlocks: async () => (block === undefined ? [] : [block]) } as never,
         directory: {
           async status(subject, maxAge) {
             expect(subject).to.equal('ada');

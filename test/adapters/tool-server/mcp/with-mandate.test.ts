@@ -163,7 +163,9 @@ describe('a guarded MCP server, beside the real service', () => {
       const authentication = oauth.PrivateKeyJwt({ key, kid: registered.key.kid });
       const { grant_type: _, ...form } = registered.exchangeForm({ resource, scope: 'jira:read' });
       const given = Object.entries(form).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-      const client = { client_id: registered.id };
+      // The client's own assertion is dated by the machine's clock, and the service's clock has been moved.
+      const moved = mandate.clock.seconds() - Math.floor(Date.now() / 1000);
+      const client = { client_id: registered.id, [oauth.clockSkew]: moved };
       const parameters = Object.fromEntries(given);
       const issued = await oauth.processGenericTokenEndpointResponse(
         server,
