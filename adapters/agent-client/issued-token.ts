@@ -38,16 +38,17 @@ const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
  */
 const SKEW_MS = 60_000;
 
-/** The claims of a task token that are compared (specification "Task token claims"). */
+/** The claims of a task token that are compared (specification "Task token claims"), of whatever type they came. */
 interface TokenClaims {
-  readonly exp?: number;
+  readonly exp?: unknown;
   readonly scope?: unknown;
-  readonly task?: { readonly id?: unknown; readonly exp?: number };
+  readonly task?: { readonly id?: unknown; readonly exp?: unknown } | null;
 }
 
 /** @throws Refused when it is not a token response, or not one to this request */
 export function readIssuedToken(body: Readonly<Record<string, unknown>>, asked: Asked): IssuedToken {
-  const { access_token: token, refresh_token: grant, expires_in: seconds, scope, task_id: taskId } = body;
+  const { access_token: token, token_type: type, refresh_token: grant, expires_in: seconds, scope } = body;
+  const taskId = body.task_id;
   const taskExpiresAt = typeof body.task_expires_at === 'string' ? new Date(body.task_expires_at) : undefined;
   if (
     typeof token !== 'string' ||
@@ -59,7 +60,8 @@ export function readIssuedToken(body: Readonly<Record<string, unknown>>, asked: 
     typeof taskId !== 'string' ||
     taskExpiresAt === undefined ||
     Number.isNaN(taskExpiresAt.getTime()) ||
-    String(body.token_type).toLowerCase() !== 'bearer'
+    typeof type !== 'string' ||
+    type.toLowerCase() !== 'bearer'
   ) {
     throw new Refused('unexpected_answer', undefined);
   }
@@ -75,8 +77,10 @@ export function readIssuedToken(body: Readonly<Record<string, unknown>>, asked: 
 
 function faultOf(issued: IssuedToken, claims: TokenClaims | undefined, asked: Asked): Unacceptable | undefined {
   const end = issued.taskExpiresAt.getTime();
-  const held = [...issued.scope, ...(claims === undefined ? [] : String(claims.scope).split(' '))];
-  if (!isWithin(held, asked.scope)) return 'scope_wider_than_asked';
+  if (!isWithin(issued.scope, asked.scope)) return 'scope_wider_than_asked';
+  if (claims !== undefined && !(typeof claims.scope === 'string' && isWithin(claims.scope.split(' '), asked.scope))) {
+    return 'scope_wider_than_asked';
+  }
 
   if (asked.task !== undefined && issued.taskId !== asked.task.taskId) return 'another_task';
   if (claims !== undefined && claims.task?.id !== issued.taskId) return 'another_task';
@@ -85,7 +89,7 @@ function faultOf(issued: IssuedToken, claims: TokenClaims | undefined, asked: As
 
   if (issued.askedAt + issued.expiresInMs > end + SKEW_MS) return 'outlives_its_task';
   // Both by the control plane's clock, in whole seconds, so there is nothing to tolerate.
-  if (claims !== undefined && !(Number(claims.exp) * 1000 <= end)) return 'outlives_its_task';
+  if (claims !== undefined && !(typeof claims.exp === 'number' && claims.exp * 1000 <= end)) return 'outlives_its_task';
   return undefined;
 }
 
@@ -110,5 +114,6 @@ function claimsOf(token: string): TokenClaims | undefined {
 
 /** By the control plane's own clock on both sides, as the token says. */
 function endsWithItsTask(claims: TokenClaims | undefined): boolean {
-  return claims?.exp !== undefined && claims.task?.exp !== undefined && claims.exp >= claims.task.exp;
+  const [end, taskEnd] = [claims?.exp, claims?.task?.exp];
+  return typeof end === 'number' && typeof taskEnd === 'number' && end >= taskEnd;
 }

@@ -50,11 +50,11 @@ function describeReceivers({ backchannelLogout, refuseLoggedOut, scim, transmitt
   if (mode === 'signals' && there.length === 0) {
     return failed('In mode signals the provider is not asked about people, and no receiver is configured.', remedy);
   }
+  const refused = refuseLoggedOut ? ' Subject tokens from before a logout start no task.' : '';
   // A logout ends tasks, and says nothing of who may start new ones.
   if (mode === 'signals' && !scim && transmitter === undefined) {
-    return warning('In mode signals a logout alone does not say that a person was disabled.', remedy);
+    return warning(`In mode signals a logout alone does not say that a person was disabled.${refused}`, remedy);
   }
   if (there.length === 0) return skipped('No receiver of signals is configured.');
-  const refused = refuseLoggedOut ? ' Subject tokens from before a logout start no task.' : '';
   return ok(`Configured: ${there.join(', ')}.${refused}`);
 }

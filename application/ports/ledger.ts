@@ -50,7 +50,8 @@ export interface Ledger {
   /**
    * Records a refusal and uses up its assertion, in one transaction, and answers the reason that was recorded. That
    * is another than the entry's in two cases, in which an earlier check fails after all: `actor_replayed` when the
-   * assertion, or the client assertion beside it, was used before (the other one is used up then), and else the block's reason when the person is on the list of blocks.
+   * assertion, or the client assertion beside it, was used before (the other one is used up then), and else the block's
+   * reason when the person is on the list of blocks.
    */
   refuse(refusal: Refusal): Promise<DenialReason>;
 

@@ -126,7 +126,7 @@ const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one a
 
 /**
  * By the `actor_token`, and by the `client_assertion` where one was sent beside it: it must be the same agent's, and is
- * spent together with the other. A fault of its own uses the `actor_token` up, which has verified by then.
+ * spent together with the other. If it is refused, the `actor_token` is spent all the same: that one has verified.
  */
 async function authenticateBoth(
   authentication: AgentAuthentication,

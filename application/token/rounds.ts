@@ -4,12 +4,14 @@
  */
 
 import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
-import type { Outcome } from '../outcome.ts';
-import { StorageUnavailable } from '../ports/storage-unavailable.ts';
+import { denied, type Outcome } from '../outcome.ts';
 
-/** Each lost round means that somebody else's change went through; more than a few in one request is a storm. */
+/** A round is lost only when another change was stored meanwhile: as many as this in one request are a storm. */
 const MAX_ROUNDS = 8;
 
+const KEPT_CHANGING = 'What the request was judged on changed in every round. Retry the request.';
+
+/** Denied with `overloaded` once no round is left; nothing is written then but the record, and no assertion is spent. */
 export async function inRounds<T>(
   agents: AgentsAtHand,
   judge: (agents: AgentsAtHand) => Promise<Outcome<T> | 'judge_again'>,
@@ -20,5 +22,5 @@ export async function inRounds<T>(
     // A refusal may have been judged on a registration that is no longer what it was.
     else if (outcome.kind === 'allowed' || (await agents.confirm())) return outcome;
   }
-  throw new StorageUnavailable('what the request was judged on kept changing');
+  return denied('overloaded', { detail: KEPT_CHANGING });
 }

@@ -30,7 +30,7 @@ export async function serve(overrides: readonly SettingArgument[]): Promise<numb
   });
 }
 
-/** Why the configured keys cannot be used; where a setting of theirs is wrong, why each of the others cannot. */
+/** Why the configured keys cannot be used. If a setting of one key is wrong: why each of the other keys cannot. */
 async function unusableKeys(given: SettingSources): Promise<readonly string[]> {
   const signing = readSettingsSection(given, 'Service:Signing');
   if (signing.kind === 'valid') return unusable(signing.settings);

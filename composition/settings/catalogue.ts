@@ -49,7 +49,7 @@ const kid = () =>
 export const catalogue = {
   'Service:Issuer': required(
     url({ trailingSlash: 'dropped' }),
-    'The address under which others reach this service, and the `iss` of every token it issues. A trailing slash is dropped. Where it has a path, the service answers under that path too.',
+    'The address under which others reach this service, and the `iss` of every token it issues. A trailing slash is dropped. Where it has a path, the service answers under that path too; it may not be under `/admin` or `/agents`.',
   ),
 
   'Service:UpstreamIdp:Issuer': optional(

@@ -297,6 +297,12 @@ for (const kind of databases) {
         'warning',
         /^In mode signals a logout alone does not say that a person was disabled\.$/,
       ]);
+      const refusing = { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true' };
+      await expectOnly(await complaints({ ...without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/), ...refusing }), [
+        'receivers',
+        'warning',
+        /^In mode signals a logout alone does not say .+\. Subject tokens from before a logout start no task\.$/,
+      ]);
       const none = without(/SponsorCheck:[UTC]|:Scim:|:Ssf:|:BackchannelLogout:/);
       await expectOnly(await complaints(none), [
         'receivers',

@@ -1,4 +1,4 @@
-/** Discovery, the key set and health. */
+/** `/healthz` and `/readyz`. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -7,40 +7,10 @@ import { type Mandate, sharedMandate } from '../support/mandate.ts';
 import { untilReady } from './until-ready.ts';
 
 for (const database of databases) {
-  describe(`discovery and health on ${database.name}`, () => {
+  describe(`health on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {
       mandate = await sharedMandate(database);
-    });
-
-    it('publishes the same metadata for OpenID and OAuth clients, and nothing it does not do', async () => {
-      const openid = await mandate.get('/.well-known/openid-configuration');
-      const oauth = await mandate.get('/.well-known/oauth-authorization-server');
-      const algorithms = ['ES256', 'PS256', 'RS256'];
-      expect(openid.body).to.deep.equal(oauth.body);
-      expect(openid.body).to.deep.equal({
-        issuer: mandate.issuer,
-        token_endpoint: `${mandate.issuer}/oauth2/token`,
-        introspection_endpoint: `${mandate.issuer}/oauth2/introspect`,
-        revocation_endpoint: `${mandate.issuer}/oauth2/revoke`,
-        jwks_uri: `${mandate.issuer}/.well-known/jwks.json`,
-        response_types_supported: [],
-        grant_types_supported: ['urn:ietf:params:oauth:grant-type:token-exchange', 'refresh_token'],
-        token_endpoint_auth_methods_supported: ['private_key_jwt'],
-        token_endpoint_auth_signing_alg_values_supported: algorithms,
-        revocation_endpoint_auth_methods_supported: ['private_key_jwt'],
-        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
-        introspection_endpoint_auth_methods_supported: ['none'],
-      });
-    });
-
-    it('publishes public keys only, and lets them be kept for five minutes', async () => {
-      const answer = await mandate.get('/.well-known/jwks.json');
-      expect(answer.headers.get('cache-control')).to.equal('public, max-age=300');
-      const keys = answer.body.keys as Record<string, unknown>[];
-      expect(keys).to.have.lengthOf(1);
-      expect(keys[0]).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'alg', 'use');
-      expect(keys[0]).to.include({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
     });
 
     it('is healthy, in one word', async () => {

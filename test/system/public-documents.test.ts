@@ -36,6 +36,14 @@ for (const database of databases) {
       expect(lines).to.deep.equal([]);
     });
 
+    it('hold public keys only', async () => {
+      const answer = await mandate.get('/.well-known/jwks.json');
+      const keys = answer.body.keys as Record<string, unknown>[];
+      expect(keys).to.have.lengthOf(1);
+      expect(keys[0]).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'alg', 'use');
+      expect(keys[0]).to.include({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
+    });
+
     it('are all that other origins may read', async () => {
       const agent = await mandate.agent();
       for (const [path, status] of [

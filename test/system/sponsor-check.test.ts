@@ -138,6 +138,26 @@ for (const database of databases) {
       expect(questions()).to.have.lengthOf(2);
     });
 
+    it('gives up on an exchange whose agent changes in every round, with a record, and spends nothing', async () => {
+      let changes = 0;
+      meanwhile = () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: `Triage ${++changes}` });
+      const form = agent.exchangeForm();
+      const lines = await mandate.recorded(async () => {
+        const answer = await mandate.post('/oauth2/token', form);
+        expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);
+        expect(answer.body).to.deep.equal({
+          error: 'temporarily_unavailable',
+          error_description: 'What the request was judged on changed in every round. Retry the request.',
+        });
+      });
+      expect(changes).to.equal(8);
+      const refused = lines.filter(({ event }) => event !== 'agent.updated');
+      expect(refused).to.have.lengthOf(1);
+      expect(refused[0]).to.include({ event: 'token.denied', decision: 'deny', reason: 'overloaded', agent_id: null });
+      meanwhile = async () => undefined;
+      expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
+    });
+
     it('reuses an answer for refreshes within the time it may be kept, and no longer', async () => {
       const grant = String((await agent.exchange()).body.refresh_token);
       admin.received.length = 0;

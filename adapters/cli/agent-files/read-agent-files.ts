@@ -100,7 +100,7 @@ async function judgeMapping(
   if (verdict.kind === 'valid' && problems.length === 0) {
     return { kind: 'sound', agent: { declaration, registration: verdict.registration } };
   }
-  // What stands in for a field that could not be read is not judged, nor is what is judged with it.
+  // The rules skip a field that could not be read, and the fields that are judged together with it.
   const faulty = new Set([...mapping.unread, ...problems.map(({ field }) => field)]);
   for (const fields of TOGETHER)
     if (fields.some((field) => faulty.has(field))) for (const field of fields) faulty.add(field);

@@ -7,7 +7,7 @@ import type { IssuedToken } from '../../../application/token/mint.ts';
 import { describeDenial, type OAuthError } from '../../../domain/denial.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
-import { DATABASE_RETRY_AFTER } from '../message/retry-after.ts';
+import { CAPACITY_RETRY_AFTER, DATABASE_RETRY_AFTER } from '../message/retry-after.ts';
 import { ACCESS_TOKEN_TYPE } from './requests.ts';
 
 const STATUS: Partial<Record<OAuthError, number>> = {
@@ -27,6 +27,7 @@ export function answerDenial(response: Response, denial: Denial): void {
     const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
     response.set('WWW-Authenticate', `${scheme} realm="mandate"`);
   }
+  if (denial.reason === 'overloaded') response.set('Retry-After', String(CAPACITY_RETRY_AFTER));
   sendJson(response.status(statusOf(error)), {
     error,
     error_description: denial.detail ?? sentence,

@@ -5,6 +5,11 @@ import type { Bound } from '../sql/column.ts';
 import { storable } from '../sql/text.ts';
 import { bindInstant } from './column-types.ts';
 
+/** `agent_id`, `jti` and `forget_at` of an assertion that comes alone. */
+export function spent(assertion: SpentAssertion): readonly Bound[] {
+  return [assertion.agentId, ...bound(assertion)];
+}
+
 /**
  * `jti` and `forget_at` of an assertion, then those of the client assertion beside it, or nulls. Of two, the lesser `jti`
  * goes first: transactions that spend the same two wait for each other in one order, and so in no circle.

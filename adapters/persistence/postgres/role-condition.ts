@@ -2,7 +2,7 @@
 
 import type { RoleCondition } from '../../../application/ports/storage-condition.ts';
 import type { Run } from './connections.ts';
-import { TABLE_PRIVILEGES } from './serving-role.ts';
+import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
 
 const who = {
   name: 'condition_role',
@@ -39,8 +39,8 @@ const held = {
 
 const closedFunctions = {
   name: 'condition_functions',
-  text: `select distinct 'execute on ' || f.proname as missing from pg_proc f join pg_class l on l.oid = 'ledger'::regclass
-    where f.pronamespace = l.relnamespace and f.proowner = l.relowner and not has_function_privilege(f.oid, 'EXECUTE')`,
+  text: `select distinct 'execute on ' || f.proname as missing from ${OUR_FUNCTIONS}
+    where not has_function_privilege(f.oid, 'EXECUTE')`,
 };
 
 export async function roleCondition(run: Run): Promise<RoleCondition> {

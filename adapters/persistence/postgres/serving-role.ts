@@ -30,6 +30,14 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Our functions `f`: those of the ledger's owner, without those of extensions. The schema may hold other functions, such
+ * as those of pg_stat_statements. Their rights are not ours to change.
+ */
+export const OUR_FUNCTIONS = `pg_proc f join pg_class l on l.oid = 'ledger'::regclass
+    and f.pronamespace = l.relnamespace and f.proowner = l.relowner
+    and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = f.oid and deptype = 'e')`;
+
+/**
  * Takes EXECUTE on our functions from every role but the owner, which Postgres gives to all, and takes away what the
  * serving role had on our tables. Then grants the above. Safe to repeat.
  */
@@ -37,7 +45,8 @@ export async function grantToServingRole(transaction: Knex.Transaction, servingR
   const { rows } = await transaction.raw('select current_user as owner, current_schema() as schema');
   const { owner, schema }: { owner: string; schema: string } = rows[0];
   const inSchema = identifier(schema);
-  await transaction.raw(`revoke execute on all functions in schema ${inSchema} from public`);
+  const functions = await signatures(transaction);
+  await transaction.raw(`revoke execute on routine ${functions} from public`);
   if (servingRole === owner) return;
   const role = identifier(servingRole);
   await transaction.raw(`grant usage on schema ${inSchema} to ${role}`);
@@ -46,7 +55,14 @@ export async function grantToServingRole(transaction: Knex.Transaction, servingR
     await transaction.raw(`grant ${privileges} on ${table} to ${role}`);
   }
   await transaction.raw(`grant usage on type ledger_entry to ${role}`);
-  await transaction.raw(`grant execute on all functions in schema ${inSchema} to ${role}`);
+  await transaction.raw(`grant execute on routine ${functions} to ${role}`);
+}
+
+async function signatures(transaction: Knex.Transaction): Promise<string> {
+  const { rows }: { rows: readonly { signature: string }[] } = await transaction.raw(
+    `select f.oid::regprocedure::text as signature from ${OUR_FUNCTIONS}`,
+  );
+  return rows.map(({ signature }) => signature.replaceAll('?', '\\?')).join(', ');
 }
 
 /** Quoted for Postgres, and for Knex, which would take a question mark for a parameter. */

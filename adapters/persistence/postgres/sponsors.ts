@@ -15,7 +15,7 @@ const find = {
 
 const block = {
   name: 'block_sponsor',
-  text: `select ${BLOCK_COLUMNS}, revoked_tasks 
+  text: `select ${BLOCK_COLUMNS}, revoked_tasks
     from (select $1::text as sponsor_key) who, block_sponsor($1, $2, $3, $4, $5) ${OLDEST_FIRST}`,
 };
 

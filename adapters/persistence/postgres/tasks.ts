@@ -1,6 +1,6 @@
 /** Tasks on Postgres: each decision is one of the functions of `migrations/0005-decisions.ts`, in one round trip. */
 
-import type { Obstacle, SpentAssertion, TaskSelection, Tasks } from '../../../application/ports/tasks.ts';
+import type { Obstacle, TaskSelection, Tasks } from '../../../application/ports/tasks.ts';
 import type { BlockKind } from '../../../domain/sponsors/block.ts';
 import type { Task } from '../../../domain/tasks/task.ts';
 import type { Bound } from '../sql/column.ts';
@@ -15,7 +15,7 @@ import {
   toTokenFacts,
 } from '../sql/task-row.ts';
 import { storable } from '../sql/text.ts';
-import { spentTogether } from './assertions.ts';
+import { spent, spentTogether } from './assertions.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { boundEntry, entryParameter, parameters } from './entry.ts';
@@ -186,8 +186,4 @@ async function decide<Outcome extends string>(
   const outcome = rows[0]?.outcome;
   if (outcome === undefined) throw new Error('a decision was made without an outcome');
   return outcome;
-}
-
-function spent(assertion: SpentAssertion): readonly Bound[] {
-  return [assertion.agentId, storable('jti', assertion.jti), bindInstant(assertion.forgetAt)];
 }

@@ -2,7 +2,7 @@
 
 export type AddonFault = 'addon_of_another_node' | 'addon_not_loaded';
 
-/** @param error what opening a database threw; the addon's own error is it, or one of its causes */
+/** @param error as opening a database threw it; its causes are looked at too */
 export function addonFault(error: unknown): AddonFault | undefined {
   if (!(error instanceof Error)) return undefined;
   // Node says so of an addon (process.dlopen); there is no code for the version alone.

@@ -28,7 +28,7 @@ export async function askedAgain(kept: readonly Kept[], session: Session, reques
   return losses;
 }
 
-/** Each of them has a block of its own, and lifts no other. Only a deactivation is ever lifted here. */
+/** Each source has its own block, and lifts no other. Only a deactivation is ever lifted here. */
 const BLOCKING: ReadonlySet<Act> = new Set<Act>(['block', 'deactivate', 'disable by event']);
 
 function questionsAbout(kept: readonly Kept[], requests: Asking): Question[] {

@@ -86,6 +86,7 @@ describe('an answer to the agent library', () => {
     ['a task_expires_at that is a number', { task_expires_at: NOW }],
     ['no token_type', { token_type: undefined }],
     ['another token_type', { token_type: 'DPoP' }],
+    ['a token_type that has no text', { token_type: { toString: 1 } }],
   ];
   for (const [what, changes] of incomplete) {
     it(`is none with ${what}: no task starts, and nothing of it is repeated`, async () => {

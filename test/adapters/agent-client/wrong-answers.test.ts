@@ -77,9 +77,13 @@ describe('The agent library, with a control plane that answers wrongly', () => {
     ['a wider scope', { scope: 'jira:read jira:admin' }, 'scope_wider_than_asked'],
     ['no scope at all', { scope: '' }, 'scope_wider_than_asked'],
     ['a token with a wider scope than the answer says', { claims: { scope: 'jira:admin' } }, 'scope_wider_than_asked'],
+    ['a token whose scope is an array', { claims: { scope: ['jira:read'] } }, 'scope_wider_than_asked'],
+    ['a token whose scope has no text', { claims: { scope: { toString: 1 } } }, 'scope_wider_than_asked'],
     ['a token of another task', { claims: { task: { id: OTHER } } }, 'another_task'],
     ['a token that outlives its task', { claims: { exp: NOW + TASK_SECONDS + 1 } }, 'outlives_its_task'],
     ['a token that never expires', { claims: { exp: undefined } }, 'outlives_its_task'],
+    ['a token whose exp is null', { claims: { exp: null } }, 'outlives_its_task'],
+    ['a token whose exp is a string', { claims: { exp: String(NOW) } }, 'outlives_its_task'],
     [
       'an opaque token that outlives its task',
       { claims: null, expiresIn: TASK_SECONDS + SKEW_SECONDS + 1 },

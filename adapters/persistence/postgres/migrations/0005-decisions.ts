@@ -72,7 +72,7 @@ export const decisions: Migration = {
       if v_obstacle is not null then
         return v_obstacle;
       end if;
-      -- The second assertion of the request. What this transaction spent before it is not spent then: nobody has seen it.
+      -- The second assertion of the request. If it was used before, the first is unspent again: only this transaction saw it.
       if p_other_jti is not null and not spend_assertion(p_assertion_agent_id, p_other_jti, p_other_forget_at) then
         delete from spent_assertions where agent_id = p_assertion_agent_id and jti = p_jti;
         return 'replayed';
@@ -87,7 +87,7 @@ export const decisions: Migration = {
         perform 1 from tasks
           where task_id = p_parent_task_id and state = 'live' and expires_at > p_created_at for share;
         if not found then
-          -- Ours, and of this transaction: nobody has seen them.
+          -- Spent by this transaction, so no other has seen them.
           delete from spent_assertions where agent_id = p_assertion_agent_id and jti in (p_jti, p_other_jti);
           return 'parent_ended';
         end if;
