@@ -5,9 +5,9 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import { claimsOf, expressProtection, refuseUnknownRoutes } from '../../../adapters/tool-server/express/express.ts';
-import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapters/tool-server/fastify/fastify.ts';
-import type { RoutePolicy, TaskTokenClaims, ToolServer } from '../../../adapters/tool-server/tool-server.ts';
+import type { RoutePolicy, TaskTokenClaims, ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, expressProtection, refuseUnknownRoutes } from '../../../adapters/sdk/tool-server/express/express.ts';
+import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapters/sdk/tool-server/fastify/fastify.ts';
 
 export interface GuardedApp {
   /** Without a slash at the end. */

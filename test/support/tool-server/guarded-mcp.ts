@@ -7,8 +7,8 @@ import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express, { type Express, type Request, type Response } from 'express';
-import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/tool-server/mcp/mcp.ts';
-import type { RoutePolicy, ToolServer } from '../../../adapters/tool-server/tool-server.ts';
+import type { RoutePolicy, ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import type { GuardedApp, POLICIES } from './guarded-apps.ts';
 
 /** By the route of the other frameworks that asks the same. */

@@ -5,7 +5,7 @@
 
 import { sign } from 'node:crypto';
 import { expect } from 'chai';
-import type { AccessEvent, RefusalReason } from '../../../adapters/tool-server/tool-server.ts';
+import type { AccessEvent, RefusalReason } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering } from '../loopback.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, TASK_ID, TOKEN_ID } from './control-plane.ts';

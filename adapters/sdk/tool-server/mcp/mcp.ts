@@ -1,0 +1,196 @@
+/**
+ * What `mandate/tool-server/mcp` offers: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with a
+ * policy for each tool. It decides before the SDK sees a message, so that a refusal is an HTTP answer with the status,
+ * header and body of every tool server, and never the SDK's 500. Of the SDK only types are needed.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
+import { formatScope } from '../../../../domain/scope.ts';
+import { answerRefusal } from '../core/answer-refusal.ts';
+import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
+import type { TaskTokenClaims } from '../core/claims.ts';
+import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
+import { throwProblems, withoutAbsent } from '../core/options.ts';
+import type { RoutePolicy } from '../core/policy.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { keepClaims, claimsOf as requestClaims } from '../core/request-claims.ts';
+import { type ProtocolFault, readMessage } from './message.ts';
+import { readJsonBody } from './request-body.ts';
+import { resourceMetadata } from './resource-metadata.ts';
+import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
+import { type Asked, toolPolicies } from './tool-policies.ts';
+
+export interface McpProtectionOptions {
+  /** What each tool asks, by its name. A tool that is not here is refused as `unknown_tool`. */
+  readonly tools: Readonly<Record<string, RoutePolicy>>;
+  /** What else may be asked for, by the name of the method: `resources/read`, `prompts/get`. Refused unless it is here. */
+  readonly methods?: Readonly<Record<string, RoutePolicy>>;
+  /** How long a body may be that nothing in front of the guard has parsed; 1048576 when absent. */
+  readonly maxBodyBytes?: number;
+}
+
+export interface McpProtection {
+  /** For the MCP endpoint, all of its HTTP methods. Behind it `request.body` is the message, and the SDK is given that. */
+  readonly guard: McpMiddleware;
+  /** For the whole app: answers protected-resource metadata (RFC 9728), and leaves every other request alone. */
+  readonly metadata: McpMiddleware;
+  /** Where the metadata is looked for: at the audience's own address. */
+  readonly metadataUrl: string;
+}
+
+export type McpMiddleware = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/** What a body parser, or this guard, has put beside what Node gives. */
+interface McpRequest extends IncomingMessage {
+  body?: unknown;
+  auth?: AuthInfo;
+}
+
+/** Far more than the arguments of a tool; a quarter of what the SDK itself would read. */
+const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+/** Beyond it a timer would go off at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** As the SDK answers for a session that it does not know: nobody learns that there is one. */
+const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
+
+/** @throws TypeError on a policy that asks nothing or is none, and where there is no policy at all */
+export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
+  const { tools, methods, maxBodyBytes } = checkedOptions(options);
+  const policies = toolPolicies(toolServer, tools, methods);
+  const metadata = resourceMetadata(
+    toolServer,
+    policies.all.flatMap(({ scope }) => scope),
+  );
+  const sessions = sessionOwnership();
+
+  async function guard(request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
+    const authorization = authorizationHeaders(request.rawHeaders);
+    // 1. What is asked. From a stranger nothing is read.
+    const isStranger = bearerToken(authorization) === undefined;
+    const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
+    const needed: Pick<AccessRequest, 'route' | 'policy'> =
+      asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
+    let fault = asked?.kind === 'fault' ? asked : undefined;
+
+    // 2. Whether whoever asks may have it, in a session that is theirs.
+    const session = presentedSession(request);
+    const access = await toolServer.authorize({
+      ...needed,
+      authorization,
+      objection: (claims) => {
+        if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
+        fault = NO_SUCH_SESSION;
+        return 'unknown_tool';
+      },
+    });
+    // Somebody else, a time limit say, has answered meanwhile: then nothing is to happen any more.
+    if (response.headersSent) return;
+    if (access.kind === 'refused') {
+      // What was not read of a body that is too long stands before the next request.
+      if (fault?.status === 413) response.setHeader('Connection', 'close');
+      const isKnown = access.reason === 'unknown_tool';
+      if (fault !== undefined && isKnown) answerFault(response, fault);
+      else answerRefusal(response, withMetadata(access, needed.policy, metadata.url));
+      return;
+    }
+
+    // 3. Everything that the SDK is given, and the tools.
+    const { claims } = access;
+    const id = session === undefined ? undefined : sessions.idOf(session, claims);
+    if (id !== undefined) replaceSession(request, id);
+    sessions.mark(response, claims);
+    if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
+    request.auth = authInfo(claims, bearerToken(authorization) ?? '', metadata.url);
+    keepClaims(request.auth, claims);
+    keepClaims(request, claims);
+    next();
+  }
+
+  return {
+    guard: (request, response, next) => void guard(request, response, next).catch(next),
+    metadata: (request, response, next) => {
+      if (!metadata.answer(request, response)) next();
+    },
+    metadataUrl: metadata.url,
+  };
+}
+
+/**
+ * For whom a tool is called, and who acts: from what the SDK hands to a tool or to the function that makes the server,
+ * or from the request behind the guard.
+ *
+ * @throws Error when no guard let the call through
+ */
+export function claimsOf(
+  context: Pick<ServerContext, 'http'> | Pick<McpRequestContext, 'authInfo'> | IncomingMessage,
+): TaskTokenClaims {
+  const info = 'authInfo' in context ? context.authInfo : 'http' in context ? context.http?.authInfo : undefined;
+  return requestClaims(info ?? context);
+}
+
+function checkedOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
+  const options = { methods: {}, maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...withoutAbsent(given) };
+  const record = (value: unknown) =>
+    typeof value === 'object' && value !== null ? undefined : 'must be an object of policies by name';
+  throwProblems('mcpProtection', options, {
+    tools: record,
+    methods: record,
+    maxBodyBytes: (value) =>
+      Number.isSafeInteger(value) && Number(value) > 0 ? undefined : 'must be a number of bytes',
+  });
+  return options;
+}
+
+async function readAsked(request: McpRequest, maxBytes: number): Promise<Asked | ProtocolFault> {
+  const { method = '' } = request;
+  if (method !== 'POST') return { kind: 'stream', method };
+  if (request.body === undefined) {
+    const read = await readJsonBody(request, maxBytes);
+    if (read.kind === 'fault') return read;
+    request.body = read.body;
+  }
+  return readMessage(request.body);
+}
+
+function isStream(asked: Asked | ProtocolFault | undefined): boolean {
+  return (
+    asked?.kind === 'stream' ||
+    (asked?.kind === 'method' && /^(subscriptions\/listen|resources\/subscribe)$/.test(asked.name))
+  );
+}
+
+/** What is opened with a token is not there for longer than the token: whoever is still somebody opens it again. */
+function endWithToken(response: ServerResponse, ms: number): void {
+  const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
+  timer.unref();
+  response.once('close', () => clearTimeout(timer));
+}
+
+/** RFC 9728 §5.1; RFC 6750 §3 for the scope, which MCP clients ask for anew. */
+function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
+  const challenge = refusal.headers['WWW-Authenticate'];
+  if (challenge === undefined) return refusal;
+  const lacksScope = refusal.reason === 'insufficient_scope' && typeof policy !== 'string';
+  const scope = lacksScope ? `, scope="${formatScope(policy.scope)}"` : '';
+  const whole = `${challenge}${scope}, resource_metadata="${url}"`;
+  return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
+}
+
+function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+}
+
+function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: string): AuthInfo {
+  const { aud, exp, scope, act, sub } = claims;
+  const clientId = claims.clientId ?? act?.sub ?? sub;
+  const info = { token, clientId, scopes: [...scope], expiresAt: exp, resource: new URL(aud), resourceMetadataUrl };
+  // Whoever writes the object into a log does not write the token.
+  return Object.defineProperty(info, 'token', { enumerable: false });
+}
