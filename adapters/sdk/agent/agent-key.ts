@@ -1,23 +1,23 @@
-/** What an agent proves with who it is: a private key, or somebody who signs with one (RFC 7523 §2.2). */
+/** The key that signs an agent's client assertions: a private key or an external signer (RFC 7523 §2.2). */
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 
-/** Those the control plane accepts (decisions "Client assertions"). */
+/** The algorithms that the control plane accepts (decisions "Client assertions"). */
 export type AssertionAlgorithm = 'ES256' | 'PS256' | 'RS256';
 
 const ALGORITHMS: readonly string[] = ['ES256', 'PS256', 'RS256'];
 
-/** A key that never leaves where it is kept: a KMS, an HSM, another process. */
+/** Signs with a key that this process cannot read: in a KMS, an HSM or another process. */
 export interface KeySigner {
   readonly alg: AssertionAlgorithm;
   readonly kid?: string;
-  /** @returns the signature in the form of RFC 7518: for ES256 `r` and `s`, 64 bytes, not DER */
+  /** @returns the signature as RFC 7518 defines it: for ES256 `r` and `s`, 64 bytes, not DER */
   sign(input: Uint8Array): Promise<Uint8Array> | Uint8Array;
 }
 
 /**
- * - a PEM text (PKCS#8, SEC1 or PKCS#1, not encrypted), with its `kid` where the registration has several keys;
+ * - a PEM text (PKCS#8, SEC1 or PKCS#1, not encrypted), with its `kid` if the registration has several keys;
  * - a private JWK, whose `kid` and `alg` are taken from it;
  * - a signer.
  */
@@ -26,17 +26,17 @@ export type AgentKey =
   | { readonly jwk: Readonly<Record<string, unknown>> }
   | KeySigner;
 
-/** Signs one assertion: its claims to a compact JWS. */
+/** Signs the claims of one assertion; resolves to a compact JWS. */
 export type SignAssertion = (claims: Readonly<Record<string, string | number>>) => Promise<string>;
 
-/** As many as the control plane asks of an RSA key (decisions "Agents"). */
+/** The control plane's own minimum for RSA keys (decisions "Agents"). */
 const MIN_MODULUS_BITS = 2048;
 /** r and s of P-256 (RFC 7518 §3.4). */
 const ES256_BYTES = 64;
 
-/** @throws TypeError for what is no private key that can sign an assertion; it says nothing of the key */
+/** @throws TypeError if the key is not a private key that can sign assertions; the message holds no part of the key */
 export function assertionSigner(key: AgentKey): SignAssertion {
-  // A key that is passed as it is, as a text say, would be repeated by whatever fails over it.
+  // For a key passed as a bare string, the runtime's own error below would quote the key.
   if (!isAgentKey(key)) throw new TypeError('key must be { pem }, { jwk } or { alg, sign }.');
   if ('sign' in key) return signedBy(key);
   const loaded = 'pem' in key ? fromPem(key.pem) : fromJwk(key.jwk);
@@ -74,7 +74,7 @@ function fromPem(pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // What the library says may quote what it was given.
+    // OpenSSL's error may quote the PEM text, so it is dropped.
     throw new TypeError('The PEM text holds no private key, or one that is encrypted.');
   }
 }

@@ -1,4 +1,4 @@
-/** What `mandate/agent` offers: tasks that a program carries out for a person, with a token that is always fresh. */
+/** The exports of `mandate/agent`: an agent starts tasks for people, and each task renews its own token. */
 
 export type { AgentKey, AssertionAlgorithm, KeySigner } from './agent-key.ts';
 export { type Agent, createAgent, type StartTask } from './create-agent.ts';

@@ -1,10 +1,10 @@
 /**
- * What can come of asking for authority, other than having it. A program has to tell apart "over" (stop), "not now"
- * (the same may succeed later) and "no" (this will not be granted, something else may). None of them ever holds what
- * was sent or answered, but for codes of a fixed form.
+ * The errors of `mandate/agent`. A program must tell three cases apart: the task has ended (stop), the control plane is
+ * temporarily unavailable (retry later), the request is refused (change it). An error holds no part of a request or an
+ * answer, except codes of a fixed form.
  */
 
-/** Why a task is over, as the control plane says it, or `ended` where `end()` was called here. */
+/** Why a task has ended: the control plane's code, or `ended` after a local call of `end()`. */
 export type TaskEnd =
   | 'task_revoked'
   | 'task_expired'
@@ -17,7 +17,7 @@ export type TaskEnd =
   | 'access_denied'
   | 'ended';
 
-/** The task is over for good: nothing renews it, and asking again is of no use. */
+/** The task has ended. It cannot be renewed, and a retry cannot succeed. */
 export class TaskOver extends Error {
   override readonly name = 'TaskOver';
   readonly reason: TaskEnd;
@@ -28,10 +28,10 @@ export class TaskOver extends Error {
   }
 }
 
-/** Nothing was decided, or nothing is known of it: the control plane was busy, away, or could not say. */
+/** Temporarily unavailable: the control plane did not decide, or its decision did not arrive. */
 export class NotNow extends Error {
   override readonly name = 'NotNow';
-  /** How long to wait before asking again. */
+  /** Milliseconds to wait before a retry. */
   readonly retryAfterMs: number;
 
   constructor(what: string, retryAfterMs: number) {
@@ -40,20 +40,20 @@ export class NotNow extends Error {
   }
 }
 
-/** Why an answer that says yes is refused here: it gives more than was asked for, or something else. */
+/** Why the library refuses a successful answer: it does not fit the request. */
 export type Unacceptable = 'scope_wider_than_asked' | 'another_task' | 'outlives_its_task';
 
-/** A no to this request: another scope, resource, person or key may get a yes. */
+/** This request is refused: another scope, resource, person or key may be accepted. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   /**
-   * RFC 6749 §5.2, RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. `unexpected_answer` is
-   * the library's own no, to an answer that is not one to the request.
+   * RFC 6749 §5.2, RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. With
+   * `unexpected_answer` the library itself refuses an answer that does not fit the request.
    */
   readonly error: string;
   /**
-   * With `access_denied`: what it was, such as `sponsor_disabled`. Of the library's own: an Unacceptable, or
-   * `scope_given_up` where `narrow` was asked for a scope that the task had given up, and nothing was sent.
+   * With `access_denied`: the control plane's reason, such as `sponsor_disabled`. With `unexpected_answer`: an
+   * Unacceptable. `scope_given_up`: `narrow` named a scope that the task had given up, and no request was sent.
    */
   readonly reason: string | undefined;
 

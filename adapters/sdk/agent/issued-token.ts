@@ -1,19 +1,19 @@
 /**
- * A token as the control plane issued it (specification "Token exchange response"), and what is held against the request
- * before it is believed: a control plane that is wrong, or not the one it seems to be, cannot hand out more.
+ * Reads a token response (specification "Token exchange response") and compares it with its request. A faulty or
+ * impersonated control plane cannot give the agent more authority than it asked for.
  */
 
 import { decodeJwt } from 'jose';
 import { Refused, type Unacceptable } from './errors.ts';
 
-/** What an exchange or a renewal gave. Instants are milliseconds since 1970, by this machine's clock. */
+/** The result of an exchange or a renewal. Instants are milliseconds since 1970, by this machine's clock. */
 export interface IssuedToken {
   readonly token: string;
   readonly grant: string;
-  /** When it was asked for: its life is counted from there, so that it ends here no later than there. */
+  /** When the request was sent. The lifetime counts from here, so the token expires here before it expires there. */
   readonly askedAt: number;
   readonly expiresInMs: number;
-  /** Whether a renewal would live no longer, since the token ends with its task. */
+  /** Whether the token expires with its task: a renewed token would expire at the same time. */
   readonly isLast: boolean;
   readonly scope: readonly string[];
   readonly taskId: string;
@@ -24,17 +24,17 @@ export interface IssuedToken {
 export interface Asked {
   /** Milliseconds since 1970, before the request was sent. */
   readonly at: number;
-  /** The answer may hold these or fewer. */
+  /** The requested scopes. The answer may grant fewer, never more. */
   readonly scope: readonly string[];
-  /** Of a renewal: the task as its exchange named it. */
+  /** For a renewal: the task as the exchange named it. */
   readonly task?: Pick<IssuedToken, 'taskId' | 'taskExpiresAt'>;
 }
 
-/** RFC 6750 §2.1. Anything else would be repeated by whoever refuses to make a header of it. */
+/** RFC 6750 §2.1. A token of another form fails as a header value, and that error would quote the token. */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 /**
- * By how much this clock may be ahead of the control plane's: it refuses the assertion of one that is further ahead, so
- * that there is no answer to judge (decisions "Client assertions", skew).
+ * This clock may be this far ahead of the control plane's. With more, the control plane refuses the assertion and no
+ * token is issued (decisions "Client assertions", skew).
  */
 const SKEW_MS = 60_000;
 
@@ -45,7 +45,7 @@ interface TokenClaims {
   readonly task?: { readonly id?: unknown; readonly exp?: number };
 }
 
-/** @throws Refused when it is not a token response, or not one to this request */
+/** @throws Refused when the body is not a token response, or does not fit the request */
 export function readIssuedToken(body: Readonly<Record<string, unknown>>, asked: Asked): IssuedToken {
   const { access_token: token, refresh_token: grant, expires_in: seconds, scope, task_id: taskId } = body;
   const taskExpiresAt = typeof body.task_expires_at === 'string' ? new Date(body.task_expires_at) : undefined;
@@ -84,7 +84,7 @@ function faultOf(issued: IssuedToken, claims: TokenClaims | undefined, asked: As
   if (asked.task !== undefined && end !== asked.task.taskExpiresAt.getTime()) return 'another_task';
 
   if (issued.askedAt + issued.expiresInMs > end + SKEW_MS) return 'outlives_its_task';
-  // Both by the control plane's clock, in whole seconds, so there is nothing to tolerate.
+  // Both times come from the control plane's clock, in whole seconds, so no skew is allowed.
   if (claims !== undefined && !(Number(claims.exp) * 1000 <= end)) return 'outlives_its_task';
   return undefined;
 }
@@ -94,12 +94,12 @@ function isWithin(narrow: readonly string[], wide: readonly string[]): boolean {
   return narrow.every((scope) => scope !== '' && held.has(scope));
 }
 
-/** Scopes as they are sent: an entry may name several. */
+/** The single scopes of a list; an entry may hold several, separated by spaces, as they are sent. */
 export function names(scope: readonly string[]): readonly string[] {
   return scope.join(' ').split(' ');
 }
 
-/** `undefined` of a token that is not a JWT: its own server judges it. */
+/** `undefined` for a token that is not a JWT; only the tool server can check that one. */
 function claimsOf(token: string): TokenClaims | undefined {
   try {
     return decodeJwt<TokenClaims>(token);
@@ -108,7 +108,7 @@ function claimsOf(token: string): TokenClaims | undefined {
   }
 }
 
-/** By the control plane's own clock on both sides, as the token says. */
+/** Compares two claims of the token, so that only the control plane's clock matters. */
 function endsWithItsTask(claims: TokenClaims | undefined): boolean {
   return claims?.exp !== undefined && claims.task?.exp !== undefined && claims.exp >= claims.task.exp;
 }

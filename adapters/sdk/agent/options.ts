@@ -1,31 +1,31 @@
-/** What an agent is told when it is made, and whether that can work. */
+/** The options of `createAgent`, and their checks. */
 
 import { issuerProblem } from '../../../domain/agents/address.ts';
 import type { AgentKey } from './agent-key.ts';
 
-/** Time as the library needs it; tests give one that they move. */
+/** Time and randomness; tests pass a clock that they control. */
 export interface AgentClock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Resolves after so many milliseconds. */
+  /** Resolves after `ms` milliseconds. */
   sleep(ms: number): Promise<void>;
   /** From 0 inclusive to 1 exclusive: spreads the retries of many agents. */
   random(): number;
 }
 
 export interface AgentOptions {
-  /** The control plane: the `iss` of its tokens, and where it is reached. https, or http on this machine. */
+  /** The control plane's URL and the `iss` of its tokens: https, or http on this machine. */
   readonly issuer: string;
-  /** As it is registered. */
+  /** The registered id. */
   readonly agentId: string;
   readonly key: AgentKey;
   /** Which of the agent's processes this is: at most 128 characters; shown in `act.instance`, and not verified. */
   readonly instance?: string;
-  /** For one request, in milliseconds; 10000 when absent. */
+  /** Time limit of one request, and of one signature, in milliseconds; 10000 when absent. */
   readonly timeoutMs?: number;
   /**
-   * How long a call waits altogether, in milliseconds, while the control plane says "not now" and there is no token
-   * that still works; 30000 when absent.
+   * How long a call retries in total, in milliseconds, while the control plane is unavailable and no token works any
+   * more; 30000 when absent.
    */
   readonly patienceMs?: number;
   /** The global `fetch` when absent. */
@@ -39,7 +39,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_PATIENCE_MS = 30_000;
 /** Specification "Client assertion rules". */
 const MAX_INSTANCE = 128;
-/** Beyond 2^31 a timer goes off at once. */
+/** A longer Node timer fires at once. */
 const MAX_DURATION_MS = 2 ** 31 - 1;
 
 const systemClock: AgentClock = {
@@ -48,7 +48,7 @@ const systemClock: AgentClock = {
   random: () => Math.random(),
 };
 
-/** @throws TypeError that says everything that is wrong, and nothing of the key */
+/** @throws TypeError that lists every wrong option; the message holds no part of the key */
 export function checkAgentOptions(given: AgentOptions): CheckedAgentOptions {
   const { issuer, agentId, instance, timeoutMs = DEFAULT_TIMEOUT_MS, patienceMs = DEFAULT_PATIENCE_MS } = given;
   const problems = [

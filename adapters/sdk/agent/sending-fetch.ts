@@ -1,8 +1,8 @@
-/** `fetch` with a task's token, to where the token is meant for and nowhere else. */
+/** A `fetch` that adds the task's token, and sends it to the task's origins only. */
 
 /**
- * @param token gives one that works now
- * @param origins where it may be sent: a token is the authority of a person, for one server
+ * @param token resolves to a token that works now
+ * @param origins the only allowed targets: the token carries a person's authority for one server
  */
 export function sendingFetch(
   fetch: typeof globalThis.fetch,
@@ -16,7 +16,7 @@ export function sendingFetch(
     }
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${await token()}`);
-    // To another origin a redirect would carry the token, or at least what was asked: nobody follows one by an option.
+    // A redirect could carry the token or the request to another origin, so the `follow` option is overridden.
     const redirect = init.redirect === 'manual' ? 'manual' : 'error';
     return fetch(url, { ...init, headers, redirect });
   };
