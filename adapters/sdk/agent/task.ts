@@ -1,4 +1,4 @@
-/** One task: a token that is always fresh, for as long as the task lasts. */
+/** A task whose token renews itself until the task ends. */
 
 import type { ControlPlane } from './control-plane.ts';
 import { NotNow, Refused, TaskOver } from './errors.ts';
@@ -10,27 +10,28 @@ import { sendingFetch } from './sending-fetch.ts';
 export interface Task {
   readonly id: string;
   readonly resource: string;
-  /** When nothing renews it any more, by the control plane's clock. */
+  /** When the task expires, by the control plane's clock; its token cannot be renewed after that. */
   readonly expiresAt: Date;
-  /** What its token carries: never more than was asked for, and possibly less. */
+  /** The scopes of the current token: the requested ones or fewer. */
   readonly scope: readonly string[];
   /**
-   * A token that works now. It is renewed once 60% of its life have passed, by one request however many callers wait.
+   * A token that works now. It is renewed after 60% of its lifetime; all waiting callers share one request.
    *
-   * @throws TaskOver for good; NotNow when there is no token that works, and patience is at its end; Refused
+   * @throws TaskOver once the task has ended; NotNow when no token works and `patienceMs` has passed; Refused
    */
   token(): Promise<string>;
   /**
-   * Gives up all but these scopes, for good; answers those that are left.
+   * Gives up all other scopes permanently. Resolves to the scopes that are left.
    *
-   * @throws as `token()`; Refused, with nothing sent, when one of them was given up before
+   * @throws as `token()`; Refused, without a request, when one of the scopes was given up before
    */
   narrow(scope: readonly string[]): Promise<readonly string[]>;
-  /** `fetch` with the task's token, and only to where the token is meant for. @throws as `token()`, TypeError, as `fetch` */
+  /** `fetch` with the task's token, to the task's origins only. @throws as `token()`; TypeError; as `fetch` */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**
-   * Revokes the task. From the moment of the call no token is given out any more; a repeat does nothing once the
-   * control plane has agreed. @throws NotNow, Refused: it was not told, and the task lasts until it expires
+   * Revokes the task. From the call on, `token()` throws. After a successful call, another call does nothing.
+   *
+   * @throws NotNow, Refused: the task was not revoked, and lasts until it expires
    */
   end(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -38,20 +39,20 @@ export interface Task {
 
 /** Specification "POST /oauth2/token": clients renew at about 60% of expires_in. */
 const RENEWED_AT = 0.6;
-/** A token that has less left than this may be refused before it has arrived. */
+/** A token with less lifetime left may expire on its way to the tool server. */
 const USABLE_MS = 5000;
 
-/** By how much clocks are set while they run; more is somebody putting them back. */
+/** Clock synchronization moves a clock back by less than this; a larger step is a change of the clock. */
 const SET_BACK_MS = 1000;
-/** How long a no to a renewal stands before it is asked for again, by however many. */
+/** After a refused renewal, all callers get the same refusal for this long. */
 const REFUSAL_STANDS_MS = 1000;
 
-/** Ends after which the control plane has nothing left to revoke. */
+/** After these ends the control plane has nothing left to revoke. */
 const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_expired', 'invalid_grant']);
 
 export interface TaskRequest {
   readonly resource: string;
-  /** Where `fetch` may send the token. */
+  /** The origins to which `fetch` may send the token. */
   readonly origins: readonly string[];
 }
 
@@ -63,77 +64,77 @@ export function renewingTask(
 ): Task {
   const { clock, patienceMs } = options;
   let current = first;
-  /** The latest time that was seen with the token at hand. */
-  let latest = first.askedAt;
-  let over: TaskOver | undefined;
-  /** One renewal for however many wait for it. */
+  /** The latest clock reading since `current` was requested. */
+  let latestSeen = first.askedAt;
+  let ended: TaskOver | undefined;
+  /** The renewal under way, shared by all callers. */
   let renewing: Promise<void> | undefined;
-  /** Renewals wait for it: of two answers that overlap, the later might hold the wider scope. */
+  /** The narrowing under way. Renewals wait for it: a renewal answered later could bring the wider scope back. */
   let narrowing: Promise<void> | undefined;
   let ending: Promise<void> | undefined;
-  /** The control plane asked to be left alone, or said no. */
-  let held: { readonly from: number; readonly until: number; readonly refused?: Refused } | undefined;
+  /** No renewal is sent before `until`: the control plane is unavailable, or refused the last renewal. */
+  let backoff: { readonly from: number; readonly until: number; readonly refused?: Refused } | undefined;
 
-  /** How long the token has lived: for ever, once the clock was put back and nobody can say. */
+  /** The token's age in milliseconds. Infinite after the clock was moved back, because the real age is unknown then. */
   const age = (): number => {
     const now = clock.now();
-    latest = now < latest - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latest);
-    return latest - current.askedAt;
+    latestSeen = now < latestSeen - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latestSeen);
+    return latestSeen - current.askedAt;
   };
   const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
   const isUsable = () => age() < current.expiresInMs - USABLE_MS;
-  // What ends with its task can't be renewed to live longer.
+  // A token that expires with its task cannot be renewed for longer, so it is used to its end.
   const isFresh = () => (current.isLast ? isUsable() : age() < current.expiresInMs * RENEWED_AT);
-  const hold = (ms: number, refused?: Refused): void => {
+  const backOff = (ms: number, refused?: Refused): void => {
     const from = clock.now();
-    held = { from, until: from + ms, ...(refused === undefined ? {} : { refused }) };
+    backoff = { from, until: from + ms, ...(refused === undefined ? {} : { refused }) };
   };
-  /** How long to leave the control plane alone; not at all when that was said later than now. */
-  const heldMs = (): number => {
+  /** Milliseconds until a renewal may be sent. 0 if the clock was moved back to before the backoff began. */
+  const backoffMs = (): number => {
     const now = clock.now();
-    return held === undefined || now < held.from ? 0 : Math.max(0, held.until - now);
+    return backoff === undefined || now < backoff.from ? 0 : Math.max(0, backoff.until - now);
   };
 
   const renew = async (scope: readonly string[] | undefined): Promise<void> => {
-    if (over !== undefined) throw over;
-    // What was given up is never asked for again, lest a control plane that is wrong gives it back.
+    if (ended !== undefined) throw ended;
+    // A scope that was given up is never requested again: a faulty control plane could grant it.
     if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
-    const early = heldMs();
+    const early = backoffMs();
     if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
     if (early > 0) await clock.sleep(early);
     try {
       const renewed = await retryWithBackoff(
         { clock, patienceMs: patienceMs - early },
         () => {
-          if (over !== undefined) throw over;
+          if (ended !== undefined) throw ended;
           return plane.renew(current, resource, scope);
         },
-        // Whoever only wants a token can have the one there is.
+        // A plain renewal does not wait while the current token works; a narrowing does.
         () => scope !== undefined || !isUsable(),
       );
       current = renewed;
-      latest = renewed.askedAt;
-      held = undefined;
+      latestSeen = renewed.askedAt;
+      backoff = undefined;
     } catch (error) {
-      if (error instanceof TaskOver) over ??= error;
-      else if (error instanceof NotNow) hold(error.retryAfterMs);
-      // Of a narrowing it is a no to those scopes, and says nothing of renewals.
-      else if (error instanceof Refused && scope === undefined) hold(REFUSAL_STANDS_MS, error);
+      if (error instanceof TaskOver) ended ??= error;
+      else if (error instanceof NotNow) backOff(error.retryAfterMs);
+      // A refused narrowing concerns the scopes it named, so renewals go on.
+      else if (error instanceof Refused && scope === undefined) backOff(REFUSAL_STANDS_MS, error);
       throw error;
     }
   };
 
   const freshen = async (): Promise<void> => {
     while (narrowing !== undefined) await settled(narrowing);
-    if (over !== undefined || isFresh()) return;
-    const isHeld = heldMs() > 0;
-    if (isHeld && held?.refused !== undefined) throw held.refused;
-    if (isHeld && isUsable()) return;
+    if (ended !== undefined || isFresh()) return;
+    const isBackingOff = backoffMs() > 0;
+    if (isBackingOff && backoff?.refused !== undefined) throw backoff.refused;
+    if (isBackingOff && isUsable()) return;
     renewing ??= renew(undefined).finally(() => {
       renewing = undefined;
     });
     await renewing.catch((error) => {
-      // What a signer throws of its own decides nothing either, as long as there is a token that works.
+      // Other errors, such as NotNow or a signer's own, are ignored while the current token works.
       if (error instanceof TaskOver || error instanceof Refused || !isUsable()) throw error;
     });
   };
@@ -147,13 +148,13 @@ export function renewingTask(
     },
     async token() {
       await freshen();
-      if (over !== undefined) throw over;
+      if (ended !== undefined) throw ended;
       return current.token;
     },
     async narrow(scope) {
       if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
       while (narrowing !== undefined) await settled(narrowing);
-      // It is set before anything is waited for, so that no renewal begins meanwhile.
+      // Set before the first await, so that no renewal starts meanwhile.
       narrowing = settled(renewing ?? Promise.resolve())
         .then(() => renew(scope))
         .finally(() => {
@@ -164,9 +165,9 @@ export function renewingTask(
     },
     fetch: (input, init) => sendingFetch(options.fetch, task.token, origins)(input, init),
     async end() {
-      if (over !== undefined && FINAL.has(over.reason)) return;
-      // An answer that is still on its way is nobody's any more.
-      over ??= new TaskOver('ended');
+      if (ended !== undefined && FINAL.has(ended.reason)) return;
+      // Set before the request: a renewal answered from now on gives out no token.
+      ended ??= new TaskOver('ended');
       ending ??= retryWithBackoff(options, () => plane.revoke(current.grant)).catch((error) => {
         ending = undefined;
         throw error;
@@ -178,7 +179,7 @@ export function renewingTask(
   return task;
 }
 
-/** Resolves when the other does, whatever comes of it. */
+/** Resolves when the promise is settled, and never rejects. */
 function settled(other: Promise<unknown>): Promise<void> {
   return other.then(
     () => undefined,

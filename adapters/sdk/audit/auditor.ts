@@ -1,4 +1,4 @@
-/** Verifies records, proofs and checkpoints as they are published, with published keys. */
+/** Verifies published records, proofs and checkpoints with published keys. */
 
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
@@ -14,23 +14,23 @@ import {
 } from '../../../domain/ledger/verification.ts';
 import { readCheckpoint, readProof, readRecord, Unreadable } from './published.ts';
 
-/** A key set as it is published (RFC 7517 §5): `GET /.well-known/jwks.json`, or a copy that was kept. */
+/** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
 export interface JwkSet {
   readonly keys: readonly JsonWebKey[];
 }
 
 /**
- * - `unreadable`: not of the form that the service publishes.
- * - `other_record`: the proof is of another record, or the record was sealed by another checkpoint.
- * - `root_mismatch`: the record is not what was sealed there.
- * - the others: as `mandate audit-verify` says them of a checkpoint.
+ * - `unreadable`: the input does not have the published form.
+ * - `other_record`: the proof belongs to another record, or another checkpoint sealed the record.
+ * - `root_mismatch`: the record differs from the sealed one.
+ * - the others: the faults that `mandate audit-verify` reports for a checkpoint.
  */
 export type Fault = 'unreadable' | 'other_record' | VerificationFault['kind'];
 
 interface Refuted {
   readonly verified: false;
   readonly fault: Fault;
-  /** A sentence for an auditor; it repeats nothing of what a record holds. */
+  /** A sentence for an auditor; it quotes no part of a record. */
   readonly message: string;
 }
 
@@ -38,7 +38,7 @@ export type Verdict =
   | {
       readonly verified: true;
       readonly checkpointId: number;
-      /** `checkpoint_id:root`, to be kept where the database's operators cannot reach it. */
+      /** `checkpoint_id:root`. Save it where the database's operators cannot change it. */
       readonly mark: string;
     }
   | Refuted;
@@ -46,38 +46,38 @@ export type Verdict =
 export type ChainVerdict =
   | {
       readonly verified: true;
-      /** How many checkpoints were looked at. */
+      /** The number of verified checkpoints. */
       readonly checkpoints: number;
-      /** Of the last one; `undefined` when there was none. */
+      /** The mark of the last checkpoint; `undefined` without checkpoints. */
       readonly mark: string | undefined;
     }
   | Refuted;
 
 export interface Auditor {
-  /** That the record is the one that its checkpoint sealed at this place, and that the checkpoint is signed. */
+  /** Verifies that the checkpoint sealed this record at this index, and verifies the checkpoint's signature. */
   verifyRecord(record: unknown, proof: unknown): Verdict;
   /**
-   * That each checkpoint is signed, follows the one before and links to it.
+   * Verifies each checkpoint's signature and its link to the one before.
    *
-   * @param checkpoints oldest first, without a gap; the ledger's first at the beginning, unless `after` is said
-   * @param after the last one of the page before, which was verified then
-   * @param marks as they were kept, `checkpoint_id:root`: none may be contradicted by a checkpoint among these, nor name
-   *   one that comes after the last
-   * @param more whether a page follows, in which the later marks may be met; without it these are the last there are
+   * @param checkpoints oldest first, without a gap; they begin with the ledger's first, unless `after` is given
+   * @param after the last checkpoint of the previous page, already verified
+   * @param marks saved marks, `checkpoint_id:root`: a checkpoint with the id must have the root, and no mark may name a
+   *   checkpoint after the last
+   * @param more true if another page follows, which may hold the checkpoints of later marks; false when absent
    */
   verifyCheckpoints(
     checkpoints: readonly unknown[],
     options?: { readonly after?: unknown; readonly marks?: readonly string[]; readonly more?: boolean },
   ): ChainVerdict;
-  /** That these are all the records that a checkpoint sealed, in the order of their numbers, and that it is signed. */
+  /** Verifies that these are all records of the checkpoint, in the order of `seq`, and verifies its signature. */
   verifySealed(checkpoint: unknown, records: readonly unknown[]): Verdict;
-  /** A record's leaf: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex. @throws for what is no record */
+  /** A record's leaf: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex. @throws if it is not a record */
   leafHash(record: unknown): string;
 }
 
 /**
- * @param keys those that are trusted; only EC keys on P-256 with a `kid` are looked at
- * @throws TypeError when there is none, or one is no point of its curve
+ * @param keys the trusted keys; those other than EC keys on P-256 with a `kid` are ignored
+ * @throws TypeError without a usable key, and for a key that is not a point of its curve
  */
 export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
   const trusted = keysByName(keys);
@@ -154,27 +154,27 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
   };
 }
 
-/** A record that was read before it was sealed, as a sink reads every one, names no checkpoint. */
+/** A record read before it was sealed, as a sink gets it, names no checkpoint: its `seq` alone decides. */
 function isIn({ checkpointId, firstSeq, lastSeq }: Checkpoint, { seq, checkpoint = checkpointId }: LedgerRecord) {
   return seq >= firstSeq && seq <= lastSeq && checkpoint === checkpointId;
 }
 
 /**
- * A record's number is sealed by its place alone: as many numbers as there are leaves before it come before, and as many
- * come after. Between two holes that leaves a choice; without holes it leaves none.
+ * The checkpoint seals a record's index, not its `seq`. The range must have room for the leaves before and after it.
+ * Without gaps in the range exactly one `seq` fits; next to a gap several may.
  */
 function hasRoomBeside({ firstSeq, lastSeq, treeSize }: Checkpoint, seq: number, index: number): boolean {
   return seq - firstSeq >= index && lastSeq - seq >= treeSize - 1 - index;
 }
 
-/** One signature is written in one way only: r and s, 64 bytes, in lowercase. */
+/** The only accepted form of a signature: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
 
 function isSignature(key: KeyObject, signed: Uint8Array, signature: string): boolean {
   return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'hex'));
 }
 
-/** Sets that were put together over the years may name a key twice: whoever trusts the set trusts both. */
+/** A set collected over years may use one `kid` for several keys; all of them are trusted. */
 function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]> {
   const named = new Map<string, KeyObject[]>();
   for (const jwk of keys) {

@@ -1,6 +1,7 @@
 /**
- * What `GET /audit`, `GET /audit/checkpoints` and `GET /audit/records/{seq}/proof` publish (specification "Audit
- * record", "Checkpoint", "Inclusion proof"), read strictly: what an auditor was shown is verified whole or not at all.
+ * Reads the published forms of records, checkpoints and proofs (specification "Audit record", "Checkpoint", "Inclusion
+ * proof"; `GET /audit`, `GET /audit/checkpoints`, `GET /audit/records/{seq}/proof`). Reading is strict: an unknown member
+ * would look verified without being covered by a hash.
  */
 
 import { type Instant, instantFromMillis, toMillisecondText } from '../../../domain/instant.ts';
@@ -33,7 +34,7 @@ export interface PublishedCheckpoint {
   readonly first_seq: number;
   readonly last_seq: number;
   readonly tree_size: number;
-  /** Lowercase hex, as every hash and signature. */
+  /** Lowercase hex, like all hashes and signatures. */
   readonly root_hash: string;
   readonly prev_checkpoint_hash: string | null;
   /** UTC ISO 8601, three fractional digits. */
@@ -47,7 +48,7 @@ export interface PublishedProof {
   readonly seq: number;
   readonly checkpoint: PublishedCheckpoint;
   readonly leaf_index: number;
-  /** From the leaf's sibling up. */
+  /** Sibling hashes, from the leaf to the root. */
   readonly audit_path: readonly string[];
 }
 
@@ -58,7 +59,7 @@ export interface Proof {
   readonly path: readonly Uint8Array[];
 }
 
-/** Names the member that can't be read, and nothing of what it holds. */
+/** The message names the unreadable member and quotes no part of its value. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
@@ -94,7 +95,7 @@ export function readRecord(published: unknown): LedgerRecord {
     delegationDepth: optional(record, 'delegation_depth', wholeOf),
     decision,
     reason: text('reason'),
-    // Absent where there is nothing to say; a null would be hashed by nobody.
+    // These two are absent, never null: the canonical form has no null here.
     count: record.count === undefined ? undefined : wholeOf(record, 'count'),
     detail: record.detail === undefined ? undefined : textOf(record, 'detail'),
   };
@@ -137,13 +138,13 @@ type Members = Readonly<Record<string, unknown>>;
 function objectOf(what: string, value: unknown, known: ReadonlySet<string>): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Unreadable(`The ${what} is no object.`);
-  // A member that no hash and no signature covers would be shown, and not verified.
+  // No hash and no signature covers an unknown member.
   const unknown = Object.keys(value).find((name) => !known.has(name));
   if (unknown !== undefined) throw new Unreadable(`The ${what} has a member that no ${what} has.`);
   return value as Members;
 }
 
-/** Null stands for nothing; a member that is not there at all was cut off. */
+/** Null means absent. A missing member is an error: the record was truncated. */
 function optional<Value>(members: Members, name: string, read: (members: Members, name: string) => Value) {
   return members[name] === null ? undefined : read(members, name);
 }
@@ -166,7 +167,7 @@ function hashOf(members: Members, name: string): string {
   return value;
 }
 
-/** Only the one form that is hashed: another spelling of the same instant was never published. */
+/** Accepts only the hashed form of an instant; other spellings are never published. */
 function instantOf(members: Members, name: string): Instant {
   const text = textOf(members, name);
   const instant = instantFromMillis(Date.parse(text));
