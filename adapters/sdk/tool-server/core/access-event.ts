@@ -1,6 +1,6 @@
 /**
- * The event of one decided request (specification "Tool-server contract" 5). Exactly these fields: never a token, a
- * query string or a key. Its name is not `tool.called`, which the ledger keeps for itself.
+ * The access event, written once for each decided request (specification "Tool-server contract" 5). It has exactly these
+ * fields: never a token, a query string or a key. `tool.called` is reserved for the ledger, so the name differs.
  */
 
 import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
@@ -11,23 +11,23 @@ export interface AccessEvent {
   readonly event: 'tool.access';
   /** UTC ISO 8601. */
   readonly at: string;
-  /** The route's pattern or the tool's name; null where the request fits none. */
+  /** The route's pattern or the tool's name; null if no route or tool matches. */
   readonly route: string | null;
   readonly decision: 'allow' | 'deny';
-  /** Why not; null when allowed. */
+  /** Why the request was refused; null when allowed. */
   readonly reason: RefusalReason | null;
-  /** The person. Null, like all that follows, unless a token with a good signature of this control plane said so. */
+  /** The person. This and the following fields are null unless this control plane signed the token. */
   readonly sub: string | null;
   /** The agent: `agent:<agent_id>`. */
   readonly act: string | null;
   readonly depth: number | null;
   readonly task_id: string | null;
   readonly jti: string | null;
-  /** What the agent says of itself; nobody verified it. */
+  /** The agent's own name for its process; not verified. */
   readonly instance?: string;
 }
 
-/** @param signed the claims of a token that this control plane signed, be they acceptable or not */
+/** @param signed the claims of a token that this control plane signed, whether or not they were accepted */
 export function accessEvent(access: {
   readonly at: number;
   readonly route: string | null;
@@ -52,10 +52,10 @@ export function accessEvent(access: {
   };
 }
 
-/** What JSON leaves as it is, and terminals or readers of lines do not. */
+/** JSON does not escape these, but terminals and line readers interpret them. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029]/g;
 
-/** One line, whatever an agent calls itself. */
+/** The event as one line of JSON, even if `instance` holds control characters or line separators. */
 export function eventLine(event: AccessEvent): string {
   return JSON.stringify(event).replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The claims of a task token whose signature has verified (specification "Task token claims", "Tool-server contract"
- * 2). The checks stand in the order of the contract.
+ * Checks the claims of a task token whose signature has verified (specification "Task token claims", "Tool-server
+ * contract" 2), in the order of the contract.
  */
 
 import { namesAgent } from '../../../../domain/identifiers.ts';
@@ -25,7 +25,7 @@ export interface TaskTokenClaims {
   /** The agent that calls; absent when a person calls directly. */
   readonly act: Actor | undefined;
   readonly task: { readonly id: string; readonly exp: number; readonly sponsor: string } | undefined;
-  /** Whether the control plane wants to be asked about this token on every call. */
+  /** Whether every call must be introspected. */
   readonly introspectRequired: boolean;
 }
 
@@ -41,16 +41,16 @@ export type ClaimsVerdict =
   | { readonly kind: 'accepted'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason };
 
-/** As long as the control plane lets any of them be. */
+/** The control plane issues no longer value. */
 const MAX_TEXT_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
-/** @param claims as the strict reader read them: dates are whole seconds */
+/** @param claims from the strict reader, so dates are whole seconds */
 export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdict {
   const { issuer, audience, clockSkewSeconds: skew, now } = expected;
 
   if (textClaim(claims, 'iss') !== issuer) return refused('wrong_issuer');
-  // A task token has one audience: one that several servers accept could be passed on from one to the next.
+  // A task token has one audience: with several, one server could replay the token at another.
   if (textClaim(claims, 'aud') !== audience) return refused('wrong_audience');
   const exp = dateClaim(claims, 'exp');
   const iat = dateClaim(claims, 'iat');
@@ -68,10 +68,10 @@ export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdi
   const task = readTask(claims);
   if (task === undefined && Object.hasOwn(claims, 'task')) return refused('malformed_token');
 
-  // A scope that can't be read grants nothing.
+  // A malformed scope grants nothing.
   const scope = parseScope(textClaim(claims, 'scope') ?? '') ?? [];
   const clientId = textClaim(claims, 'client_id');
-  // Written only as `true`; whatever else it may say one day, asking is what can't be wrong.
+  // The control plane writes only `true`. Any other value also requires introspection: that is the safe reading.
   const asked = member(claims, 'introspect_required');
   const introspectRequired = asked !== undefined && asked !== false;
   const accepted = { iss: issuer, sub, aud: audience, exp, iat, jti, scope, clientId, act, task, introspectRequired };

@@ -1,7 +1,7 @@
 /**
- * The control plane's keys, and when they are fetched (specification "Tool-server contract" 1): served from memory for
- * ten minutes, looked for again at most every thirty seconds when a token names an unknown one, and never given up for
- * a fetch that failed. All who wait share one fetch.
+ * Caches the control plane's keys (specification "Tool-server contract" 1). Keys stay fresh for ten minutes. An unknown
+ * `kid` causes at most one fetch in thirty seconds. A failed fetch keeps the cached keys. Concurrent requests share one
+ * fetch.
  */
 
 import type { KeyObject } from 'node:crypto';
@@ -20,11 +20,11 @@ export type FoundKey =
 
 const MS = 1000;
 const SERVED_MS = 10 * 60 * MS;
-/** Somebody who invents a `kid` can cause no more than one fetch in this time. */
+/** Tokens with invented `kid`s cause at most one fetch in this time. */
 const LOOK_AGAIN_MS = 30 * MS;
-/** After a failed fetch, with keys held: the next try is made beside the requests, and nobody waits for it. */
+/** With cached keys, the wait between a failed fetch and the next one. No request waits for that fetch. */
 const RETRY_MS = 30 * MS;
-/** After a failed fetch, with no keys: short, since nobody can be served; long enough not to hammer. */
+/** Without keys, the wait after a failed fetch: short, because every request is refused until keys are there. */
 const COOL_DOWN_MS = 1 * MS;
 
 /** @param now milliseconds since 1970 */
@@ -33,10 +33,10 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
   let failed: { readonly at: number; readonly retryAfter: string | undefined } | undefined;
   let lookedAgainAt: number | undefined;
   let underWay: Promise<void> | undefined;
-  /** How many fetches there have been. */
+  /** The number of fetches started. */
   let begun = 0;
 
-  /** A time that is in the future, the clock having been put back, is as good as long ago. */
+  /** A time in the future counts as passed: the clock was moved back. */
   function passed(since: number | undefined, length: number): boolean {
     if (since === undefined) return true;
     const age = now() - since;
@@ -51,22 +51,22 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
   }
 
   async function fetchNow(): Promise<void> {
-    // Taken before the question goes out: the answer may be as old as that.
+    // Taken before the request is sent, because the answer may be that old.
     const at = now();
     begun += 1;
     const answer = await plane.get('/.well-known/jwks.json');
-    // No control plane means to publish a set without one usable key: that fetch failed too.
+    // A set without a usable key is a mistake, so it counts as a failed fetch.
     const keys = answer?.status === 200 ? await importKeySet(parseStrictJson(answer.body)) : undefined;
     if (keys !== undefined) held = { keys, at };
     failed = keys === undefined ? { at: now(), retryAfter: answer?.retryAfter } : undefined;
   }
 
-  /** Makes sure that there are keys, and that they are not too old to be used without having tried for newer ones. */
+  /** Fetches missing keys, and tries to renew keys that are no longer fresh. */
   async function refresh(): Promise<void> {
     if (held === undefined) {
       if (underWay !== undefined || passed(failed?.at, COOL_DOWN_MS)) await fetchShared();
     } else if (passed(held.at, SERVED_MS)) {
-      // An outage stops the first request that meets it for as long as a fetch may take, and none after that.
+      // In an outage only the first request waits for a fetch; later ones use the cached keys at once.
       if (failed === undefined) await fetchShared();
       else if (passed(failed.at, RETRY_MS)) void fetchShared();
     }
@@ -81,7 +81,7 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
         await underWay;
         key = held?.keys.get(keyId);
       }
-      // A fetch that began before the question may have been answered before the key was published.
+      // A fetch started before this call may have been answered before the key was published, so it does not count.
       const looked = begun > asked;
       if (key === undefined && held !== undefined && !looked && passed(lookedAgainAt, LOOK_AGAIN_MS)) {
         lookedAgainAt = now();

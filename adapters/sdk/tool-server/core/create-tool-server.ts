@@ -1,6 +1,6 @@
 /**
- * A tool server's side of the contract (specification "Tool-server contract"): decides, for each request, whether the
- * task token that came with it lets an agent act for a person here. Knows no web framework.
+ * Decides for each request whether its task token allows an agent to act for a person here (specification "Tool-server
+ * contract"). It depends on no web framework.
  */
 
 import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
@@ -20,49 +20,49 @@ export interface ToolServer {
   readonly audience: string;
   readonly realm: string;
   /**
-   * What a route or tool asks, made when the server starts.
+   * Checks and freezes the policy of a route or tool. Call it when the server starts.
    *
-   * @throws TypeError on a policy that asks nothing, or is no policy
+   * @throws TypeError for a policy without a scope, or an invalid one
    */
   policy(policy: RoutePolicy): EnforcedPolicy;
   /**
-   * For what surrounds tools and does nothing by itself, such as a handshake: any good token of this server, whatever
-   * its scope. It has a name of its own, since an empty scope in a policy is an error.
+   * A policy that accepts every valid token for this server, whatever its scope. It is meant for protocol messages without
+   * an effect, such as a handshake. It is a separate method because an empty scope in a policy is an error.
    */
   policyForAnyScope(policy?: Omit<RoutePolicy, 'scope'>): EnforcedPolicy;
-  /** For how long a token that was let through would be let through still, by its `exp`; in milliseconds. */
+  /** Milliseconds until an accepted token expires, clock skew included. */
   remainingMs(claims: TaskTokenClaims): number;
-  /** Decides about one request, and tells `onAccess`. Never throws: whatever goes wrong here is a refusal. */
+  /** Decides about one request and calls `onAccess`. Never throws: an internal error is a refusal. */
   authorize(request: AccessRequest): Promise<Access>;
 }
 
 export type AccessRequest = {
-  /** The route's pattern or the tool's name, for the event: never a URL, whose query may hold a secret. */
+  /** The route's pattern or the tool's name, for the event. Never a URL: its query may hold a secret. */
   readonly route: string | null;
-  /** Or, where none was found, the reason to refuse with once it is known who asks. */
+  /** Without a policy: the reason for the refusal, given once the token is verified. */
   readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
-  /** What whoever calls knows beyond the token: a reason refuses. Asked once it is known who it is, and what for. */
+  /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
 } & (
   | {
-      /** What the Authorization headers say, one entry for each; several are refused. See `authorizationHeaders`. */
+      /** The values of all Authorization headers; several are refused. See `authorizationHeaders`. */
       readonly authorization: string | readonly string[] | undefined;
     }
   | {
-      /** The bearer token, where somebody else has read the header. */
+      /** The bearer token, if the caller has already read the header. */
       readonly token: string | undefined;
     }
 );
 
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
 
-/** What was found out about a request. */
+/** The decision about a request, with the claims for its event. */
 type Verdict = { readonly signed?: JsonObject } & (
   | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
 
-/** @throws TypeError that says everything that is wrong with the options */
+/** @throws TypeError that lists every wrong option */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
   const { issuer, audience, realm, clockSkewSeconds, now } = options;
@@ -82,19 +82,19 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
       ({ kind: 'refused', reason, detail, signed }) as const;
 
-    // 2. Who acts, and through how many hands. Before this point a stranger learns nothing of which routes there are.
+    // 2. Who acts, and the depth of the delegation. Before this point no refusal shows which routes exist.
     const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
     if (claims.act === undefined && requireActor) return refused('no_actor');
     if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
 
-    // 3. What the route asks.
+    // 3. The route's policy.
     if (typeof policy === 'string') return refused(policy);
     const missing = policy.scope.filter((name) => !claims.scope.includes(name));
     if (missing.length > 0) return refused('insufficient_scope', { missing });
     const objection = request.objection?.(claims);
     if (objection !== undefined) return refused(objection);
 
-    // 4. Whether it is good right now. Last: nobody is asked about a token that is refused anyway.
+    // 4. Introspection. Last, so that no request is spent on a token that is refused anyway.
     if (policy.highRisk || claims.introspectRequired) {
       const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti });
       if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
@@ -108,7 +108,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     throw new TypeError('The policy was not made by this tool server.');
   }
 
-  /** Whether the event was taken. */
+  /** Resolves to false when the event could not be written. */
   async function tell(route: string | null, verdict: Verdict): Promise<boolean> {
     try {
       const reason = verdict.kind === 'refused' ? verdict.reason : null;
@@ -124,7 +124,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     try {
       options.onError(error);
     } catch {
-      // There is nobody left to tell, and the refusal still has to be answered.
+      // An error in `onError` is dropped: the refusal must still be answered.
     }
   }
 
@@ -148,7 +148,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       }
       const told = await tell(request.route, verdict);
       if (verdict.kind === 'refused') return refusal(verdict.reason, realm, verdict.detail);
-      // Nobody acts here without a trace.
+      // No access without its event.
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Asking the control plane whether a token is good right now (RFC 7662; specification "Tool-server contract" 4). Every
- * call asks anew: that a revocation shows at once is what it is for.
+ * Asks the control plane whether a token is active now (RFC 7662; specification "Tool-server contract" 4). Answers are
+ * not cached, so a revocation takes effect at the next call.
  */
 
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
@@ -11,10 +11,10 @@ export type Introspected =
   | { readonly kind: 'not_active'; readonly revocationReason: string | undefined }
   | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };
 
-/** A reason is a fixed word; anything else is not repeated to whoever called. */
+/** The form of a revocation reason; other text is not repeated to the client. */
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** @param token its claims, and the token itself in `text` */
+/** @param token the token in `text`, and its verified claims */
 export async function introspect(
   plane: ControlPlane,
   token: { readonly text: string; readonly sub: string; readonly jti: string },
@@ -25,7 +25,7 @@ export async function introspect(
   if (!isJsonObject(body) || typeof active !== 'boolean') {
     return { kind: 'unavailable', retryAfter: answer?.retryAfter };
   }
-  // An answer about another token says nothing of this one, whoever mixed them up.
+  // An answer about another token does not make this one active.
   if (active && member(body, 'sub') === token.sub && member(body, 'jti') === token.jti) return { kind: 'active' };
   const reason = active ? undefined : member(body, 'revocation_reason');
   const revocationReason = typeof reason === 'string' && REASON.test(reason) ? reason : undefined;

@@ -1,46 +1,46 @@
-/** What a tool server is told when it is made, and whether that can work (specification "Options and defaults"). */
+/** The options of `createToolServer`, their defaults and checks (specification "Options and defaults"). */
 
 import { audienceProblem, issuerProblem } from '../../../../domain/agents/address.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/clock-skew.ts';
 import { type AccessEvent, eventLine } from './access-event.ts';
 
 export interface ToolServerOptions {
-  /** The `iss` of every task token, and where the control plane is reached: https, or http on this machine. */
+  /** The control plane's URL and the `iss` of every task token: https, or http on this machine. */
   readonly issuer: string;
-  /** This server, as agents name it in `resource`: the `aud` of the tokens it accepts, compared letter by letter. */
+  /** This server's URL: the `resource` that agents request and the `aud` of accepted tokens, compared exactly. */
   readonly audience: string;
-  /** How far apart the two clocks may be; 60 when absent. */
+  /** The allowed difference between the two clocks, in seconds; 60 when absent. */
   readonly clockSkewSeconds?: number;
-  /** Whether only agents that act for a person are answered; true when absent. A policy can say otherwise. */
+  /** Whether a token must name an agent (`act`); true when absent. A policy can override it. */
   readonly requireActor?: boolean;
-  /** The longest `act` chain that is accepted; 1 when absent. A policy can say otherwise. */
+  /** The longest accepted `act` chain; 1 when absent. A policy can override it. */
   readonly maxDelegationDepth?: number;
-  /** For a whole exchange with the control plane, in milliseconds; 10000 when absent. */
+  /** Time limit of a whole exchange with the control plane, in milliseconds; 10000 when absent. */
   readonly timeoutMs?: number;
   /** The realm of `WWW-Authenticate`; the audience when absent. */
   readonly realm?: string;
   /**
-   * Told of every request that is decided, and waited for: nobody is let through whose event could not be written.
-   * When absent, each event is a line of JSON on stdout.
+   * Gets the event of every decided request, and is awaited. If it fails, the request is refused. When absent, each event
+   * is a line of JSON on stdout.
    */
   readonly onAccess?: (event: AccessEvent) => void | Promise<void>;
-  /** Told of what should not have happened, and was answered with a bare 500. Goes to stderr when absent. */
+  /** Gets each error that was answered with a bare 500; writes to stderr when absent. */
   readonly onError?: (error: unknown) => void;
-  /** Reaches the control plane; the global `fetch` when absent. */
+  /** Sends the requests to the control plane; the global `fetch` when absent. */
   readonly fetch?: typeof globalThis.fetch;
   /** Milliseconds since 1970; `Date.now` when absent. */
   readonly now?: () => number;
 }
 
-/** The options, whole and found to be good. */
+/** The checked options, with all defaults. */
 export type CheckedOptions = Required<ToolServerOptions>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Nobody who called waits for longer; and beyond 2^31 a timer would go off at once. */
+/** Clients give up before that; and a Node timer beyond 2^31 ms fires at once. */
 const MAX_TIMEOUT_MS = 60_000;
-/** A clock that is further off has to be set: every second of skew is one that an expired token still works. */
+/** Every second of skew extends the life of an expired token, so a clock further off must be corrected. */
 const MAX_SKEW_SECONDS = 300;
-/** What a quoted-string of a header can hold without becoming another header (RFC 9110 §5.6.4). */
+/** The text allowed in a quoted-string; a line break would start another header (RFC 9110 §5.6.4). */
 const HEADER_TEXT = /^[\x20-\x7E]+$/;
 
 const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) => string | undefined } = {
@@ -60,7 +60,7 @@ const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) =
   now: functionProblem,
 };
 
-/** @throws TypeError that says everything that is wrong */
+/** @throws TypeError that lists every wrong option */
 export function checkOptions(given: ToolServerOptions): CheckedOptions {
   const options: CheckedOptions = {
     clockSkewSeconds: CLOCK_SKEW_SECONDS,
@@ -75,7 +75,7 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     ...withoutAbsent(given),
   };
   throwProblems('createToolServer', options, CHECKS);
-  // The service drops it from its own setting too, and no token has it.
+  // The service drops the last slash of its issuer too, so no token has it.
   return { ...options, issuer: options.issuer.replace(/\/$/, '') };
 }
 
@@ -85,7 +85,7 @@ function writeLine(event: AccessEvent): Promise<void> {
   });
 }
 
-/** A member that is not known is a problem as well: a protection that is spelled wrong must not be left out silently. */
+/** @throws TypeError that lists all problems, unknown members included: a misspelled protection must not be ignored. */
 export function throwProblems(
   where: string,
   options: object,
@@ -101,7 +101,7 @@ export function throwProblems(
   if (all.length > 0) throw new TypeError(`${where}: ${all.join('; ')}.`);
 }
 
-/** A member that is `undefined` was left out. */
+/** Drops members that are `undefined`, so that defaults apply to them. */
 export function withoutAbsent<Options extends object>(given: Options): Options {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Options;
 }

@@ -1,21 +1,21 @@
-/** What a route or a tool asks of a token (specification "Tool-server contract" 3, 4, 6 and "Per route overrides"). */
+/** The policy of a route or tool (specification "Tool-server contract" 3, 4, 6 and "Per route overrides"). */
 
 import { isScopeToken, type Scope } from '../../../../domain/scope.ts';
 import { type CheckedOptions, depthProblem, throwProblems, withoutAbsent } from './options.ts';
 
 export interface RoutePolicy {
-  /** Every one of these must be in the token; at least one. */
+  /** The token must have all of these scopes; at least one. */
   readonly scope: Scope;
-  /** Whether the control plane is asked about the token on every call; false when absent. */
+  /** Whether every call is introspected; false when absent. */
   readonly highRisk?: boolean;
-  /** In place of the server's. */
+  /** Overrides the server's option. */
   readonly requireActor?: boolean;
-  /** In place of the server's. */
+  /** Overrides the server's option. */
   readonly maxDelegationDepth?: number;
 }
 
 declare const checked: unique symbol;
-/** A policy that was found to be good, and whole. Only `ToolServer.policy` makes one. */
+/** A checked policy with all defaults. Only `ToolServer.policy` and `policyForAnyScope` create one. */
 export type EnforcedPolicy = Required<RoutePolicy> & { readonly [checked]: true };
 
 const CHECKS: { readonly [Name in keyof RoutePolicy]-?: (value: unknown) => string | undefined } = {
@@ -25,7 +25,7 @@ const CHECKS: { readonly [Name in keyof RoutePolicy]-?: (value: unknown) => stri
   maxDelegationDepth: depthProblem,
 };
 
-/** A copy, frozen: what is changed afterwards in the object that was given changes nothing here. */
+/** Returns a frozen copy, so later changes to the given object have no effect. @throws TypeError */
 export function enforcedPolicy(
   policy: RoutePolicy,
   server: Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>,
@@ -36,16 +36,16 @@ export function enforcedPolicy(
   return Object.freeze({ ...whole, scope: Object.freeze([...new Set(whole.scope)]) }) as EnforcedPolicy;
 }
 
-/** What `ToolServer.policyForAnyScope` makes. */
+/** The policy of `ToolServer.policyForAnyScope`. @throws TypeError */
 export function scopelessPolicy(
   policy: Omit<RoutePolicy, 'scope'>,
   server: Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>,
 ): EnforcedPolicy {
-  // Checked like any other, with a scope that is not kept.
+  // The placeholder scope passes the checks and is then dropped.
   return Object.freeze({ ...enforcedPolicy({ ...policy, scope: ['any'] }, server), scope: Object.freeze([]) });
 }
 
-/** No scope would mean "whatever the token is good for": that is an error, not "none" (specification). */
+/** An empty list would accept every token, so it is an error (specification). */
 function scopeProblem(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one scope';
   return value.every((name) => typeof name === 'string' && isScopeToken(name))

@@ -1,6 +1,6 @@
 /**
- * The catalogue of what a tool server refuses: every reason, its status, the error of its body and its one sentence
- * (specification "Tool-server refusals"). A reason that is not here does not compile.
+ * The catalogue of refusals: every reason with its status, error and sentence (specification "Tool-server refusals"). A
+ * reason that is missing here does not compile.
  */
 
 import { formatScope, type Scope } from '../../../../domain/scope.ts';
@@ -42,14 +42,14 @@ const catalogue = {
   unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
   introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
   keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
-  /** Not a refusal of the table but its "any other error": whatever went wrong here, nobody is let through. */
+  /** The table's "any other error": an internal fault also refuses the request. */
   internal_error: entry(500, 'The server met an unexpected condition.'),
 } as const satisfies Record<string, Entry>;
 
 /** A stable, machine-readable reason. */
 export type RefusalReason = keyof typeof catalogue;
 
-/** Every reason, in the order of the specification's table; for documents and tests. */
+/** Every reason, in the order of the specification's table; for documentation and tests. */
 export const refusalReasons = Object.keys(catalogue) as readonly RefusalReason[];
 
 export interface RefusalBody {
@@ -58,24 +58,24 @@ export interface RefusalBody {
   readonly reason?: RefusalReason;
 }
 
-/** All that an answer needs. Holds nothing of the token. */
+/** The complete response to a refused request. It holds no part of the token. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly status: Status;
   readonly reason: RefusalReason;
   readonly error: (typeof BY_STATUS)[Status];
   readonly message: string;
-  /** `WWW-Authenticate` of a 401 and 403, and the control plane's `Retry-After` where it gave one. */
+  /** `WWW-Authenticate` with 401 and 403; the control plane's `Retry-After` if it sent one. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body of the answer, as JSON. */
   readonly body: RefusalBody;
 }
 
-/** What a refusal says beyond its reason. */
+/** Details that a refusal adds to its reason. */
 export interface RefusalDetail {
   /** The scopes that the token lacks. */
   readonly missing?: Scope;
-  /** Why the token is not active, in the control plane's word. */
+  /** Why the token is not active: the control plane's code. */
   readonly revocationReason?: string | undefined;
   readonly retryAfter?: string | undefined;
 }
@@ -97,7 +97,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
         : {}),
       ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
     },
-    // A fault of ours has no detail (specification): not even which kind of fault it was.
+    // A 500 shows no detail, not even the reason (specification).
     body: status === 500 ? { error } : { error, error_description: message, reason },
   };
 }
@@ -109,7 +109,7 @@ function remarks({ missing, revocationReason }: RefusalDetail): readonly string[
   ];
 }
 
-/** RFC 6750 §3: a request without a token is told no error, only where it would need one. */
+/** RFC 6750 §3: without a token in the request, the challenge has no error. */
 function challenge(realm: string, fault: { readonly error?: string; readonly message?: string }): string {
   const parameters = [
     `realm=${quoted(realm)}`,

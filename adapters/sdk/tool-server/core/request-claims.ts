@@ -1,6 +1,6 @@
 /**
- * The claims of the requests that were let through, by the request itself: nothing that a request carries, and no other
- * middleware, can put them there.
+ * The claims of allowed requests, keyed by the request object. Only this module writes them: neither the request's
+ * content nor another middleware can forge them.
  */
 
 import type { TaskTokenClaims } from './claims.ts';
@@ -12,9 +12,9 @@ export function keepClaims(request: object, claims: TaskTokenClaims): void {
 }
 
 /**
- * For whom this request is, and who acts.
+ * The verified claims of an allowed request: the person and the agent that acts.
  *
- * @throws Error when nothing let the request through: its route is not protected
+ * @throws Error if the request was not allowed by a tool server: its route is not protected
  */
 export function claimsOf(request: object): TaskTokenClaims {
   const claims = allowed.get(request);

@@ -1,6 +1,6 @@
 /**
- * Signatures of task tokens: ES256 and nothing else. jose imports the keys; the signature itself is checked by Node's
- * own crypto in its thread pool, since the strict reader has parsed already what a library would parse again.
+ * Verifies signatures of task tokens, ES256 only. jose imports the keys. Node's crypto verifies in its thread pool: the
+ * strict reader has already parsed the token, and a JWT library would parse it again.
  */
 
 import { KeyObject, verify } from 'node:crypto';
@@ -11,10 +11,10 @@ import type { Json } from '../../../../domain/tokens/strict-json.ts';
 
 export const ALGORITHM = 'ES256';
 
-/** By `kid`; a key without one can't be named by a token. */
+/** Keys by `kid`. A key without a `kid` is left out, because no token can name it. */
 export type KeySet = ReadonlyMap<string, KeyObject>;
 
-/** The keys of a published set that a task token can be signed with; `undefined` when there is none. */
+/** The keys of a published set that can sign task tokens; `undefined` if there are none. */
 export async function importKeySet(jwks: Json | undefined): Promise<KeySet | undefined> {
   const usable = usableKeys(jwks, { algorithms: [ALGORITHM], kinds: 'an EC key on P-256' }) ?? [];
   const imported = await Promise.all(usable.map(importKey));
@@ -29,12 +29,12 @@ async function importKey({ jwk }: UsableKey): Promise<readonly [string, KeyObjec
     const key = await importJWK({ kty, crv, x, y }, ALGORITHM);
     return key instanceof Uint8Array ? undefined : [kid, KeyObject.from(key)];
   } catch {
-    // Not a point of its curve.
+    // The coordinates are not a point on the curve.
     return undefined;
   }
 }
 
-/** @param token three canonical segments, as the strict reader passed them */
+/** @param token three canonical segments, checked by the strict reader */
 export function hasSignatureOf(key: KeyObject, token: string): Promise<boolean> {
   const end = token.lastIndexOf('.');
   const signature = Buffer.from(token.slice(end + 1), 'base64url');

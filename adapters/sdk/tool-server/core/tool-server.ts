@@ -1,4 +1,4 @@
-/** What `mandate/tool-server` offers: the checks of the tool-server contract, without a web framework. */
+/** The exports of `mandate/tool-server`: the checks of the tool-server contract, without a web framework. */
 
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';

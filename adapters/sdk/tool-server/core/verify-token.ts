@@ -1,4 +1,4 @@
-/** Whether a token is one that this control plane signed for this server (specification "Tool-server contract" 2). */
+/** Verifies that this control plane signed the token for this server (specification "Tool-server contract" 2). */
 
 import { TASK_TOKEN_TYPE } from '../../../../domain/tasks/task-token.ts';
 import { readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
@@ -14,18 +14,18 @@ export type TokenVerdict =
       readonly kind: 'refused';
       readonly reason: RefusalReason;
       readonly detail?: RefusalDetail;
-      /** The claims, once it is certain that this control plane made them. */
+      /** The claims, if this control plane signed them. */
       readonly signed?: JsonObject;
     };
 
-/** As long as Node lets all headers of a request be together; no token comes near. */
+/** Node's limit for all headers of a request; real tokens are far shorter. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 export async function verifyToken(keys: ControlPlaneKeys, text: string, expected: Expected): Promise<TokenVerdict> {
   const jws = text.length <= MAX_TOKEN_LENGTH ? readCompactJws(text) : undefined;
   if (jws === undefined) return { kind: 'refused', reason: 'malformed_token' };
   if (jws.algorithm !== ALGORITHM) return { kind: 'refused', reason: 'unsupported_algorithm' };
-  // To the letter, as the control plane writes it. Other tokens that its key signs have another one.
+  // Compared exactly. Other tokens signed with the same key have another type.
   if (jws.type !== TASK_TOKEN_TYPE) return { kind: 'refused', reason: 'wrong_type' };
   if (jws.keyId === undefined) return { kind: 'refused', reason: 'unknown_key' };
   const found = await keys.find(jws.keyId);

@@ -1,6 +1,6 @@
 /**
- * What `mandate/tool-server/express` offers: a middleware for each route that says what the route asks. For Express 4
- * and 5, neither of which is imported: the middleware needs only what node:http gives, and the matched route.
+ * The exports of `mandate/tool-server/express`: a middleware that enforces the policy of its route. It works with Express
+ * 4 and 5 and imports neither: it needs only the node:http request and response, and the matched route.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ import { keepClaims } from '../core/request-claims.ts';
 export { claimsOf } from '../core/request-claims.ts';
 
 export interface ExpressRoutePolicy extends RoutePolicy {
-  /** What the route is called in events, instead of its method and pattern. */
+  /** The route's name in events; its method and pattern when absent. */
   readonly name?: string;
 }
 
@@ -23,22 +23,22 @@ export type ExpressMiddleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** What Express adds to a request once it knows the route. */
+/** The member that Express adds to a request after routing. */
 interface Routed {
   readonly route?: { readonly path?: unknown };
 }
 
 /**
- * @returns `protect`, to be called once for a route, when the server starts
- * @throws TypeError (`protect` does) on a policy that asks nothing, or is no policy
+ * @returns `protect`, to be called once for each route when the server starts; it throws a TypeError for a policy without
+ *   a scope, or an invalid one
  */
 export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
   return ({ name, ...asked }) => guard(toolServer, toolServer.policy(asked), (request) => name ?? routeOf(request));
 }
 
 /**
- * For the end of an app: whatever no route before it has answered is refused as `unknown_route`, and a route that
- * somebody adds after it, without a policy, is never reached.
+ * The last middleware of an app: refuses as `unknown_route` each request that no route answered. A route added after it
+ * is never reached.
  */
 export function refuseUnknownRoutes(toolServer: ToolServer): ExpressMiddleware {
   return guard(toolServer, 'unknown_route', () => null);
@@ -54,7 +54,7 @@ function guard(
     toolServer
       .authorize({ authorization, route: nameOf(request), policy })
       .then((access) => {
-        // Somebody else, a time limit say, has answered meanwhile: then nothing is to happen any more.
+        // Another middleware, such as a timeout, has already answered, so the handler must not run.
         if (response.headersSent) return;
         if (access.kind === 'refused') {
           answerRefusal(response, access);
@@ -68,8 +68,8 @@ function guard(
 }
 
 /**
- * The pattern under which a router has this route, never the URL. Without the path at which that router is mounted:
- * Express keeps only what was in the URL there, and no longer the pattern.
+ * The pattern of the route within its router, never the URL. The mount path of the router is left out: Express keeps that
+ * part of the URL, but not its pattern.
  */
 function routeOf(request: IncomingMessage & Routed): string | null {
   const path = request.route?.path;

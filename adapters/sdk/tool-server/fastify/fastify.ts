@@ -1,6 +1,6 @@
 /**
- * What `mandate/tool-server/fastify` offers: a plugin that lets nobody through to a route without a policy. A route's
- * policy is `mandate` in its `config`; routes that need none are listed by name.
+ * The exports of `mandate/tool-server/fastify`: a plugin that refuses every request to a route without a policy. A
+ * route's policy is `mandate` in its `config`. The option `open` lists routes that need no token.
  */
 
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify';
@@ -15,18 +15,18 @@ export { claimsOf } from '../core/request-claims.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a task token needs for this route. */
+    /** The policy of this route. */
     mandate?: RoutePolicy;
   }
   interface FastifyRequest {
-    /** For whom this request is, and who acts; null on an open route. `claimsOf` gives it where it can't be null. */
+    /** The verified claims: the person and the agent; null on an open route. `claimsOf` returns them without null. */
     mandate: TaskTokenClaims | null;
   }
 }
 
 export interface FastifyProtectionOptions {
   readonly toolServer: ToolServer;
-  /** Routes that anybody may call, by method and pattern: `GET /healthz`. An open GET is open for HEAD as well. */
+  /** Routes without a token check, by method and pattern: `GET /healthz`. An open GET also opens HEAD. */
   readonly open?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
 
   app.decorateRequest('mandate', null);
 
-  // A policy that can't be kept is known when the server starts, not when somebody calls.
+  // An invalid policy fails the start of the server, not the first request.
   app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
     const policy = config?.mandate;
     if (policy === undefined) return;
@@ -48,7 +48,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
     policies.set(policy, toolServer.policy(policy));
   });
 
-  // Before the body is read, and for routes that don't exist as well.
+  // Runs before the body is read, and also for routes that do not exist.
   app.addHook('onRequest', async (request, reply) => {
     const pattern = request.is404 ? undefined : request.routeOptions.url;
     const route = pattern === undefined ? null : `${request.method} ${pattern}`;
@@ -63,21 +63,21 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
   });
 };
 
-/** Not encapsulated: what it adds is there for the whole instance it is registered on, and all that is below. */
+/** Not encapsulated: its hooks apply to the instance it is registered on and to all nested plugins. */
 export const mandateProtection: FastifyPluginAsync<FastifyProtectionOptions> = Object.assign(protection, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'mandate',
   [Symbol.for('plugin-meta')]: { name: 'mandate', fastify: '5.x' },
 });
 
-/** Hooks don't reach into plugins that were loaded before, whose routes would then be open to anybody. */
+/** Hooks do not apply to plugins loaded earlier, so routes there would be unprotected. @throws Error */
 function refuseEarlierRoutes(app: FastifyInstance): void {
   if (app.printRoutes() !== NO_ROUTES) {
     throw new Error('Register the protection first, and wait for it: there are routes already.');
   }
 }
 
-/** What Fastify prints of a server without routes. */
+/** Fastify's `printRoutes()` for a server without routes. */
 const NO_ROUTES = '(empty tree)';
 
 function openRoutes(open: readonly string[]): (route: string) => boolean {
@@ -88,7 +88,7 @@ function openRoutes(open: readonly string[]): (route: string) => boolean {
   return (route) => routes.has(route) || (route.startsWith('HEAD ') && routes.has(route.replace('HEAD', 'GET')));
 }
 
-/** A text, not an object: a route's schema for its answers may leave out what it does not know. */
+/** Sends text, not an object: the route's response schema could drop members of an object. */
 function answer(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
   return reply
     .code(status)

@@ -1,7 +1,7 @@
 /**
- * What `mandate/tool-server/mcp` offers: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with a
- * policy for each tool. It decides before the SDK sees a message, so that a refusal is an HTTP answer with the status,
- * header and body of every tool server, and never the SDK's 500. Of the SDK only types are needed.
+ * The exports of `mandate/tool-server/mcp`: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with
+ * a policy for each tool. It decides before the SDK sees the message. So a refusal has the status, header and body of
+ * every tool server, and never becomes the SDK's 500. Only types of the SDK are imported.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -22,20 +22,20 @@ import { presentedSession, replaceSession, sessionOwnership } from './session-ow
 import { type Asked, toolPolicies } from './tool-policies.ts';
 
 export interface McpProtectionOptions {
-  /** What each tool asks, by its name. A tool that is not here is refused as `unknown_tool`. */
+  /** The policies by tool name. A tool without a policy is refused as `unknown_tool`. */
   readonly tools: Readonly<Record<string, RoutePolicy>>;
-  /** What else may be asked for, by the name of the method: `resources/read`, `prompts/get`. Refused unless it is here. */
+  /** The policies of other methods, such as `resources/read`. A method without a policy is refused. */
   readonly methods?: Readonly<Record<string, RoutePolicy>>;
-  /** How long a body may be that nothing in front of the guard has parsed; 1048576 when absent. */
+  /** The longest body that the guard itself reads, without a body parser in front; 1048576 when absent. */
   readonly maxBodyBytes?: number;
 }
 
 export interface McpProtection {
-  /** For the MCP endpoint, all of its HTTP methods. Behind it `request.body` is the message, and the SDK is given that. */
+  /** For all HTTP methods of the MCP endpoint. It sets `request.body` to the message; pass that to the SDK. */
   readonly guard: McpMiddleware;
-  /** For the whole app: answers protected-resource metadata (RFC 9728), and leaves every other request alone. */
+  /** For the whole app: answers requests for protected-resource metadata (RFC 9728) and passes on all others. */
   readonly metadata: McpMiddleware;
-  /** Where the metadata is looked for: at the audience's own address. */
+  /** The URL of the metadata, derived from the audience. */
   readonly metadataUrl: string;
 }
 
@@ -45,21 +45,21 @@ export type McpMiddleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** What a body parser, or this guard, has put beside what Node gives. */
+/** A Node request with the members that a body parser or this guard adds. */
 interface McpRequest extends IncomingMessage {
   body?: unknown;
   auth?: AuthInfo;
 }
 
-/** Far more than the arguments of a tool; a quarter of what the SDK itself would read. */
+/** Far more than a tool's arguments need; a quarter of the SDK's own limit. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
-/** Beyond it a timer would go off at once. */
+/** A longer Node timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** As the SDK answers for a session that it does not know: nobody learns that there is one. */
+/** The SDK's answer for an unknown session, so that a stranger cannot tell whether the session exists. */
 const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
 
-/** @throws TypeError on a policy that asks nothing or is none, and where there is no policy at all */
+/** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
   const { tools, methods, maxBodyBytes } = checkedOptions(options);
   const policies = toolPolicies(toolServer, tools, methods);
@@ -71,14 +71,14 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
 
   async function guard(request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
     const authorization = authorizationHeaders(request.rawHeaders);
-    // 1. What is asked. From a stranger nothing is read.
+    // 1. The tool or method. Without a bearer token the body is not read.
     const isStranger = bearerToken(authorization) === undefined;
     const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
     const needed: Pick<AccessRequest, 'route' | 'policy'> =
       asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
     let fault = asked?.kind === 'fault' ? asked : undefined;
 
-    // 2. Whether whoever asks may have it, in a session that is theirs.
+    // 2. The decision. The session must belong to the person and agent of the token.
     const session = presentedSession(request);
     const access = await toolServer.authorize({
       ...needed,
@@ -89,10 +89,10 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
         return 'unknown_tool';
       },
     });
-    // Somebody else, a time limit say, has answered meanwhile: then nothing is to happen any more.
+    // Another middleware, such as a timeout, has already answered, so the SDK must not run.
     if (response.headersSent) return;
     if (access.kind === 'refused') {
-      // What was not read of a body that is too long stands before the next request.
+      // The unread rest of a body that is too long would precede the next request.
       if (fault?.status === 413) response.setHeader('Connection', 'close');
       const isKnown = access.reason === 'unknown_tool';
       if (fault !== undefined && isKnown) answerFault(response, fault);
@@ -100,7 +100,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
       return;
     }
 
-    // 3. Everything that the SDK is given, and the tools.
+    // 3. The request as the SDK and the tools see it.
     const { claims } = access;
     const id = session === undefined ? undefined : sessions.idOf(session, claims);
     if (id !== undefined) replaceSession(request, id);
@@ -122,10 +122,10 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
 }
 
 /**
- * For whom a tool is called, and who acts: from what the SDK hands to a tool or to the function that makes the server,
- * or from the request behind the guard.
+ * The verified claims of an allowed call: the person and the agent.
  *
- * @throws Error when no guard let the call through
+ * @param context the SDK's context of a tool call or of the server factory, or the request behind the guard
+ * @throws Error if no guard allowed the call
  */
 export function claimsOf(
   context: Pick<ServerContext, 'http'> | Pick<McpRequestContext, 'authInfo'> | IncomingMessage,
@@ -191,6 +191,6 @@ function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: s
   const { aud, exp, scope, act, sub } = claims;
   const clientId = claims.clientId ?? act?.sub ?? sub;
   const info = { token, clientId, scopes: [...scope], expiresAt: exp, resource: new URL(aud), resourceMetadataUrl };
-  // Whoever writes the object into a log does not write the token.
+  // Not enumerable, so that logging the object does not log the token.
   return Object.defineProperty(info, 'token', { enumerable: false });
 }

@@ -1,9 +1,9 @@
 /**
- * What a JSON-RPC message asks for (JSON-RPC 2.0 §4; MCP "Streamable HTTP"), read before the SDK reads it, so that a
- * refusal is an HTTP answer like any other server's.
+ * Reads which tool or method a JSON-RPC message names (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). The guard needs it before
+ * the SDK reads the message.
  */
 
-/** An answer that the protocol has and the refusals of a tool server do not: with it a client knows what to do. */
+/** An error answer of the MCP protocol. The catalogue of refusals has no match for it. */
 export interface ProtocolFault {
   readonly kind: 'fault';
   readonly status: 400 | 404 | 413 | 415;
@@ -16,7 +16,7 @@ export type McpMessage =
   | { readonly kind: 'tool'; readonly name: string }
   /** A request or a notification that calls no tool. */
   | { readonly kind: 'method'; readonly name: string }
-  /** The client's answer to a question of the server's. */
+  /** The client's response to a request of the server. */
   | { readonly kind: 'response' };
 
 const INVALID_REQUEST = -32600;
@@ -25,12 +25,12 @@ const INVALID_PARAMS = -32602;
 /** @param body parsed JSON */
 export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (Array.isArray(body)) {
-    // The protocol had batches for one revision. Half of one can't be refused, and all of one has no single decision.
+    // One revision of MCP had batches. A batch would need several decisions, and HTTP has one status for all.
     return fault('Batches are not accepted: send each message by itself.');
   }
   const message = membersOf(body);
   const params = membersOf(message?.get('params'));
-  // A member that some readers take for the prototype of the object, with members of its own.
+  // Some JSON readers set the object's prototype from this member, and so see other members.
   if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return fault(NO_MESSAGE);
   const method = message.get('method');
   if (method === undefined) return isResponse(message) ? { kind: 'response' } : fault(NO_MESSAGE);
@@ -40,7 +40,7 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
     if (typeof name === 'string') return { kind: 'tool', name };
     return { ...fault('A call names its tool.'), code: INVALID_PARAMS };
   }
-  // To be told of a resource is to learn about it, whatever the request is called.
+  // A subscription to resources reveals their changes, under either method name.
   const tells = method === 'subscriptions/listen' && namesResources(params);
   return { kind: 'method', name: tells ? 'resources/subscribe' : method };
 }
@@ -60,7 +60,7 @@ function namesResources(params: ReadonlyMap<string, unknown> | undefined): boole
   return filter?.has('resourceSubscriptions') ?? false;
 }
 
-/** The object's own members; `undefined` for what is no object. */
+/** The object's own members; `undefined` if the value is not an object. */
 function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? new Map(Object.entries(value)) : undefined;

@@ -1,4 +1,4 @@
-/** The body of a request to an MCP endpoint, read whole and only once: what is checked here is what the SDK gets. */
+/** Reads and parses the body of an MCP request once: the SDK gets the same value that the guard checked. */
 
 import type { IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
@@ -6,7 +6,7 @@ import type { ProtocolFault } from './message.ts';
 
 /** JSON-RPC 2.0 §5.1. */
 const PARSE_ERROR = -32700;
-/** Those the MCP SDK uses itself for what HTTP has a status for. */
+/** The code that the MCP SDK uses for errors with an HTTP status. */
 const SERVER_ERROR = -32000;
 
 export async function readJsonBody(
@@ -19,7 +19,7 @@ export async function readJsonBody(
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    // The connection stays: over it goes the answer.
+    // The connection stays open for the answer.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       length += chunk.length;
       if (length > maxBytes) return fault(413, SERVER_ERROR, `The body is longer than ${maxBytes} bytes.`);
@@ -29,7 +29,7 @@ export async function readJsonBody(
     const body = parseStrictJson(text);
     if (body !== undefined) return { kind: 'read', body };
   } catch {
-    // Cut off, or not UTF-8.
+    // The body was incomplete or not UTF-8.
   }
   return fault(400, PARSE_ERROR, 'The body is not JSON, or JSON that readers would disagree about.');
 }

@@ -1,22 +1,21 @@
-/** What each message of the protocol needs: the policy of its tool or method, any good token, or nothing that helps. */
+/** Finds the policy of an MCP message: its tool's or method's, any valid token, or a refusal. */
 
 import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
 import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
 import type { McpMessage } from './message.ts';
 
-/** A message, or a request for the stream that messages of the server come over, by its HTTP method. */
+/** A message, or a GET or DELETE of the stream for server messages, by its HTTP method. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
 export interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
-  /** What is asked, as events name it, and what it needs. */
+  /** The route name for events, and the policy. */
   find(asked: Asked): Pick<AccessRequest, 'route' | 'policy'>;
 }
 
 /**
- * Methods that give nothing away but what a client needs to call a tool at all. Those that read something (resources,
- * prompts, completions), and notifications that are not the protocol's, are as good as tools, and are refused unless
- * they have a policy.
+ * Methods that every valid token may use: they reveal only what a client needs to call a tool. All others need a policy,
+ * because they may read data (resources, prompts, completions) or start work (notifications outside the protocol).
  */
 const OPEN: ReadonlySet<string> = new Set([
   'initialize',
@@ -33,10 +32,10 @@ const OPEN: ReadonlySet<string> = new Set([
   'notifications/tasks/status',
 ]);
 
-/** What a name that has no policy may be to be repeated in an event; the protocol asks the same. No token is that short. */
+/** A name without a policy is repeated in events only in this form, which the protocol demands. Tokens are longer. */
 const NAME = /^[\w./-]{1,128}$/;
 
-/** @throws TypeError on a policy that asks nothing or is none, and where there is no policy at all */
+/** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
 export function toolPolicies(
   toolServer: ToolServer,
   tools: Readonly<Record<string, RoutePolicy>>,
@@ -49,7 +48,7 @@ export function toolPolicies(
   if (all.length === 0) throw new TypeError('mcpProtection: no tool has a policy, so that none can be called.');
   if (ofMethods.has('tools/call')) throw new TypeError('mcpProtection: the policies of tools are in tools, by name.');
 
-  // Whoever may call one of the tools must be able to get as far as that.
+  // Every token that may call some tool must pass the handshake, so the loosest limits apply.
   const around = toolServer.policyForAnyScope({
     requireActor: all.every((policy) => policy.requireActor),
     maxDelegationDepth: Math.max(...all.map((policy) => policy.maxDelegationDepth)),
@@ -74,7 +73,7 @@ export function toolPolicies(
   };
 }
 
-/** With a space, which the protocol lets no tool have in its name: `MCP tools/list`. */
+/** The prefix of other methods in events. Tool names cannot contain a space, so `MCP tools/list` is unambiguous. */
 const PROTOCOL = 'MCP ';
 
 function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): ReturnType<ToolPolicies['find']> {
