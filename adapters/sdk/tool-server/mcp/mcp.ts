@@ -165,14 +165,14 @@ function isStream(asked: Asked | ProtocolFault | undefined): boolean {
   );
 }
 
-/** What is opened with a token is not there for longer than the token: whoever is still somebody opens it again. */
+/** Closes a stream when its token expires. A client with a newer token opens the stream again. */
 function endWithToken(response: ServerResponse, ms: number): void {
   const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
   timer.unref();
   response.once('close', () => clearTimeout(timer));
 }
 
-/** RFC 9728 §5.1; RFC 6750 §3 for the scope, which MCP clients ask for anew. */
+/** Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next. */
 function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
   const challenge = refusal.headers['WWW-Authenticate'];
   if (challenge === undefined) return refusal;

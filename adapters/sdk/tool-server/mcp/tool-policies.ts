@@ -4,7 +4,7 @@ import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
 import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
 import type { McpMessage } from './message.ts';
 
-/** A message, or a GET or DELETE of the stream for server messages, by its HTTP method. */
+/** A message, or a request other than POST, such as the GET of the server's stream, by its HTTP method. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
 export interface ToolPolicies {
