@@ -14,13 +14,13 @@ import {
 import { freshDatabase } from '../../../support/databases.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../support/mandate.ts';
 
-/** As registered: a token lives four minutes, a task twenty. */
+/** The registered lifetimes: four minutes for a token, twenty for a task. */
 const TOKEN_MS = 240_000;
 const TASK_MS = 1_200_000;
 
 type Answering = (url: string, init: RequestInit | undefined, pass: () => Promise<Response>) => Promise<Response>;
 
-/** Where the agent's requests go: to the service, unless a test has them answered otherwise. */
+/** Answers the agent's requests: the service does, unless a test replaces its answer. */
 interface Line {
   readonly fetch: typeof globalThis.fetch;
   readonly sent: { readonly url: string; readonly form: URLSearchParams }[];
@@ -46,7 +46,7 @@ const busy = (status: number, retryAfter?: string): Response =>
     headers: { 'content-type': 'application/json', ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) },
   });
 
-/** A renewal of this task as the service would answer it, whatever time it is there. */
+/** A renewal of this task, in the form of the service's answer, independent of the service's clock. */
 const renewed = (token: string, task?: Task): Response =>
   refusing(200, {
     ...{ access_token: token, refresh_token: 'task_grant_b', token_type: 'Bearer', expires_in: TOKEN_MS / 1000 },
@@ -90,7 +90,7 @@ describe('The agent library', () => {
     slept = [];
     clock = {
       now: () => mandate.clock.seconds() * 1000,
-      // Time passes for the service as well.
+      // The service's clock moves too.
       sleep: async (ms) => {
         slept.push(ms);
         mandate.clock.advance(Math.ceil(ms / 1000));
@@ -102,7 +102,7 @@ describe('The agent library', () => {
 
   const made = (key: AgentKey, changes: object = {}) =>
     createAgent({ issuer: mandate.issuer, agentId: registered.id, key, fetch: toService, clock, ...changes });
-  /** The issuer of the tests' service is a name; it is reached elsewhere. */
+  /** The issuer of the test service is only a name; this is the address that it listens on. */
   const toService: typeof globalThis.fetch = (input, init) =>
     requests.fetch(String(input).replace(mandate.issuer, mandate.url), init);
   const start = (scope: readonly string[] = ['jira:read', 'jira:comment'], from = agent) =>
@@ -115,7 +115,7 @@ describe('The agent library', () => {
   const activity = async (token: string) => (await mandate.post('/oauth2/introspect', { token })).body;
   const renewals = () => requests.sent.filter(({ form }) => form.get('grant_type') === 'refresh_token');
 
-  describe('proves who it is', () => {
+  describe('authenticates', () => {
     it('with a PEM, a JWK, or a signer that keeps its key', async () => {
       const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       const rsa = await mandate.agent({
@@ -146,7 +146,7 @@ describe('The agent library', () => {
       }
     });
 
-    it('never with an assertion that was used, also when it asks again', async () => {
+    it('with a new assertion for each request, retries included', async () => {
       let failures = 2;
       requests.answer = async (_url, _init, pass) => (failures-- > 0 ? busy(503, '1') : pass());
       await start();
@@ -154,7 +154,7 @@ describe('The agent library', () => {
       expect(new Set(assertions)).to.have.property('size', 3);
     });
 
-    it('and refuses keys and options that can never work, saying nothing of the key', () => {
+    it('and refuses unusable keys and options without repeating the key', () => {
       const wrong: readonly (readonly [object, RegExp])[] = [
         [{ key: { pem: 'secret-that-is-no-pem' } }, /no private key/],
         [{ key: { jwk: { kty: 'EC', crv: 'P-256', x: 'secret-that-is-no-point' } } }, /no private key/],
@@ -166,7 +166,7 @@ describe('The agent library', () => {
         ],
         [{ key: { pem, alg: 'RS256' } }, /P-256/],
         [{ key: { pem: shortRsa() } }, /2048 bits/],
-        // As a caller without types would: the text of the key, where an object that holds it belongs.
+        // An untyped caller may pass the key's text instead of an object that holds it.
         [{ key: 'secret-pem' }, /key must be/],
         [{ key: undefined }, /key must be/],
         [{ key: {} }, /key must be/],
@@ -190,10 +190,10 @@ describe('The agent library', () => {
     });
   });
 
-  describe('with a signer of its own', () => {
+  describe('with an external signer', () => {
     const signing = (sign: (input: Uint8Array) => Promise<Uint8Array>) => ({ alg: 'ES256', kid: 'one', sign }) as const;
 
-    it('is not kept waiting by one that never signs', async () => {
+    it('gives up after the time limit if the signer never signs', async () => {
       const waiting = made(
         signing(() => new Promise(() => undefined)),
         { timeoutMs: 20, patienceMs: 1 },
@@ -202,7 +202,7 @@ describe('The agent library', () => {
       expect(requests.sent).to.have.length(0);
     });
 
-    it('sends no signature that nobody can verify', async () => {
+    it('does not send a signature of the wrong form', async () => {
       const der = made(signing(async () => new Uint8Array(70)));
       expect(await thrown(start(['jira:read'], der)))
         .to.be.instanceOf(TypeError)
@@ -211,7 +211,7 @@ describe('The agent library', () => {
       expect(requests.sent).to.have.length(0);
     });
 
-    it('gives the token that works when the signer fails', async () => {
+    it('returns the current token while it works, even if the signer fails', async () => {
       const fault = new Error('The KMS is away.');
       let fails = false;
       const sign = async (input: Uint8Array) => {
@@ -229,10 +229,10 @@ describe('The agent library', () => {
   });
 
   describe('keeps a token fresh', () => {
-    it('hands out the same one until 60% of its life have passed, then another', async () => {
+    it('returns the same token for 60% of its lifetime, then a renewed one', async () => {
       const task = await start();
       const first = await task.token();
-      // The service's clock goes on by itself, on a busy machine by seconds.
+      // The service's clock runs on its own, by seconds on a busy machine.
       advance(TOKEN_MS * 0.6 - 20_000);
       expect(await task.token()).to.equal(first);
       advance(21_000);
@@ -243,7 +243,7 @@ describe('The agent library', () => {
       expect(await activity(second)).to.deep.include({ active: true, task_id: task.id });
     });
 
-    it('by one request for any number of callers', async () => {
+    it('with one request for any number of callers', async () => {
       const task = await start();
       advance(TOKEN_MS * 0.7);
       const tokens = await Promise.all(Array.from({ length: 100 }, () => task.token()));
@@ -251,7 +251,7 @@ describe('The agent library', () => {
       expect(renewals()).to.have.length(1);
     });
 
-    it('through the whole task, and never hands out one that has expired', async () => {
+    it('through the whole task, and never returns an expired one', async () => {
       const task = await start();
       const until = clock.now() + TASK_MS;
       let over: unknown;
@@ -267,14 +267,14 @@ describe('The agent library', () => {
       expect(over).to.be.instanceOf(TaskOver);
       expect(['task_ending', 'task_expired']).to.include((over as TaskOver).reason);
       expect(Math.abs(clock.now() - until)).to.be.at.most(15_000);
-      // 20 minutes at 2.4 minutes each; the last token ends with its task and is not renewed in vain.
+      // 20 minutes at 2.4 minutes each. The last token expires with its task and is not renewed.
       expect(renewals().length).to.be.within(8, 10);
       const asked = requests.sent.length;
       expect(await thrown(task.token())).to.equal(over);
       expect(requests.sent).to.have.length(asked);
     });
 
-    it('gives the one it has while the control plane says "not now", and asks again no sooner than it was told', async () => {
+    it('returns the current one while the control plane is unavailable, and retries no sooner than Retry-After', async () => {
       for (const answer of [
         () => busy(503, '60'),
         () => busy(429, '60'),
@@ -296,7 +296,7 @@ describe('The agent library', () => {
       }
     });
 
-    it('gives none that may expire on its way', async () => {
+    it('never returns one that may expire on its way', async () => {
       for (const [leftMs, isGiven] of [
         [6000, true],
         [4000, false],
@@ -313,7 +313,7 @@ describe('The agent library', () => {
       }
     });
 
-    it('keeps nobody waiting for longer than patience lasts, nor asks before it may', async () => {
+    it('waits at most patienceMs, and retries no sooner than Retry-After', async () => {
       let time = clock.now();
       const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
       time += TOKEN_MS;
@@ -330,7 +330,7 @@ describe('The agent library', () => {
       ['an hour', 0.3, 3_600_000],
       ['half of what the token has lived', 0.5, 60_000],
     ] as const) {
-      it(`renews a token when the clock is put back by ${what}, and nobody can say how old it is`, async () => {
+      it(`renews the token after the clock was moved back by ${what}, because its age is unknown`, async () => {
         let behind = 0;
         const task = await start(
           ['jira:read'],
@@ -345,7 +345,7 @@ describe('The agent library', () => {
       });
     }
 
-    it('waits no longer than it was told when the clock is put back', async () => {
+    it('waits no longer than Retry-After when the clock is moved back', async () => {
       let behind = 0;
       const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => clock.now() - behind } }));
       advance(TOKEN_MS);
@@ -356,7 +356,7 @@ describe('The agent library', () => {
       expect(await task.token()).to.equal('another.token');
     });
 
-    it('asks once a second at most while the answer is no', async () => {
+    it('asks at most once a second while renewals are refused', async () => {
       let time = clock.now();
       const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
       time += TOKEN_MS * 0.7;
@@ -370,7 +370,7 @@ describe('The agent library', () => {
       expect(renewals()).to.have.length(2);
     });
 
-    it('waits with jitter, for as long as patience lasts, once there is none that works', async () => {
+    it('retries with jitter for at most patienceMs once no token works', async () => {
       const task = await start();
       advance(TOKEN_MS);
       let failures = 2;
@@ -388,7 +388,7 @@ describe('The agent library', () => {
     });
   });
 
-  describe('stops for good', () => {
+  describe('stops permanently', () => {
     const ends: readonly (readonly [string, () => Promise<unknown>, () => Promise<unknown>])[] = [
       ['task_revoked', () => mandate.admin('DELETE', `/admin/agents/${registered.id}/tasks`), async () => undefined],
       [
@@ -400,7 +400,7 @@ describe('The agent library', () => {
       ['task_ending', async () => advance(TASK_MS - 3000), async () => undefined],
     ];
     for (const [reason, end, undo] of ends) {
-      it(`on ${reason}, and asks no more`, async () => {
+      it(`on ${reason}, and sends no more requests`, async () => {
         const task = await start();
         await end();
         advance(TOKEN_MS * 0.7);
@@ -416,7 +416,7 @@ describe('The agent library', () => {
       });
     }
 
-    it('when it is ended, which revokes the task once however often it is asked', async () => {
+    it('after end(), which revokes the task once, also when called repeatedly', async () => {
       const task = await start();
       const token = await task.token();
       await Promise.all([task.end(), task.end()]);
@@ -428,7 +428,7 @@ describe('The agent library', () => {
       expect(requests.sent.filter(({ url }) => url.endsWith('/revoke'))).to.have.length(1);
     });
 
-    it('also by leaving the block that it was made for', async () => {
+    it('at the end of its await using block', async () => {
       let token = '';
       {
         await using task = await start();
@@ -437,7 +437,7 @@ describe('The agent library', () => {
       expect(await activity(token)).to.include({ active: false });
     });
 
-    it('and gives out nothing that comes after the end, nor asks again for it', async () => {
+    it('and ignores a renewal that is answered after the end', async () => {
       const task = await start();
       advance(TOKEN_MS * 0.7);
       let release = () => {};
@@ -456,7 +456,7 @@ describe('The agent library', () => {
       expect(await thrown(task.token())).to.be.instanceOf(TaskOver);
     });
 
-    it('asks again to end a task when the control plane did not hear it', async () => {
+    it('repeats a revocation that did not reach the control plane', async () => {
       const task = await start();
       requests.answer = async () => busy(503, '40');
       expect(await thrown(task.end())).to.be.instanceOf(NotNow);
@@ -467,7 +467,7 @@ describe('The agent library', () => {
   });
 
   describe('narrows', () => {
-    it('for good, and says what is left', async () => {
+    it('permanently, and resolves to the scopes that are left', async () => {
       const task = await start(['jira:read', 'jira:comment']);
       expect(await task.narrow(['jira:read'])).to.deep.equal(['jira:read']);
       expect((await activity(await task.token())).scope).to.equal('jira:read');
@@ -478,7 +478,7 @@ describe('The agent library', () => {
       expect((await activity(await task.token())).active).to.equal(true);
     });
 
-    it('beside renewals, whose wider answer never comes last', async () => {
+    it('during a renewal, whose wider answer never wins', async () => {
       const task = await start(['jira:read', 'jira:comment']);
       for (let round = 0; round < 3; round += 1) {
         advance(TOKEN_MS * 0.7);
@@ -488,7 +488,7 @@ describe('The agent library', () => {
     });
   });
 
-  it('renews and narrows one after the other, whichever comes first', async () => {
+  it('never renews and narrows at the same time', async () => {
     const task = await start();
     let underWay = 0;
     let most = 0;
@@ -511,7 +511,7 @@ describe('The agent library', () => {
     expect(most).to.equal(1);
   });
 
-  it('follows the control plane nowhere with what proves who it is', async () => {
+  it('follows no redirect with its assertion', async () => {
     const seen: unknown[] = [];
     requests.answer = async (_url, init, pass) => {
       seen.push(init?.redirect);
@@ -523,8 +523,8 @@ describe('The agent library', () => {
     expect(seen).to.deep.equal(['error', 'error', 'error']);
   });
 
-  describe('is told no', () => {
-    it('to a start, with the code and the reason', async () => {
+  describe('reports a failed request', () => {
+    it('to start a task, with the code and the reason', async () => {
       const refusals: readonly (readonly [() => Promise<Task>, string, string | undefined])[] = [
         [() => start(['jira:unknown']), 'invalid_scope', undefined],
         [
@@ -541,7 +541,7 @@ describe('The agent library', () => {
       }
     });
 
-    it('by an answer that is none', async () => {
+    it('after an answer that is not one to the request', async () => {
       const answers: readonly (() => Response)[] = [
         () => new Response('<html>login</html>', { status: 200 }),
         () => refusing(200, { access_token: 'a', token_type: 'Bearer' }),
@@ -555,7 +555,7 @@ describe('The agent library', () => {
             task_id: 't',
             task_expires_at: '2026-01-01T00:00:00Z',
           }),
-        // What can't be a header would be said by whoever refuses it.
+        // A token that is not a valid header value would be quoted by the error of `Headers`.
         () => renewed('secret\ntoken'),
         () => refusing(404, { error: 'Not a <code>' }),
       ];
@@ -569,13 +569,13 @@ describe('The agent library', () => {
       expect(await thrown(start())).to.be.instanceOf(NotNow);
     });
 
-    it('in time: a control plane that is silent is one that says "not now"', async () => {
+    it('as temporarily unavailable when the control plane does not answer in time', async () => {
       let signal: AbortSignal | null | undefined;
       requests.answer = (_url, init) => {
         signal = init?.signal;
         return new Promise(() => undefined);
       };
-      // Signs at once: what is to take too long is the answer.
+      // The signer answers at once, so only the answer is late.
       const sign = (input: Uint8Array) => signBytes('sha256', input, { key: pem, dsaEncoding: 'ieee-p1363' });
       const impatient = made({ alg: 'ES256', kid: 'one', sign }, { timeoutMs: 20, patienceMs: 1 });
       expect(await thrown(start(['jira:read'], impatient))).to.be.instanceOf(NotNow);
@@ -584,7 +584,7 @@ describe('The agent library', () => {
   });
 
   describe('fetches with the token', () => {
-    it('where it is meant for, and nowhere else', async () => {
+    it('to the origins of the task only', async () => {
       const task = await start();
       const seen: (string | null)[] = [];
       requests.answer = async (url, init, pass) => {
@@ -606,7 +606,7 @@ describe('The agent library', () => {
     });
   });
 
-  it('sends its token by no redirect, whatever its caller says, and lets nobody replace it', async () => {
+  it('follows no redirect with its token, and keeps its own Authorization header, whatever the caller passes', async () => {
     const task = await start();
     const seen: unknown[] = [];
     requests.answer = async (_url, init) => {
@@ -625,7 +625,7 @@ describe('The agent library', () => {
     }
   });
 
-  it('starts no task whose token it could send nowhere', async () => {
+  it('starts no task without an origin for its token', async () => {
     const subjectToken = mandate.provider.mintAccessToken();
     const scope = ['jira:read'];
     for (const [resource, origins] of [
@@ -640,7 +640,7 @@ describe('The agent library', () => {
     expect(requests.sent).to.have.length(0);
   });
 
-  it('shows no token, grant, key or assertion, in errors or in what is printed of it', async () => {
+  it('shows no token, grant, key or assertion in errors or when printed', async () => {
     const task = await start();
     const token = await task.token();
     const grant = (renewals()[0] ?? { form: new URLSearchParams() }).form.get('refresh_token');

@@ -1,4 +1,4 @@
-/** What the library takes for an answer of the control plane; no service is behind it, so that answers can be wrong. */
+/** Which answers of the control plane the agent library accepts. The answers are made up, so that they can be wrong. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ const JIRA = 'https://jira.example';
 describe('an answer to the agent library', () => {
   let key: SigningKey;
   let good: Readonly<Record<string, unknown>>;
-  /** How the next request is answered. */
+  /** The answer to the next request. */
   let answer: () => Response;
   let agent: Agent;
   let seconds: number;
@@ -33,7 +33,7 @@ describe('an answer to the agent library', () => {
     });
   });
 
-  /** As the control plane answers an exchange and a renewal. */
+  /** The control plane's answer to an exchange and a renewal. */
   function issued(changes: object): Readonly<Record<string, unknown>> {
     const task = { id: 'task_a', exp: NOW + 1200, sponsor: 'ada' };
     const act = { sub: 'agent:jira-triage', depth: 1 };
@@ -63,7 +63,7 @@ describe('an answer to the agent library', () => {
     throw new Error('nothing was thrown');
   }
 
-  it('starts a task when it says all that it has to', async () => {
+  it('starts a task when it has all members', async () => {
     const task = await start();
     expect([task.id, task.scope, await task.token()]).to.deep.equal(['task_a', ['jira:read'], good.access_token]);
   });
@@ -88,14 +88,14 @@ describe('an answer to the agent library', () => {
     ['another token_type', { token_type: 'DPoP' }],
   ];
   for (const [what, changes] of incomplete) {
-    it(`is none with ${what}: no task starts, and nothing of it is repeated`, async () => {
+    it(`with ${what} starts no task, and no part of it is repeated`, async () => {
       good = issued(changes);
       const error = await thrown(start());
       expect(error).to.be.instanceOf(Refused).and.include({ error: 'unexpected_answer', reason: undefined });
       expect(String(error)).not.to.include('task_grant_a').and.not.to.include('\r');
     });
 
-    it(`is none with ${what} when a token is renewed either: the one at hand stays`, async () => {
+    it(`with ${what} does not renew a token: the current one stays`, async () => {
       const task = await start();
       const first = await task.token();
       good = issued(changes);
@@ -111,7 +111,7 @@ describe('an answer to the agent library', () => {
   }
 
   for (const status of STATUSES_BESIDE_200) {
-    it(`says yes with the status 200 alone, not with ${status}`, async () => {
+    it(`succeeds with the status 200 only, not with ${status}`, async () => {
       const withStatus = () => new Response(JSON.stringify(good), { status });
       answer = withStatus;
       expect(await thrown(start())).to.be.instanceOf(status >= 500 ? NotNow : Refused);
@@ -127,14 +127,14 @@ describe('an answer to the agent library', () => {
     ['not UTF-8', Buffer.from('{"scope":"\u00ff"}', 'latin1')],
     ['longer than 64 KiB', Buffer.from(' '.repeat(64 * 1024 + 1))],
   ] as const) {
-    it(`is taken for none when it is ${what}`, async () => {
+    it(`counts as missing when it is ${what}`, async () => {
       answer = () => new Response(body);
       expect(await thrown(start())).to.be.instanceOf(NotNow);
     });
   }
 
   for (const body of ['', 'null', '[]', '"yes"', '<html>']) {
-    it(`is no yes when it is ${JSON.stringify(body)}`, async () => {
+    it(`does not succeed when it is ${JSON.stringify(body)}`, async () => {
       answer = () => new Response(body);
       expect(await thrown(start()))
         .to.be.instanceOf(Refused)
@@ -142,7 +142,7 @@ describe('an answer to the agent library', () => {
     });
   }
 
-  it('that ends the task leaves nothing to revoke', async () => {
+  it('that ends the task makes a revocation unnecessary', async () => {
     const task = await start();
     answer = () => new Response('{"error":"access_denied","reason":"task_revoked"}', { status: 400 });
     seconds += 239;
@@ -156,7 +156,7 @@ describe('an answer to the agent library', () => {
     expect(await thrown(task.token())).to.include({ reason: 'task_revoked' });
   });
 
-  it('that asks for a long wait keeps nobody waiting who has ended the task', async () => {
+  it('with a long Retry-After does not delay a caller who has ended the task', async () => {
     const task = await start();
     answer = () => new Response('{}', { status: 503, headers: { 'retry-after': '3600' } });
     seconds += 239;
@@ -169,19 +169,19 @@ describe('an answer to the agent library', () => {
   });
 });
 
-describe('an agent that could never work', () => {
+describe('an agent with unusable options', () => {
   const options = { issuer: 'https://mandate.example', agentId: 'jira-triage' };
   const pemOf = (namedCurve: string) =>
     generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 
   for (const curve of ['P-384', 'P-521', 'secp256k1']) {
-    it(`is not made with a key on ${curve}`, () => {
+    it(`is not created with a key on ${curve}`, () => {
       expect(() => createAgent({ ...options, key: { pem: pemOf(curve) } })).to.throw(TypeError, /EC key on P-256/);
     });
   }
 
   for (const alg of ['ES384', 'HS256', 'none', undefined]) {
-    it(`is not made with a signer of ${alg}`, () => {
+    it(`is not created with a signer of ${alg}`, () => {
       const signer = { alg, sign: () => new Uint8Array(64) };
       expect(() => createAgent({ ...options, key: signer as never })).to.throw(TypeError, /ES256, PS256 or RS256/);
     });
@@ -192,7 +192,7 @@ describe('an agent that could never work', () => {
     ['a resource that is no URL', { resource: 'jira' }, /resource must be an absolute http or https URL/],
     ['a resource with a fragment', { resource: `${JIRA}#x` }, /resource must be an absolute http or https URL/],
   ] as const) {
-    it(`asks for no task with ${what}: nothing is sent`, async () => {
+    it(`sends no request for a task with ${what}`, async () => {
       let sent = 0;
       const fetch = async () => {
         sent += 1;

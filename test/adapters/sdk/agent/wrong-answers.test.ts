@@ -1,4 +1,4 @@
-/** What the agent library does with a control plane that gives more than it was asked for, over real HTTP. */
+/** The agent library refuses answers that grant more than it requested, over real HTTP. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
@@ -17,11 +17,11 @@ interface Lie {
   readonly expiresIn?: number;
   /** Seconds since 1970. */
   readonly taskEnd?: number;
-  /** Claims that differ from what the answer says beside the token; `null` for a token that is not a JWT. */
+  /** Claims that differ from the answer's members; `null` for a token that is not a JWT. */
   readonly claims?: Readonly<Record<string, unknown>> | null;
 }
 
-describe('The agent library, with a control plane that answers wrongly', () => {
+describe('The agent library, with a control plane that sends wrong answers', () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   let plane: Loopback;
@@ -40,7 +40,7 @@ describe('The agent library, with a control plane that answers wrongly', () => {
     plane.received.length = 0;
   });
 
-  /** As the service answers, but for the lie. */
+  /** The service's answer, with the lie merged in. */
   function issued(form: string): object {
     const asked = new URLSearchParams(form).get('scope') ?? 'jira:read jira:comment';
     const { scope = asked, taskId = 'task_a', expiresIn = TOKEN_SECONDS, taskEnd = NOW + TASK_SECONDS } = lie;
@@ -92,7 +92,7 @@ describe('The agent library, with a control plane that answers wrongly', () => {
       await refusedWith(start(), 'unexpected_answer', reason);
     });
 
-    it(`keeps the token it has at a renewal that answers with ${what}`, async () => {
+    it(`keeps its token when a renewal answers with ${what}`, async () => {
       const task = await start();
       const { scope } = task;
       seconds += TOKEN_SECONDS * 0.7;
@@ -102,40 +102,40 @@ describe('The agent library, with a control plane that answers wrongly', () => {
     });
   }
 
-  it('takes a token that ends with its task', async () => {
+  it('accepts a token that expires with its task', async () => {
     lie = { expiresIn: TASK_SECONDS };
     expect((await start()).expiresAt.getTime()).to.equal((NOW + TASK_SECONDS) * 1000);
   });
 
-  it('takes an opaque token from a control plane whose clock is a minute behind', async () => {
+  it('accepts an opaque token from a control plane whose clock is a minute behind', async () => {
     lie = { claims: null, expiresIn: TASK_SECONDS + SKEW_SECONDS };
     expect(await (await start()).token()).to.equal('opaque.token');
   });
 
   for (const [what, told] of [
     ['of another task', { taskId: OTHER }],
-    ['that puts off the end of the task', { taskEnd: NOW + TASK_SECONDS + 1 }],
+    ['that moves the end of the task', { taskEnd: NOW + TASK_SECONDS + 1 }],
   ] as const) {
-    it(`takes no renewal ${what}`, async () => {
+    it(`refuses a renewal ${what}`, async () => {
       const task = await start();
       seconds += TOKEN_SECONDS * 0.7;
       lie = told;
       await refusedWith(task.token(), 'unexpected_answer', 'another_task');
       expect([task.id, task.expiresAt.getTime()]).to.deep.equal(['task_a', (NOW + TASK_SECONDS) * 1000]);
-      // The next honest answer is taken again.
+      // The next honest answer is accepted.
       lie = {};
       seconds += 2;
       expect(await task.token()).to.be.a('string');
     });
   }
 
-  it('takes no narrowing that leaves more than it was asked to leave', async () => {
+  it('refuses a narrowing that leaves more scopes than requested', async () => {
     const task = await start();
     lie = { scope: 'jira:read jira:comment' };
     await refusedWith(task.narrow(['jira:read']), 'unexpected_answer', 'scope_wider_than_asked');
   });
 
-  it('takes no renewal that gives back what was given up', async () => {
+  it('refuses a renewal that returns a scope that was given up', async () => {
     const task = await start();
     await task.narrow(['jira:read']);
     seconds += TOKEN_SECONDS * 0.7;
@@ -145,7 +145,7 @@ describe('The agent library, with a control plane that answers wrongly', () => {
   });
 
   for (const wider of [['jira:comment'], ['jira:read', 'jira:comment']]) {
-    it(`never asks for ${wider.join(' and ')} once all but jira:read is given up`, async () => {
+    it(`never requests ${wider.join(' and ')} after giving up all scopes but jira:read`, async () => {
       const task = await start();
       const both = [task.narrow(['jira:read']), task.narrow(wider)];
       expect(await both[0]).to.deep.equal(['jira:read']);
@@ -155,7 +155,7 @@ describe('The agent library, with a control plane that answers wrongly', () => {
     });
   }
 
-  it('takes no narrowing to what the task never held', async () => {
+  it('refuses a narrowing to a scope that the task never had', async () => {
     const task = await start();
     await refusedWith(task.narrow(['jira:read', 'jira:admin']), 'unexpected_answer', 'scope_wider_than_asked');
     lie = { scope: '' };
@@ -163,7 +163,7 @@ describe('The agent library, with a control plane that answers wrongly', () => {
     expect(task.scope).to.deep.equal(['jira:read', 'jira:comment']);
   });
 
-  it('says what was wrong in a sentence, and repeats nothing of the answer', async () => {
+  it('explains the refusal in a sentence that repeats no part of the answer', async () => {
     lie = { scope: 'jira:admin secret-scope' };
     const error = await start().catch((caught: unknown) => caught);
     expect(String(error)).to.equal(

@@ -29,7 +29,7 @@ function altered(value: unknown): unknown {
   return value.replace(/[0-9a-z](?=[^0-9a-z]*$)/, (last) => (last === '1' ? '2' : '1'));
 }
 
-describe('The auditor, on a ledger that others published', () => {
+describe('The auditor, on a published ledger from elsewhere', () => {
   const { jwk, records } = publishedLedger;
   const auditor = createAuditor({ keys: { keys: [jwk] } });
   const checkpoints = publishedLedger.checkpoints.map(({ signed_bytes, ...checkpoint }) => checkpoint);
@@ -44,7 +44,7 @@ describe('The auditor, on a ledger that others published', () => {
     });
   }
 
-  it('verifies its checkpoints, and each with its records', () => {
+  it('verifies its checkpoints, and the records of each', () => {
     expect(auditor.verifyCheckpoints(checkpoints)).to.include({ verified: true, checkpoints: checkpoints.length });
     for (const checkpoint of checkpoints) {
       expect(auditor.verifySealed(checkpoint, sealedBy(checkpoint))).to.include({ verified: true });
@@ -67,21 +67,21 @@ describe('The auditor, on a ledger that others published', () => {
     }
   });
 
-  it('finds a checkpoint that is missing, and a page that does not follow the one before', () => {
+  it('finds a missing checkpoint, and a page that does not continue the previous one', () => {
     expect(auditor.verifyCheckpoints(checkpoints.slice(1))).to.include({ verified: false, fault: 'id_not_contiguous' });
     const after = checkpoints[0];
     expect(auditor.verifyCheckpoints(checkpoints.slice(1), { after })).to.include({ verified: true });
     expect(auditor.verifyCheckpoints(checkpoints, { after })).to.include({ verified: false });
   });
 
-  it('finds each alteration of a record, one that is missing, and two that were swapped', () => {
+  it('finds each alteration of a record, a missing record, and two swapped records', () => {
     const [checkpoint] = checkpoints;
     if (checkpoint === undefined) throw new Error('there is no checkpoint');
     const sealed = sealedBy(checkpoint);
     for (const [index, record] of sealed.entries()) {
       expect(auditor.verifySealed(checkpoint, sealed.toSpliced(index, 1))).to.include({ fault: 'tree_size' });
       for (const [what, other] of alterations(record)) {
-        // A record's number is no part of what it means: it is sealed by its place.
+        // The leaf does not contain the seq: the checkpoint seals a record's index.
         if (what === 'seq altered' && !sealed.some(({ seq }) => seq === other.seq) && other.seq !== sealed.length + 1)
           continue;
         expect(auditor.verifySealed(checkpoint, sealed.with(index, other)), what).to.include({ verified: false });
@@ -90,7 +90,7 @@ describe('The auditor, on a ledger that others published', () => {
     expect(auditor.verifySealed(checkpoint, sealed.toReversed())).to.include({ fault: 'other_record' });
   });
 
-  it('trusts no key but those that it was given', () => {
+  it('trusts the given keys only', () => {
     const other = createAuditor({ keys: { keys: [{ ...jwk, kid: 'another' }] } });
     expect(other.verifyCheckpoints(checkpoints)).to.include({ fault: 'unknown_key' });
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
@@ -127,7 +127,7 @@ for (const database of databases) {
     });
     after(() => mandate.stop());
 
-    it('verifies every record by its proof, read before it was sealed or after', async () => {
+    it('verifies every record by its proof, whether it was read before or after sealing', async () => {
       for (const record of records) {
         const proof = await proofOf(record.seq);
         const { checkpoint_id, root_hash } = checkpoints[Number(record.checkpoint) - 1] ?? {};
@@ -164,12 +164,12 @@ for (const database of databases) {
       }
     });
 
-    it('does not take the proof of one record for another', async () => {
+    it('does not accept the proof of another record', async () => {
       const [first, second] = records;
       expect(auditor.verifyRecord(first, await proofOf(second?.seq ?? 0))).to.include({ fault: 'other_record' });
     });
 
-    it('does not take a record under a number that its place leaves no room for', async () => {
+    it('does not accept a seq that does not fit the index', async () => {
       for (const record of records) {
         const proof = await proofOf(record.seq);
         const { first_seq, last_seq } = proof.checkpoint as PublishedCheckpoint;
@@ -181,19 +181,19 @@ for (const database of databases) {
       }
     });
 
-    it('finds from a mark that the end was cut off', () => {
+    it('detects a truncated ledger by a mark', () => {
       const marks = checkpoints.map(({ checkpoint_id, root_hash }) => `${checkpoint_id}:${root_hash}`);
       const [first, ...rest] = checkpoints;
       const cut = { verified: false, fault: 'mark_unmatched' };
       expect(auditor.verifyCheckpoints([first], { marks })).to.include(cut);
       expect(auditor.verifyCheckpoints([], { marks })).to.include(cut);
       expect(auditor.verifyCheckpoints([], { marks, after: first })).to.include(cut);
-      // By pages.
+      // In pages.
       expect(auditor.verifyCheckpoints([first], { marks, more: true })).to.include({ verified: true });
       expect(auditor.verifyCheckpoints(rest, { marks, after: first })).to.include({ verified: true });
     });
 
-    it('holds marks that were kept against the checkpoints', () => {
+    it('compares saved marks with the checkpoints', () => {
       const marks = checkpoints.map(({ checkpoint_id, root_hash }) => `${checkpoint_id}:${root_hash}`);
       expect(auditor.verifyCheckpoints(checkpoints, { marks })).to.deep.equal({
         verified: true,

@@ -1,4 +1,4 @@
-/** What is read of a published record, checkpoint or proof: the form that the service publishes, and no other. */
+/** Published records, checkpoints and proofs are read in the published form only. */
 
 import { expect } from 'chai';
 import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../../adapters/sdk/audit/published.ts';
@@ -42,8 +42,8 @@ function faultOf(read: () => unknown): string {
   throw new Error('it was read');
 }
 
-describe('what is published', () => {
-  it('is read whole, with nulls for nothing', () => {
+describe('published data', () => {
+  it('is read completely, and null means absent', () => {
     expect(readRecord({ ...record, count: 3, detail: 'x' })).to.deep.include({ seq: 7, count: 3, detail: 'x' });
     expect(readRecord({ ...record, decision: null })).to.deep.include({ decision: undefined, reason: undefined });
     expect(readCheckpoint({ ...checkpoint, prev_checkpoint_hash: null })).to.include({ prevCheckpointHash: undefined });
@@ -121,11 +121,11 @@ describe('what is published', () => {
       });
     }
 
-    it(`as a ${kind} is not read with a member that is not published, which no seal would cover`, () => {
+    it(`as a ${kind} is not read with an unknown member, which no seal covers`, () => {
       expect(faultOf(() => read({ ...good, note: 'x' }))).to.equal(`The ${kind} has a member that no ${kind} has.`);
     });
 
-    it(`as a ${kind} is not read when it is no object`, () => {
+    it(`as a ${kind} is not read when it is not an object`, () => {
       for (const value of [undefined, null, 'text', 7, [good], []]) {
         expect(faultOf(() => read(value as object))).to.equal(`The ${kind} is no object.`);
       }

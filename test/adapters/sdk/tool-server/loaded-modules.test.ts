@@ -1,4 +1,4 @@
-/** What others install brings nothing of the service with it: what is loaded is seen by a process that loads it. */
+/** The products load nothing of the service: a process imports each one and lists the loaded modules. */
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ async function loadedBy(path: string): Promise<readonly string[]> {
   return loaded.map((line) => line.replace(root.href, '').replace(/\?.*$/, ''));
 }
 
-describe('what is loaded by', () => {
+describe('loading', () => {
   for (const [entry, own] of [
     ['adapters/sdk/tool-server/core/tool-server.ts', []],
     ['adapters/sdk/tool-server/express/express.ts', ['express']],
@@ -22,7 +22,7 @@ describe('what is loaded by', () => {
       ['mcp', 'message', 'request-body', 'resource-metadata', 'session-ownership', 'tool-policies'],
     ],
   ] as const) {
-    it(`${entry} is the library, jose, and no more of the domain than tokens need`, async () => {
+    it(`${entry} loads the product, jose, and only the token parts of the domain`, async () => {
       const loaded = await loadedBy(entry);
       expect(loaded).to.include(entry);
       const expected =

@@ -1,4 +1,4 @@
-/** Each rule about the claims of a task token, at its boundary. The signature has been verified before. */
+/** Each rule about the claims of a task token, at its boundary. The signature is already verified. */
 
 import { expect } from 'chai';
 import { judgeClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
@@ -46,7 +46,7 @@ const refusals: readonly [string, Readonly<Record<string, unknown>>, string][] =
   ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'no_subject'],
   ['has a sub with a control character', { sub: 'ada\u0000' }, 'no_subject'],
   ['has a sub that is no text', { sub: 7 }, 'no_subject'],
-  ['has an agent for its sub, in any case', { sub: 'AGENT:triage' }, 'subject_is_agent'],
+  ['has an agent as its sub, in upper or lower case', { sub: 'AGENT:triage' }, 'subject_is_agent'],
   ['has an act that is null', { act: null }, 'malformed_token'],
   ['has an act that is a person', { act: { sub: 'grace', depth: 1 } }, 'malformed_token'],
   ['has an act without a depth', { act: { sub: 'agent:triage' } }, 'malformed_token'],
@@ -74,7 +74,7 @@ describe('the claims of a task token, at a tool server', () => {
     });
   }
 
-  it('are all handed on', () => {
+  it('are all returned', () => {
     const { iss, sub, aud, exp, iat, jti, act, task } = good;
     const scope = ['jira:read', 'jira:comment'];
     expect(judge({})).to.deep.equal({
@@ -90,7 +90,7 @@ describe('the claims of a task token, at a tool server', () => {
     }
   });
 
-  it('ask for introspection by anything but an introspect_required that is absent or false', () => {
+  it('require introspection unless introspect_required is absent or false', () => {
     for (const [asked, expected] of [
       [undefined, false],
       [false, false],

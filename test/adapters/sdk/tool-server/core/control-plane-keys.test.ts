@@ -1,4 +1,4 @@
-/** When the control plane's keys are fetched, and what is served meanwhile (specification "Tool-server contract" 1). */
+/** The key cache: when keys are fetched, and which keys are used meanwhile (specification "Tool-server contract" 1). */
 
 import { expect } from 'chai';
 import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
@@ -46,13 +46,13 @@ describe('the keys of the control plane', () => {
   const times = (count: number, token?: string) => Promise.all(Array.from({ length: count }, () => ask(token)));
   const unknown = () => plane.token({}, { kid: 'nobody-published-this' });
 
-  it('are fetched once for however many need them, and not before anybody does', async () => {
+  it('are fetched once for concurrent requests, and not before the first', async () => {
     expect(plane.asked(KEYS)).to.equal(0);
     expect(new Set(await times(50))).to.deep.equal(new Set(['allowed']));
     expect(plane.asked(KEYS)).to.equal(1);
   });
 
-  it('are only what comes with the status 200', async () => {
+  it('are accepted with the status 200 only', async () => {
     for (const status of STATUSES_BESIDE_200) {
       toolServer = make();
       plane.answerKeys = answering({ keys: [plane.key.publicJwk] }, status);
@@ -61,7 +61,7 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(STATUSES_BESIDE_200.length);
   });
 
-  it('are served from memory for ten minutes, and fetched anew after that', async () => {
+  it('are cached for ten minutes, and then fetched again', async () => {
     await ask();
     clock.advance(599);
     await times(10);
@@ -71,7 +71,7 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(2);
   });
 
-  it('are no longer good when they are no longer published, ten minutes later', async () => {
+  it('are refused ten minutes after they were last published', async () => {
     await ask();
     plane.published = [next];
     clock.advance(599);
@@ -80,7 +80,7 @@ describe('the keys of the control plane', () => {
     expect(await ask()).to.equal('unknown_key');
   });
 
-  it('are fetched once in thirty seconds for a flood of keys that nobody published', async () => {
+  it('are fetched once in thirty seconds for a flood of unknown kids', async () => {
     await ask();
     expect(new Set(await times(100, unknown()))).to.deep.equal(new Set(['unknown_key']));
     expect(plane.asked(KEYS)).to.equal(2);
@@ -93,12 +93,12 @@ describe('the keys of the control plane', () => {
     expect(await ask()).to.equal('allowed');
   });
 
-  it('are not fetched a second time for a key that was not in the set that was fetched for it', async () => {
+  it('are not fetched twice for the same unknown kid', async () => {
     expect(await ask(unknown())).to.equal('unknown_key');
     expect(plane.asked(KEYS)).to.equal(1);
   });
 
-  it('are found at once when the one that signs is changed, also between two that are slow to come', async () => {
+  it('are found at once after a rotation, even while fetches are slow', async () => {
     const old = plane.token();
     await ask();
     plane.published = [plane.key, next];
@@ -108,7 +108,7 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(2);
   });
 
-  it('are looked for again when a fetch that was under way began before the change', async () => {
+  it('are fetched again if the fetch under way began before the rotation', async () => {
     const earlier = answering({ keys: [plane.key.publicJwk] });
     const held: (() => void)[] = [];
     plane.answerKeys = (request, response) => void held.push(() => earlier(request, response));
@@ -122,7 +122,7 @@ describe('the keys of the control plane', () => {
     expect([await first, await second]).to.deep.equal(['allowed', 'allowed']);
   });
 
-  it('rotate under load without one wrong refusal', async () => {
+  it('rotate under load without a wrong refusal', async () => {
     await ask();
     const verdicts: string[] = [];
     const spare = [next, plane.key];
@@ -148,12 +148,12 @@ describe('the keys of the control plane', () => {
 
   for (const [what, answer, options] of [
     ['an error', answering({}, 500)],
-    ['something that is no key set', answering({ keys: 'none' })],
+    ['a body that is not a key set', answering({ keys: 'none' })],
     ['a set without keys', answering({ keys: [] })],
-    ['a set that says everything twice', answering('{"keys":[],"keys":[]}')],
+    ['a set with repeated members', answering('{"keys":[],"keys":[]}')],
     ['nothing in time', () => undefined, { timeoutMs: TIMEOUT_MS }],
   ] as const) {
-    it(`stay good while there is ${what} in place of them`, async () => {
+    it(`stay valid while the control plane answers with ${what}`, async () => {
       toolServer = make(options);
       await ask();
       plane.answerKeys = answer;
@@ -165,7 +165,7 @@ describe('the keys of the control plane', () => {
     });
   }
 
-  it('keep nobody waiting for an outage that is known', async () => {
+  it('are used without a wait during a known outage', async () => {
     await ask();
     plane.answerKeys = answering({}, 500);
     clock.advance(600);
@@ -174,12 +174,12 @@ describe('the keys of the control plane', () => {
     clock.advance(30);
     const began = performance.now();
     expect(new Set(await times(10))).to.deep.equal(new Set(['allowed']));
-    // A fetch that nobody answers takes ten seconds to be given up.
+    // An unanswered fetch ends after ten seconds.
     expect(performance.now() - began).to.be.lessThan(5000);
     while (plane.asked(KEYS) < 3) await new Promise((resolve) => setTimeout(resolve, 1));
   });
 
-  it('are asked for once in thirty seconds at most during an outage, however many tokens come', async () => {
+  it('are requested at most once in thirty seconds during an outage', async () => {
     let fetches = 0;
     toolServer = make({
       fetch: (...request) => {
@@ -202,7 +202,7 @@ describe('the keys of the control plane', () => {
     expect(fetches).to.equal(3);
   });
 
-  it('come back by themselves after an outage', async () => {
+  it('are fetched again after an outage', async () => {
     await ask();
     const usual = plane.answerKeys;
     plane.answerKeys = answering({}, 503);
@@ -218,7 +218,7 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(3);
   });
 
-  it('are asked for once a second at most while there never were any', async () => {
+  it('are requested at most once a second until the first fetch succeeds', async () => {
     const usual = plane.answerKeys;
     plane.answerKeys = answering({}, 500);
     expect(new Set(await times(20))).to.deep.equal(new Set(['keys_unavailable']));
@@ -229,14 +229,14 @@ describe('the keys of the control plane', () => {
     expect(await ask()).to.equal('allowed');
   });
 
-  it('are fetched anew when the clock was put back', async () => {
+  it('are fetched again after the clock was moved back', async () => {
     await ask();
     clock.advance(-3600);
     await ask();
     expect(plane.asked(KEYS)).to.equal(2);
   });
 
-  it('of one name are used neither, and other kinds are passed over', async () => {
+  it('with the same kid are both ignored, and so are other key types', async () => {
     const other = { ...next.publicJwk, kid: plane.key.kid };
     const rsa = await makeSigningKey('RS256');
     plane.answerKeys = answering({ keys: [plane.key.publicJwk, other, rsa.publicJwk, next.publicJwk] });

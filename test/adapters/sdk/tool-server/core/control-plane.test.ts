@@ -1,4 +1,4 @@
-/** One exchange with the control plane: what is taken for an answer, and how much of it. */
+/** One exchange with the control plane, and its limits of time and size. */
 
 import { expect } from 'chai';
 import { type ControlPlane, controlPlane } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
@@ -25,7 +25,7 @@ describe('a request to the control plane', () => {
     (_, response) =>
       response.writeHead(status, headers).end(body);
 
-  it('is a GET, or a form, and answers status and body', async () => {
+  it('is a GET or a form, and returns status and body', async () => {
     server.answer = answering({ a: 1 }, 207);
     const answer = { status: 207, body: '{"a":1}', retryAfter: undefined };
     expect(await plane.get('/keys?x=1')).to.deep.equal(answer);
@@ -45,14 +45,14 @@ describe('a request to the control plane', () => {
     });
   }
 
-  it('reads 64 KiB, and takes a longer answer for none', async () => {
+  it('reads up to 64 KiB, and drops a longer answer', async () => {
     server.answer = raw('x'.repeat(MAX_BYTES));
     expect((await plane.get('/keys'))?.body).to.have.length(MAX_BYTES);
     server.answer = raw('x'.repeat(MAX_BYTES + 1));
     expect(await plane.get('/keys')).to.equal(undefined);
   });
 
-  it('takes an answer that is not UTF-8, or is cut off, for none', async () => {
+  it('drops an answer that is incomplete or not UTF-8', async () => {
     server.answer = raw(Buffer.from('{"sub":"\u00ff"}', 'latin1'));
     expect(await plane.get('/keys')).to.equal(undefined);
     server.answer = (_, response) => {
@@ -64,14 +64,14 @@ describe('a request to the control plane', () => {
     expect(await plane.get('/keys')).to.equal(undefined);
   });
 
-  it('waits no longer than it may, also for the end of an answer and for a fetch that ignores its signal', async () => {
+  it('keeps its time limit, also for a slow body and for a fetch that ignores its signal', async () => {
     server.answer = (_, response) => response.writeHead(200).write('{');
     expect(await to({ timeoutMs: 20 }).get('/keys')).to.equal(undefined);
     const deaf = to({ timeoutMs: 20, fetch: () => new Promise(() => undefined) });
     expect(await deaf.get('/keys')).to.equal(undefined);
   });
 
-  it('repeats a Retry-After in seconds or as a date, and nothing else that stands in its place', async () => {
+  it('returns a Retry-After in seconds or as a date, and drops any other text', async () => {
     for (const [header, expected] of [
       ['7', '7'],
       ['Sat, 21 Nov 2026 07:28:00 GMT', 'Sat, 21 Nov 2026 07:28:00 GMT'],

@@ -14,12 +14,12 @@ import {
 
 const GOOD: ToolServerOptions = { issuer: 'https://mandate.example', audience: AUDIENCE, onAccess: () => undefined };
 
-/** As a caller without types would. */
+/** Calls without types. */
 function made(changes: object): () => unknown {
   return () => createToolServer({ ...GOOD, ...changes });
 }
 
-describe('making a tool server', () => {
+describe('creating a tool server', () => {
   const wrong: readonly (readonly [string, unknown, RegExp])[] = [
     ['issuer', undefined, /issuer must be an absolute https URL/],
     ['issuer', 'mandate.example', /issuer must be an absolute https URL/],
@@ -51,17 +51,17 @@ describe('making a tool server', () => {
     ['requireActors', true, /requireActors is not an option/],
   ];
   for (const [name, value, message] of wrong) {
-    it(`refuses ${name} ${inspect(value)}, and says why`, () => {
+    it(`refuses ${name} ${inspect(value)} with a reason`, () => {
       expect(made({ [name]: value })).to.throw(TypeError, message);
     });
   }
 
-  it('says everything that is wrong at once', () => {
+  it('reports all wrong options at once', () => {
     expect(made({ issuer: '', audience: '', timeoutMs: 0 })).to.throw(TypeError, /issuer.*; audience.*; timeoutMs/);
   });
 
   for (const issuer of ['http://localhost:5100', 'http://127.0.0.1:5100', 'http://[::1]:5100', 'https://m.example/a']) {
-    it(`takes the issuer ${issuer}`, () => {
+    it(`accepts the issuer ${issuer}`, () => {
       expect(createToolServer({ ...GOOD, issuer }).issuer).to.equal(issuer);
     });
   }
@@ -97,7 +97,7 @@ describe('a policy', () => {
     });
   }
 
-  it("has the server's options where it says nothing itself", () => {
+  it("inherits the server's options", () => {
     expect(policy({ scope: ['a', 'b', 'a'] })).to.deep.equal({
       ...{ scope: ['a', 'b'], highRisk: false, requireActor: false, maxDelegationDepth: 2 },
     });
@@ -105,7 +105,7 @@ describe('a policy', () => {
     expect(policy(own)).to.deep.equal(own);
   });
 
-  it('does not change with the object it was made from', () => {
+  it('does not change with the object it was created from', () => {
     const scope = ['jira:admin'];
     const made = policy({ scope });
     scope.pop();
@@ -124,7 +124,7 @@ describe('deciding about a request', () => {
   const server = (changes: Partial<ToolServerOptions> = {}) =>
     createToolServer({ issuer: plane.issuer, audience: AUDIENCE, onAccess: () => undefined, ...changes });
 
-  it('refuses a tool that nobody gave a policy, once it is known who asks', async () => {
+  it('refuses a tool without a policy after the token is verified', async () => {
     const events: AccessEvent[] = [];
     const { authorize } = server({ onAccess: (event) => void events.push(event) });
     const access = await authorize({ token: plane.token(), route: 'rm', policy: 'unknown_tool' });
@@ -148,7 +148,7 @@ describe('deciding about a request', () => {
     expect(await authorize({ token: padded(11_000), route: 'x', policy: read })).to.include({ kind: 'allowed' });
   });
 
-  it('refuses for the reason of an objection, which hears whose token it is, and asks nobody about it', async () => {
+  it('refuses with the reason of an objection, which gets the claims, before introspection', async () => {
     const events: AccessEvent[] = [];
     const { authorize, policy } = server({ onAccess: (event) => void events.push(event) });
     const asked = plane.asked('/oauth2/introspect');
@@ -168,7 +168,7 @@ describe('deciding about a request', () => {
     expect(plane.asked('/oauth2/introspect')).to.equal(asked);
   });
 
-  it('lets nobody through with a policy that it did not make', async () => {
+  it('refuses a policy that it did not create', async () => {
     const errors: unknown[] = [];
     const { authorize } = server({ onError: (error) => void errors.push(error) });
     const foreign = server().policy({ scope: ['jira:read'] });
@@ -179,7 +179,7 @@ describe('deciding about a request', () => {
     expect(errors).to.have.lengthOf(3);
   });
 
-  it('refuses, and does not throw, whatever it was given throws', async () => {
+  it('refuses and does not throw when an injected function throws', async () => {
     const fault = () => {
       throw new Error('It broke.');
     };
@@ -193,13 +193,13 @@ describe('deciding about a request', () => {
     expect(access).to.include({ status: 503, reason: 'keys_unavailable' });
   });
 
-  it('does not wait for a fetch that never ends, whatever it makes of its signal', async () => {
+  it('does not wait for a fetch that never ends, even if it ignores its signal', async () => {
     const { authorize, policy } = server({ timeoutMs: 20, fetch: () => new Promise(() => undefined) });
     const access = await authorize({ token: plane.token(), route: 'x', policy: policy({ scope: ['jira:read'] }) });
     expect(access).to.include({ status: 503, reason: 'keys_unavailable' });
   });
 
-  it('writes each event as a line of JSON on stdout when nobody says otherwise', async () => {
+  it('writes each event as a line of JSON on stdout by default', async () => {
     const { write } = process.stdout;
     const lines: string[] = [];
     let told: ((error?: Error) => void) | undefined;
@@ -221,7 +221,7 @@ describe('deciding about a request', () => {
     } finally {
       process.stdout.write = write;
     }
-    // Nobody is let through whose event was not written.
+    // Without its written event a request is refused.
     expect(decided).to.include({ kind: 'refused', status: 500 });
     expect(lines).to.have.lengthOf(1);
     expect(lines[0]).to.match(/^[\x20-\x7e]+\n$/);
@@ -229,7 +229,7 @@ describe('deciding about a request', () => {
     expect(JSON.parse(lines[0] ?? '')).to.include({ decision: 'allow', sub: 'ada', route: 'GET /x' });
   });
 
-  it('asks about a token that says so in whatever words, but for a no', async () => {
+  it('introspects a token with any value of introspect_required except false', async () => {
     const { authorize, policy } = server();
     const read = policy({ scope: ['jira:read'] });
     for (const [asked, said] of [
@@ -245,7 +245,7 @@ describe('deciding about a request', () => {
     }
   });
 
-  it('hands typed claims on, chain and all', async () => {
+  it('returns typed claims with the actor chain', async () => {
     const { authorize, policy } = server({ maxDelegationDepth: 2 });
     const act = { sub: 'agent:child', depth: 2, act: { sub: 'agent:triage', instance: 'pod-7', depth: 1 } };
     const token = plane.token({ act, introspect_required: true });

@@ -1,4 +1,4 @@
-/** What an answer of the control plane means for the token that was asked about. */
+/** How the tool server judges an introspection answer. */
 
 import { expect } from 'chai';
 import type { PlaneAnswer } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
@@ -25,17 +25,17 @@ const answering = (body: unknown, status = 200): Promise<Introspected> =>
   asked({ status, body: typeof body === 'string' ? body : JSON.stringify(body), retryAfter: '7' });
 
 describe('introspection by a tool server', () => {
-  it('lets a token through that is said to be active, for the same person and token', async () => {
+  it('accepts an active answer for the same person and token', async () => {
     expect(await answering(good)).to.deep.equal({ kind: 'active' });
   });
 
   for (const status of STATUSES_BESIDE_200) {
-    it(`does not believe an answer with the status ${status}, whatever it says`, async () => {
+    it(`does not accept an answer with the status ${status}, whatever its body`, async () => {
       expect(await answering(good, status)).to.deep.equal({ kind: 'unavailable', retryAfter: '7' });
     });
   }
 
-  it('says that it could not ask when no whole answer came', async () => {
+  it('reports introspection as unavailable without a complete answer', async () => {
     expect(await asked(undefined)).to.deep.equal({ kind: 'unavailable', retryAfter: undefined });
   });
 
@@ -48,22 +48,22 @@ describe('introspection by a tool server', () => {
     ['an active that is 1', { ...good, active: 1 }],
     ['an active that is null', { ...good, active: null }],
   ] as const) {
-    it(`takes an answer with ${what} for none`, async () => {
+    it(`treats an answer with ${what} as unavailable`, async () => {
       expect(await answering(body)).to.deep.equal({ kind: 'unavailable', retryAfter: '7' });
     });
   }
 
   for (const [what, body, revocationReason] of [
     ['for another person', { ...good, sub: 'bob' }, undefined],
-    ['for nobody', { ...good, sub: undefined }, undefined],
+    ['for no person', { ...good, sub: undefined }, undefined],
     ['for another token', { ...good, jti: 'tok_b' }, undefined],
     ['for no token', { ...good, jti: undefined }, undefined],
     ['for another token, with a reason', { ...good, jti: 'tok_b', revocation_reason: 'x' }, undefined],
     ['but inactive', { active: false, sub: 'ada', jti: 'tok_a' }, undefined],
     ['but revoked', { active: false, revocation_reason: 'sponsor_blocked' }, 'sponsor_blocked'],
-    ['but revoked, in words that are no reason', { active: false, revocation_reason: 'x", error="y' }, undefined],
-    ['but revoked, in too many letters', { active: false, revocation_reason: 'x'.repeat(65) }, undefined],
-    ['but revoked, for a number', { active: false, revocation_reason: 7 }, undefined],
+    ['but revoked, with a malformed reason', { active: false, revocation_reason: 'x", error="y' }, undefined],
+    ['but revoked, with a reason that is too long', { active: false, revocation_reason: 'x'.repeat(65) }, undefined],
+    ['but revoked, with a number as its reason', { active: false, revocation_reason: 7 }, undefined],
   ] as const) {
     it(`refuses a token by an answer ${what}`, async () => {
       expect(await answering(body)).to.deep.equal({ kind: 'not_active', revocationReason });

@@ -1,4 +1,4 @@
-/** Tokens and texts that others collected to break readers: all refused, none of them by accident. */
+/** Public test vectors against token parsers: foreign signed tokens and malformed strings. */
 
 import { expect } from 'chai';
 import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
@@ -34,7 +34,7 @@ describe('a tool server, shown public vectors,', () => {
     authorize({ authorization: `Bearer ${token}`, route: 'x', policy: policy({ scope: ['jira:read'] }) });
 
   describeVectors<JwsVectors>('foreign signed tokens', 'wycheproof_json_web_signature_test.json', ({ testGroups }) => {
-    it('lets none of them in, not even with their keys among its own', async () => {
+    it('refuses all of them, even with their keys in its key set', async () => {
       let seen = 0;
       for (const { tests, public: published, private: secret } of testGroups) {
         plane.answerKeys = answering({ keys: [plane.key.publicJwk, published ?? secret] });
@@ -54,7 +54,7 @@ describe('a tool server, shown public vectors,', () => {
   });
 
   describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
-    it('takes none of them for a token, and says none of them again', async () => {
+    it('accepts none of them as a token', async () => {
       const toolServer = server();
       for (const value of strings) {
         const access = await ask(toolServer, value);
@@ -64,7 +64,7 @@ describe('a tool server, shown public vectors,', () => {
       }
     });
 
-    it('takes each for the person it names, to the letter, or refuses', async () => {
+    it('reads each person exactly, or refuses', async () => {
       const toolServer = server();
       for (const sub of strings) {
         const access = await ask(toolServer, plane.token({ sub }));

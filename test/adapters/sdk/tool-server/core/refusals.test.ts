@@ -1,4 +1,4 @@
-/** Every refusal of the specification's table, by real requests to real apps: status, body, header, access event. */
+/** Every refusal of the specification's table, over real HTTP: status, body, header and access event. */
 
 import { expect } from 'chai';
 import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
@@ -75,7 +75,7 @@ for (const framework of frameworks) {
       });
     }
 
-    it('nothing of a good token, and hands its claims on', async () => {
+    it('no valid token, and returns its claims', async () => {
       const answer = await rawRequest(`${app.url}/issues/OPS-7?q=1`, 'GET', [
         ['Authorization', `BEARER ${plane.token()}`],
       ]);
@@ -97,10 +97,10 @@ for (const framework of frameworks) {
       ['three hops, where the route accepts three', { act: chain(3, 2, 1) }, 'GET', '/sprints/9'],
       ['every scope of several', {}, 'POST', '/issues/OPS-7/comments'],
       ['an active token on a high-risk route', {}, 'DELETE', '/issues/OPS-7'],
-      ['an active token that wants to be asked about', { introspect_required: true }, 'GET', '/issues/OPS-7'],
+      ['an active token with introspect_required', { introspect_required: true }, 'GET', '/issues/OPS-7'],
       ['a token without a task', { task: undefined }, 'GET', '/issues/OPS-7'],
     ] as const) {
-      it(`nothing of ${what}`, async () => {
+      it(`no request with ${what}`, async () => {
         const answer = await rawRequest(`${app.url}${path}`, method, [
           ['Authorization', `Bearer ${plane.token(claims)}`],
         ]);
@@ -111,7 +111,7 @@ for (const framework of frameworks) {
       });
     }
 
-    it('whoever asks for a route that is not open, before it is said whether there is one', async () => {
+    it('a request without a token for any protected route, before it shows whether the route exists', async () => {
       const answer = await rawRequest(`${app.url}/forgotten`, 'GET', []);
       expect([answer.status, JSON.parse(answer.body).reason]).to.deep.equal([401, 'missing_token']);
       expect((await rawRequest(`${app.url}/healthz`, 'GET', [])).body).to.equal('Healthy');
@@ -131,11 +131,11 @@ for (const framework of frameworks) {
       ]);
     });
 
-    it('whoever the control plane says nothing about in time', async () => {
+    it('a token whose introspection is not answered in time', async () => {
       await app.stop();
       await start({ timeoutMs: 2000 });
       const headers = [['Authorization', `Bearer ${plane.token()}`]] as const;
-      // From here on the keys are there: the time is for the question alone.
+      // The keys are cached by now, so only introspection takes time.
       expect((await rawRequest(`${app.url}/issues/OPS-7`, 'GET', headers)).status).to.equal(200);
       events.splice(0);
       plane.answerIntrospection = () => undefined;
@@ -144,7 +144,7 @@ for (const framework of frameworks) {
       expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([['introspection_unavailable', 'ada']]);
     });
 
-    it('everybody, with a bare 500, when the event of an access cannot be written', async () => {
+    it('every request with a bare 500 when its event cannot be written', async () => {
       await app.stop();
       const errors: unknown[] = [];
       const fault = new Error('The log is full.');
@@ -158,7 +158,7 @@ for (const framework of frameworks) {
 }
 
 describe('the cases of this suite', () => {
-  it('are about every reason a web framework can refuse with', () => {
+  it('cover every reason a web framework can refuse with', () => {
     const others: readonly RefusalReason[] = ['unknown_tool', 'internal_error'];
     const expected = refusalReasons.filter((reason) => !others.includes(reason));
     expect([...new Set(refusalCases.map(({ reason }) => reason))]).to.have.members(expected);

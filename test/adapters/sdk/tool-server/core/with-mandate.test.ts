@@ -1,4 +1,4 @@
-/** The library against the real service: what the one issues the other accepts, and what the one ends the other refuses. */
+/** The tool server with the real service: it accepts issued tokens, and refuses those of ended tasks. */
 
 import { expect } from 'chai';
 import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
@@ -47,7 +47,7 @@ for (const framework of frameworks) {
       return { status: answer.status, body, reason: body.reason };
     }
 
-    it('lets a task token do what it is for, and says for whom', async () => {
+    it('accepts a task token on its routes, and returns its claims', async () => {
       const { token, taskId } = await issued({ actor_token: agent.assertion({ instance: 'pod-7' }) });
       const answer = await call(jira, token);
       expect(answer).to.deep.include({ status: 200 });
@@ -63,7 +63,7 @@ for (const framework of frameworks) {
       ]);
     });
 
-    it('refuses it elsewhere, beyond its scope and after its time', async () => {
+    it('refuses it at another server, beyond its scope and after its expiry', async () => {
       const { token } = await issued();
       expect(await call(wiki, token)).to.include({ status: 401, reason: 'wrong_audience' });
       const { token: other } = await issued({ scope: 'jira:comment' });
@@ -80,7 +80,7 @@ for (const framework of frameworks) {
       expect(events.map((event) => event.sub)).to.deep.equal([null, null]);
     });
 
-    it('knows at once on a high-risk route what it learns elsewhere only by expiry', async () => {
+    it('sees a revocation at once on a high-risk route, elsewhere at expiry', async () => {
       const { token } = await issued();
       expect((await call(jira, token, 'DELETE')).status).to.equal(200);
       await agent.revoke(token);
@@ -90,7 +90,7 @@ for (const framework of frameworks) {
       expect(refused.body.error_description).to.match(/Reason: client_revoked\.$/);
     });
 
-    it('asks about every token of a high-risk audience', async () => {
+    it('introspects every token of a high-risk audience', async () => {
       const { token, taskId } = await issued({ resource: WIKI });
       expect((await call(wiki, token)).status).to.equal(200);
       await mandate.admin('DELETE', `/admin/tasks/${taskId}`);
@@ -99,7 +99,7 @@ for (const framework of frameworks) {
       expect(refused.body.error_description).to.match(/Reason: operator_kill_switch\.$/);
     });
 
-    it('lets no disabled agent and nobody act for a blocked person on a high-risk route', async () => {
+    it('refuses a disabled agent and a blocked person on a high-risk route', async () => {
       const { token } = await issued();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
       const disabled = await call(jira, token, 'DELETE');
@@ -135,7 +135,7 @@ describe('a tool server whose control plane', () => {
   }
   const tokenOf = async (service: Mandate) => String((await (await service.agent()).exchange()).body.access_token);
 
-  it('changes the key it signs with accepts both, and fetches nothing for it', async () => {
+  it('rotates its signing key accepts both keys without another fetch', async () => {
     const { authorize, policy } = jiraServer();
     const read = policy({ scope: ['jira:read'], highRisk: true });
     const spring = await tokenOf(mandate);
@@ -152,7 +152,7 @@ describe('a tool server whose control plane', () => {
     }
   });
 
-  it('is stopped keeps the keys it has, and asks in vain', async () => {
+  it('is down keeps its cached keys, and fails introspection', async () => {
     const { authorize, policy } = jiraServer();
     const token = await tokenOf(mandate);
     const read = policy({ scope: ['jira:read'] });

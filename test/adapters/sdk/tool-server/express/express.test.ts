@@ -1,4 +1,4 @@
-/** What only Express has: routers in routers, middleware beside ours, and names that it does not keep. */
+/** Rules specific to Express: nested routers, other middleware, and route names that Express does not keep. */
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,13 +44,13 @@ describe('the Express middleware', () => {
     return fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${plane.token()}` } });
   }
 
-  it('fails the start when a route asks nothing', () => {
+  it('fails the start when a policy has no scope', () => {
     const protect = expressProtection(toolServer);
     expect(() => protect({ scope: [] })).to.throw(TypeError, /scope must be a list/);
     expect(() => protect(undefined as never)).to.throw(TypeError);
   });
 
-  it('names a route by its pattern, by the name it was given, or not at all, and never by the URL', async () => {
+  it('names a route in events by its pattern or its given name, never by the URL', async () => {
     const protect = expressProtection(toolServer);
     const router = express.Router();
     router.get('/issues/:key', protect({ scope: ['jira:read'] }), (_, response) => void response.end());
@@ -64,7 +64,7 @@ describe('the Express middleware', () => {
     expect(events.map((event) => event.route)).to.deep.equal(['GET /issues/:key', 'GET /tenants/:tenant/boards', null]);
   });
 
-  it('gives no claims where nobody was let through', async () => {
+  it('returns no claims for a request that was not allowed', async () => {
     app.get('/open', (request, response) => {
       expect(() => claimsOf(request)).to.throw('is its route protected?');
       response.end();
@@ -72,7 +72,7 @@ describe('the Express middleware', () => {
     expect((await get('/open')).status).to.equal(200);
   });
 
-  it('gives claims that no other middleware can put there', async () => {
+  it('returns claims that no other middleware can forge', async () => {
     app.use((request, _, next) => {
       Object.assign(request, { mandate: { sub: 'mallory' }, claims: { sub: 'mallory' } });
       next();
@@ -82,7 +82,7 @@ describe('the Express middleware', () => {
     expect(await (await get('/a')).text()).to.equal('ada');
   });
 
-  it('goes no further once somebody else has answered', async () => {
+  it('does not call the handler after another middleware has answered', async () => {
     let reached = false;
     app.use((_, response, next) => {
       response.status(504).end();

@@ -1,4 +1,4 @@
-/** What only Fastify has: plugins in plugins, hooks, answers with a schema, routes that it adds by itself. */
+/** Rules specific to Fastify: nested plugins, hooks, response schemas, and routes that Fastify adds itself. */
 
 import { expect } from 'chai';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -34,7 +34,7 @@ describe('the Fastify plugin', () => {
 
   const get = (url: string, token = plane.token()) =>
     app.inject({ url, headers: { authorization: `Bearer ${token}` } });
-  /** What it says, where it says no. */
+  /** The reason of a refusal. */
   async function failure(work: () => PromiseLike<unknown>): Promise<string> {
     try {
       await work();
@@ -60,7 +60,7 @@ describe('the Fastify plugin', () => {
     expect(events.map((event) => event.route)).to.deep.equal(['GET /api/open-to-nobody', 'GET /api/issues/:key']);
   });
 
-  it('fails the start when a route asks nothing', async () => {
+  it('fails the start when a policy has no scope', async () => {
     await app.register(mandateProtection, { toolServer });
     const empty = { mandate: { scope: [] } };
     expect(() => app.get('/a', { config: empty }, async () => 'a')).to.throw(TypeError, /scope must be a list/);
@@ -72,13 +72,13 @@ describe('the Fastify plugin', () => {
   });
 
   for (const open of ['/healthz', 'get /healthz', 'GET', '']) {
-    it(`fails the start on an open route that is none: ${open || 'nothing'}`, async () => {
+    it(`fails the start for a malformed open route: ${open || 'nothing'}`, async () => {
       const registered = () => app.register(mandateProtection, { toolServer, open: [open] });
       expect(await failure(registered)).to.match(/TypeError: An open route is a method and a pattern/);
     });
   }
 
-  it('fails the start when there are routes already, which its hooks might not reach', async () => {
+  it('fails the start when routes exist already, which its hooks might not reach', async () => {
     app.register(async (child) => {
       child.get('/a', async () => 'a');
     });
@@ -91,7 +91,7 @@ describe('the Fastify plugin', () => {
     expect(await failure(() => app.register(mandateProtection, { toolServer }))).to.match(/already/);
   });
 
-  it('answers before a not-found handler of the app does', async () => {
+  it('answers before a not-found handler of the app', async () => {
     await app.register(mandateProtection, { toolServer });
     app.setNotFoundHandler(async () => 'Ours.');
     app.register(
@@ -109,7 +109,7 @@ describe('the Fastify plugin', () => {
     ]);
   });
 
-  it('lets nobody reach a not-found handler, also where that is given the policy of a route', async () => {
+  it('refuses every request for a not-found handler, also one with the policy of a route', async () => {
     await app.register(mandateProtection, { toolServer });
     app.get('/a', { config: READ }, async () => 'a');
     app.setNotFoundHandler({ config: READ } as object, async () => 'Ours.');
@@ -129,7 +129,7 @@ describe('the Fastify plugin', () => {
     expect(events.map(({ route, reason }) => [route, reason])).to.deep.equal([['HEAD /a', 'missing_token']]);
   });
 
-  it('lets anybody have what is listed as open, and tells nothing of it', async () => {
+  it('allows open routes without a token, and writes no event for them', async () => {
     await app.register(mandateProtection, { toolServer, open: ['GET /healthz', 'OPTIONS *'] });
     app.get('/healthz', async (request) => ({ mandate: request.mandate }));
     app.options('*', async (_, reply) => reply.code(204).send());
@@ -139,7 +139,7 @@ describe('the Fastify plugin', () => {
     expect(events.map((event) => event.route)).to.deep.equal([null]);
   });
 
-  it('says its reason whatever schema the route has for its answers', async () => {
+  it('sends its reason whatever response schema the route has', async () => {
     await app.register(mandateProtection, { toolServer });
     const answer = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false };
     const schema = { response: { '4xx': answer, 401: answer } };

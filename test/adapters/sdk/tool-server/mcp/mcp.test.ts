@@ -1,4 +1,4 @@
-/** What only an MCP server has: messages that are no tool calls, sessions, streams, and metadata that clients look for. */
+/** Rules specific to MCP: messages other than tool calls, sessions, streams, and resource metadata. */
 
 import http from 'node:http';
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ interface Sent {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
-  /** JSON, unless it is text or bytes already. */
+  /** Sent as JSON, unless it is text or bytes. */
   readonly body?: unknown;
 }
 
@@ -90,7 +90,7 @@ describe('the guard of an MCP server', () => {
     describe(`${parsed ? 'behind a body parser' : 'that reads the body itself'},`, () => {
       beforeEach(() => start({ parsed }));
 
-      it('lets any good token, whatever its scope, get as far as a tool, and no further', async () => {
+      it('accepts every valid token for the handshake, whatever its scope, and refuses its tool calls', async () => {
         const claims = { scope: 'wiki:read' };
         expect((await send({ claims, body: initialize })).text).to.include('"name":"jira"');
         expect((await send({ claims, body: { jsonrpc: '2.0', method: 'notifications/initialized' } })).status).to.equal(
@@ -110,7 +110,7 @@ describe('the guard of an MCP server', () => {
         ]);
       });
 
-      it('lets nobody do any of it with a token for another server, or without one', async () => {
+      it('refuses the handshake with a token for another server, or without one', async () => {
         for (const body of [
           initialize,
           rpc('tools/list'),
@@ -129,7 +129,7 @@ describe('the guard of an MCP server', () => {
         expect(events).to.have.lengthOf(11);
       });
 
-      it('lets nobody read what has no policy, tool or not', async () => {
+      it('refuses tools and methods without a policy', async () => {
         for (const body of [
           rpc('resources/read', { uri: 'jira://boards/1' }),
           rpc('resources/list'),
@@ -158,7 +158,7 @@ describe('the guard of an MCP server', () => {
         ['a batch of calls', [read, read]],
         ['a batch of one', [read]],
         ['a batch of none', []],
-        ['nothing that is a message', {}],
+        ['an object that is not a message', {}],
         ['a message with a prototype', `{"jsonrpc":"2.0","id":7,"__proto__":{"method":"tools/call"}}`],
         [
           'a message with a prototype beside its method',
@@ -172,7 +172,7 @@ describe('the guard of an MCP server', () => {
         ['a call of no tool', rpc('tools/call', {})],
         ['a call of a tool whose name is no text', rpc('tools/call', { name: ['read_issue'] })],
       ] as const) {
-        it(`refuses ${what} as the protocol does, and says who sent it`, async () => {
+        it(`refuses ${what} with a protocol error, and names the sender in the event`, async () => {
           const answer = await send({ body });
           expect(answer.status, answer.text).to.equal(400);
           const { error, ...rest } = JSON.parse(answer.text);
@@ -208,26 +208,26 @@ describe('the guard of an MCP server', () => {
       });
     }
 
-    it('refuses more than it reads also where nobody said how much would come', async () => {
+    it('refuses a body that is too long, also without a Content-Length', async () => {
       const { status, closed } = await trickle(app.endpoint, plane.token(), 'x'.repeat(1001));
       expect([status, closed]).to.deep.equal([413, 'close']);
       expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
     });
 
-    it('keeps no connection on which there is more of a body, whatever it is refused for', async () => {
+    it('closes the connection when a refused body is not read to its end', async () => {
       const { status, closed } = await trickle(app.endpoint, plane.token({ exp: NOW - 60 }), 'x'.repeat(1001));
       expect([status, closed]).to.deep.equal([401, 'close']);
       expect(decided()).to.deep.equal([[null, 'deny', 'expired', 'ada']]);
     });
 
-    it('reads nothing of somebody without a token', async () => {
+    it('reads no body without a token', async () => {
       const { status } = await trickle(app.endpoint, undefined, 'x');
       expect(status).to.equal(401);
       expect(decided()).to.deep.equal([[null, 'deny', 'missing_token', null]]);
     });
   });
 
-  it('gives what is no tool a policy of its own, and takes the name of a tool for no method', async () => {
+  it('keeps the policies of methods and tools apart, also for the same name', async () => {
     await start({ methods: { 'resources/read': { scope: ['jira:read'] }, 'tools/list': { scope: ['jira:admin'] } } });
     expect((await send({ body: rpc('resources/read', { uri: 'jira://boards/1' }) })).text).to.include('A board.');
     expect((await send({ body: rpc('tools/list') })).status).to.equal(403);
@@ -239,7 +239,7 @@ describe('the guard of an MCP server', () => {
     ]);
   });
 
-  it('calls what has a policy by its name, whatever the name', async () => {
+  it('allows a tool with a policy and names it in events, whatever its name', async () => {
     const scope = ['jira:read'];
     await start({ tools: { 'ticket:read': { scope }, 'lire un problème': { scope } }, methods: { 'a:b': { scope } } });
     for (const name of ['ticket:read', 'lire un problème', 'ticket:write']) {
@@ -254,7 +254,7 @@ describe('the guard of an MCP server', () => {
     ]);
   });
 
-  it('lets whoever may call some tool get as far as that, and nobody else', async () => {
+  it('accepts a handshake only from tokens that may call some tool', async () => {
     const tools = { alone: { scope: ['jira:read'] } };
     await start({ tools });
     const person = { act: undefined };
@@ -266,7 +266,7 @@ describe('the guard of an MCP server', () => {
     expect((await send({ claims: person, body: rpc('tools/call', { name: 'alone' }) })).status).to.equal(401);
   });
 
-  it('asks about a token that wants it, whatever it is used for', async () => {
+  it('introspects a token with introspect_required for every message', async () => {
     await start();
     plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
     const answer = await send({ claims: { introspect_required: true }, body: rpc('tools/list') });
@@ -286,7 +286,7 @@ describe('the guard of an MCP server', () => {
       describe(parsed ? 'and a body parser' : 'and no body parser', () => {
         beforeEach(() => start({ sessions: true, parsed }));
 
-        it('lets the person and the agent who started one go on, with other tokens of theirs', async () => {
+        it('lets the same person and agent continue one with another token', async () => {
           const session = await started();
           for (const claims of [{}, { jti: 'tok_2' }, { task: { id: 'task_2', exp: NOW + 60, sponsor: 'ada' } }]) {
             const answer = await inSession(session, { claims, body: read });
@@ -309,7 +309,7 @@ describe('the guard of an MCP server', () => {
           ],
           ['the person alone', { act: undefined }],
         ] as const) {
-          it(`answers ${who} as if there were none, whatever is asked`, async () => {
+          it(`answers ${who} as for an unknown session`, async () => {
             const session = await started();
             events.length = 0;
             for (const sent of [
@@ -322,7 +322,7 @@ describe('the guard of an MCP server', () => {
             ]) {
               const answer = await inSession(session, { ...sent, claims });
               const isTool = JSON.stringify(sent).includes('read_sprint');
-              // Alone the person may not call this tool at all.
+              // This tool refuses a person without an agent.
               expect(answer.status, answer.text).to.equal(isTool && who === 'the person alone' ? 401 : 404);
               if (answer.status === 404) {
                 expect(JSON.parse(answer.text).error).to.deep.equal({ code: -32001, message: 'Session not found' });
@@ -335,7 +335,7 @@ describe('the guard of an MCP server', () => {
           });
         }
 
-        it('takes no session that it did not give, be it one of the SDK', async () => {
+        it('refuses a session id that it did not issue, also one of the SDK', async () => {
           const session = await started();
           const id = session.slice(0, session.lastIndexOf('.'));
           const other = await started(bob);
@@ -350,8 +350,8 @@ describe('the guard of an MCP server', () => {
       });
     }
 
-    it('ends the stream of a session with the token that opened it', async () => {
-      // A token is taken for the skew longer: for ten milliseconds more.
+    it('closes the stream of a session when its token expires', async () => {
+      // With the clock skew the token is accepted for ten more milliseconds.
       await start({ sessions: true }, { now: () => NOW * 1000 - 10 });
       const session = await started();
       const answer = inSession(session, { method: 'GET', claims: { exp: NOW - 60 } });
@@ -364,7 +364,7 @@ describe('the guard of an MCP server', () => {
     });
   });
 
-  it('ends a subscription with the token that opened it', async () => {
+  it('ends a subscription when its token expires', async () => {
     await start({}, { now: () => NOW * 1000 - 10 });
     const meta = 'io.modelcontextprotocol/';
     const envelope = {
@@ -382,7 +382,7 @@ describe('the guard of an MCP server', () => {
     expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
   });
 
-  it('ends a subscription to resources with its token too', async () => {
+  it('ends a subscription to resources when its token expires', async () => {
     await start({}, { now: () => NOW * 1000 - 10 });
     const { guard } = mcpProtection(toolServer, {
       tools: { read_issue: { scope: ['jira:read'] } },
@@ -400,20 +400,20 @@ describe('the guard of an MCP server', () => {
     expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
   });
 
-  it('lets nobody with a longer chain than any tool accepts get even to the handshake', async () => {
+  it('refuses the handshake with a longer actor chain than every tool accepts', async () => {
     await start();
     const hop = (depth: number): object => ({
       sub: `agent:hop-${depth}`,
       depth,
       ...(depth > 1 && { act: hop(depth - 1) }),
     });
-    // One tool accepts three.
+    // One tool accepts a depth of three.
     expect((await send({ claims: { act: hop(3) }, body: initialize })).status).to.equal(200);
     const answer = await send({ claims: { act: hop(4) }, body: initialize });
     expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([403, 'delegation_too_deep']);
   });
 
-  it('goes no further once somebody else has answered', async () => {
+  it('does not call the SDK after another middleware has answered', async () => {
     await start();
     const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
     for (const token of [plane.token(), plane.token({ scope: 'wiki:read' })]) {
@@ -431,7 +431,7 @@ describe('the guard of an MCP server', () => {
     }
   });
 
-  it('keeps the token out of what a tool logs of its caller', async () => {
+  it('keeps the token out of logged caller information', async () => {
     await start();
     const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
     const token = plane.token();
@@ -454,7 +454,7 @@ describe('the guard of an MCP server', () => {
     expect(claimsOf(incoming).task?.sponsor).to.equal('ada@example');
   });
 
-  it('gives no claims to a tool that nothing guards, whatever it was told of its caller', async () => {
+  it('returns no claims to an unguarded tool, even with caller information of another source', async () => {
     await start();
     const authInfo = {
       token: plane.token(),
@@ -467,7 +467,7 @@ describe('the guard of an MCP server', () => {
     }
   });
 
-  it('fails the start on a policy that asks nothing, on none at all, and on what is no option', async () => {
+  it('fails the start for a policy without a scope, without any policy, and for an unknown option', async () => {
     await start();
     const made = (options: object) => () => mcpProtection(toolServer, options as never);
     expect(made({ tools: { a: { scope: [] } } })).to.throw(TypeError, /scope must be a list/);
@@ -488,7 +488,7 @@ describe('the guard of an MCP server', () => {
       ['https://jira.example/', AT_ROOT],
       ['https://jira.example:8443/a/b/?tenant=7', `${AT_ROOT}/a/b/?tenant=7`],
     ] as const) {
-      it(`of ${audience} at ${path}, to anybody`, async () => {
+      it(`of ${audience} at ${path}, without a token`, async () => {
         await start({}, { audience });
         expect(app.metadataUrl).to.equal(`${new URL(audience).origin}${path}`);
         const answer = await fetch(`${app.url}${path}`);
@@ -505,7 +505,7 @@ describe('the guard of an MCP server', () => {
       });
     }
 
-    it('by GET, to scripts of other pages too, and at no other address', async () => {
+    it('by GET, to scripts of other origins too, and at no other address', async () => {
       await start();
       const at = `${app.url}${AT_ROOT}/api`;
       const asked = await fetch(at, { method: 'OPTIONS' });
@@ -519,7 +519,7 @@ describe('the guard of an MCP server', () => {
   });
 });
 
-/** Sends a body piece by piece without saying how long it will be, and does not come to its end. */
+/** Sends a chunked body in pieces and never ends it. */
 function trickle(url: string, token: string | undefined, piece: string) {
   return new Promise<{ readonly status: number | undefined; readonly closed: string | undefined }>(
     (resolve, reject) => {

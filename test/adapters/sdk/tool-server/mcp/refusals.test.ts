@@ -1,4 +1,4 @@
-/** Every refusal of the specification's table, by real calls of a real MCP server: status, body, header, access event. */
+/** Every refusal of the specification's table, at a real MCP server: status, body, header and access event. */
 
 import { expect } from 'chai';
 import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
@@ -98,7 +98,7 @@ describe('a guarded MCP server refuses', () => {
         asked !== undefined && reason === 'insufficient_scope' ? `, scope="${POLICIES[asked].scope.join(' ')}"` : '';
       expectRefusal(answer, one, `${scope}, resource_metadata="${METADATA}"`);
       expect(app.called).to.deep.equal([]);
-      // Of somebody without a token nothing is read, not even what for.
+      // Without a token the body is not read, so the tool is unknown.
       const named = reason === 'missing_token' ? null : route;
       expect(events).to.deep.equal([
         { event: 'tool.access', at: AT, route: named, decision: 'deny', reason, ...known },
@@ -115,9 +115,9 @@ describe('a guarded MCP server refuses', () => {
     ['an active token of a high-risk tool', 'delete_issue', {}],
     ['a person, where the tool asks for no actor', 'read_board', { act: undefined }],
     ['three hops, where the tool accepts three', 'read_sprint', { act: chain(3, 2, 1) }],
-    ['an active token that wants to be asked about', 'read_issue', { introspect_required: true }],
+    ['an active token with introspect_required', 'read_issue', { introspect_required: true }],
   ] as const) {
-    it(`nothing of ${what}, and hands its claims to the tool`, async () => {
+    it(`no call with ${what}, and gives its claims to the tool`, async () => {
       const answer = await call(tool, bearer(plane.token(claims)));
       expect(answer.status, answer.body).to.equal(200);
       const [, text = ''] = /"text":("(?:[^"\\]|\\.)*")/.exec(answer.body) ?? [];
@@ -134,10 +134,10 @@ describe('a guarded MCP server refuses', () => {
     });
   }
 
-  it('whoever the control plane says nothing about in time, with 503 and not with 500', async () => {
+  it('a token whose introspection is not answered in time, with 503 and not with 500', async () => {
     await app.stop();
     await start({ timeoutMs: 2000 });
-    // From here on the keys are there: the time is for the question alone.
+    // The keys are cached by now, so only introspection takes time.
     expect((await call('read_issue', bearer(plane.token({ scope: 'jira' })))).status).to.equal(403);
     events.splice(0);
     plane.answerIntrospection = () => undefined;
@@ -145,7 +145,7 @@ describe('a guarded MCP server refuses', () => {
     expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([['introspection_unavailable', 'ada']]);
   });
 
-  it('everybody, with a bare 500, when the event of a call cannot be written', async () => {
+  it('every call with a bare 500 when its event cannot be written', async () => {
     await app.stop();
     const errors: unknown[] = [];
     const fault = new Error('The log is full.');
@@ -178,7 +178,7 @@ describe('a guarded MCP server refuses', () => {
 });
 
 describe('the cases of this suite', () => {
-  it('are about every reason an MCP server can refuse with', () => {
+  it('cover every reason an MCP server can refuse with', () => {
     const others: readonly RefusalReason[] = ['unknown_route', 'internal_error'];
     const expected = refusalReasons.filter((reason) => !others.includes(reason));
     expect([...new Set(cases.map(({ reason }) => reason))]).to.have.members(expected);

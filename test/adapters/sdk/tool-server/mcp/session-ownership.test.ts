@@ -1,4 +1,4 @@
-/** The mark on a session's id, wherever an id stands in a request or an answer. */
+/** The HMAC on a session id, in every place where a request or an answer holds the id. */
 
 import http from 'node:http';
 import { expect } from 'chai';
@@ -27,7 +27,7 @@ describe('the session of an MCP client', () => {
   });
   after(() => server.close());
 
-  /** What a client is given, by each way in which an answer may name its session. */
+  /** The session id that a client gets, for each way to set the header. */
   async function given(write: (response: http.ServerResponse) => void, claims = ada, by = sessions): Promise<string> {
     server.answer = (_, response) => {
       by.mark(response, claims);
@@ -39,12 +39,12 @@ describe('the session of an MCP client', () => {
   const marked = (claims = ada, by = sessions) =>
     given((response) => response.writeHead(200, { 'mcp-session-id': ID }), claims, by);
 
-  it('is its owner’s, by whatever token of whatever task', async () => {
+  it('belongs to its owner, with any token of any task', async () => {
     expect(sessions.idOf(await marked(), ada)).to.equal(ID);
     expect(sessions.idOf(await marked(), claimsOf('ada', 'triage', 'task_b'))).to.equal(ID);
   });
 
-  it('is nobody else’s, nor of another process, nor known by the bare id', async () => {
+  it('is refused to others, in another process, and with the bare id', async () => {
     const own = await marked();
     for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada')]) {
       expect(sessions.idOf(own, other)).to.equal(undefined);
@@ -68,7 +68,7 @@ describe('the session of an MCP client', () => {
     });
   }
 
-  it('is presented without its mark to what stands behind, in every place of a request', async () => {
+  it('reaches the SDK without the mark, in every place of a request', async () => {
     const request = new http.IncomingMessage(null as never);
     const presented = await marked();
     request.headers['mcp-session-id'] = presented;

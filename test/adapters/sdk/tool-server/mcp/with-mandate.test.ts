@@ -1,4 +1,4 @@
-/** A guarded MCP server beside the real service, used by the official client and by tokens of a plain OAuth client. */
+/** A guarded MCP server with the real service, called by the official client and with tokens of a plain OAuth client. */
 
 import {
   Client,
@@ -116,7 +116,7 @@ describe('a guarded MCP server, beside the real service', () => {
       });
     }
 
-    it(`tells the official client ${name} that a tool is not for this task, or that there is none`, async () => {
+    it(`refuses the official client ${name} a tool beyond its scope, and an unknown one`, async () => {
       const task = await started();
       const client = await connected(jira, mode, () => task.token());
       const [lacking, unknown] = [
@@ -133,9 +133,9 @@ describe('a guarded MCP server, beside the real service', () => {
     });
   }
 
-  it("is found by clients that know its address alone, and accepts a plain OAuth client's token as other servers of ours do", async () => {
+  it("is found by clients that know only its address, and accepts a plain OAuth client's token", async () => {
     const insecure = { [oauth.allowInsecureRequests]: true };
-    // What a client knows is where the MCP server is; it finds the rest by itself.
+    // The client knows only the address of the MCP server, and discovers the rest.
     const port = await freePort();
     const resource = `http://127.0.0.1:${port}/mcp`;
     const ownServer = () =>
@@ -163,7 +163,7 @@ describe('a guarded MCP server, beside the real service', () => {
       const authentication = oauth.PrivateKeyJwt({ key, kid: registered.key.kid });
       const { grant_type: _, ...form } = registered.exchangeForm({ resource, scope: 'jira:read' });
       const given = Object.entries(form).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-      // The client's own assertion is dated by the machine's clock, and the service's clock has been moved.
+      // The client dates its assertion by the machine's clock, but the service's clock was moved.
       const moved = mandate.clock.seconds() - Math.floor(Date.now() / 1000);
       const client = { client_id: registered.id, [oauth.clockSkew]: moved };
       const parameters = Object.fromEntries(given);
