@@ -1,10 +1,10 @@
-/** An agent that does one thing for a person, at a tool server over HTTP. */
+/** An agent that reads one issue for a person, at a tool server over HTTP. */
 
 import { readFile } from 'node:fs/promises';
 import { createAgent, NotNow, Refused, TaskOver } from 'mandate/agent';
 
 const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', RESOURCE = '' } = process.env;
-/** Where the tool server is reached, if not at the address that its tokens are for. */
+/** The tool server's address, if it differs from the audience of its tokens. */
 const { TOOL_SERVER = RESOURCE } = process.env;
 
 const key = { pem: await readFile(KEY_FILE, 'utf8') };

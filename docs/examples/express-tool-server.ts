@@ -1,4 +1,4 @@
-/** A tool server on Express: one ordinary route, one on which a revocation has to show at once. */
+/** A tool server on Express: one ordinary route, one high-risk route where a revocation takes effect at once. */
 
 import express from 'express';
 import { createToolServer } from 'mandate/tool-server';

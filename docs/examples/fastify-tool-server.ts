@@ -1,4 +1,4 @@
-/** A tool server on Fastify: one ordinary route, one on which a revocation has to show at once, one that is open. */
+/** A tool server on Fastify: one ordinary route, one high-risk route where a revocation takes effect at once, one open route. */
 
 import fastify from 'fastify';
 import { createToolServer } from 'mandate/tool-server';

@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { createAgent } from 'mandate/agent';
 
 const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', RESOURCE = '' } = process.env;
-/** Where the MCP server is reached, if not at the address that its tokens are for. */
+/** The MCP server's address, if it differs from the audience of its tokens. */
 const { MCP_SERVER = RESOURCE } = process.env;
 
 const key = { pem: await readFile(KEY_FILE, 'utf8') };

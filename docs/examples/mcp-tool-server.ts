@@ -1,4 +1,4 @@
-/** A tool server that speaks MCP: one ordinary tool, one on which a revocation has to show at once. */
+/** A tool server that speaks MCP: one ordinary tool, one high-risk tool where a revocation takes effect at once. */
 
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { toNodeHandler } from '@modelcontextprotocol/node';

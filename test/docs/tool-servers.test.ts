@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { accessEvent } from '../../adapters/tool-server/access-event.ts';
-import { checkOptions } from '../../adapters/tool-server/options.ts';
-import { describeRefusal, refusalReasons } from '../../adapters/tool-server/refusal.ts';
+import { accessEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
+import { checkOptions } from '../../adapters/sdk/tool-server/core/options.ts';
+import { describeRefusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { databases } from '../support/databases.ts';
 import { startExample } from '../support/example-process.ts';
 import { JIRA, type Mandate, sharedMandate } from '../support/mandate.ts';

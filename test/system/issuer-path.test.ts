@@ -1,8 +1,8 @@
 /** An issuer with a path (decisions "Sizes and forms nobody wrote down"): everything is there under that path too. */
 
 import { expect } from 'chai';
-import { createAgent } from '../../adapters/agent-client/agent.ts';
-import { createToolServer } from '../../adapters/tool-server/tool-server.ts';
+import { createAgent } from '../../adapters/sdk/agent/agent.ts';
+import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';

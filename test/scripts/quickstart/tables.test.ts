@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { AccessEvent } from '../../../adapters/tool-server/tool-server.ts';
+import type { AccessEvent } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { accessTable } from '../../../scripts/quickstart/access-table.ts';
 import { claimsTable } from '../../../scripts/quickstart/claims-table.ts';
 import { ledgerTable } from '../../../scripts/quickstart/ledger-table.ts';

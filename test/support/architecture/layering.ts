@@ -34,19 +34,19 @@ export const PACKAGE_HOMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Packages of the libraries that others install (`mandate/tool-server`, `mandate/agent`): where each may be imported
- * beside its home. The frameworks are those of whoever uses the library.
+ * Packages that the products in `adapters/sdk` import: the folders that may import each, beside its home. Fastify and
+ * the MCP SDK come from the application that installs the product.
  */
 export const LIBRARY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  jose: ['adapters/tool-server', 'adapters/agent-client'],
-  express: ['adapters/tool-server/express'],
-  fastify: ['adapters/tool-server/fastify'],
-  '@modelcontextprotocol/server': ['adapters/tool-server/mcp'],
-  '@modelcontextprotocol/express': ['adapters/tool-server/mcp'],
+  jose: ['adapters/sdk/tool-server', 'adapters/sdk/agent'],
+  express: ['adapters/sdk/tool-server/express'],
+  fastify: ['adapters/sdk/tool-server/fastify'],
+  '@modelcontextprotocol/server': ['adapters/sdk/tool-server/mcp'],
+  '@modelcontextprotocol/express': ['adapters/sdk/tool-server/mcp'],
 };
 
-/** What others install must not bring the service with it: these import the domain and themselves. */
-const LIBRARIES = ['adapters/tool-server', 'adapters/agent-client', 'adapters/auditor'];
+/** The products that run in other people's processes, one folder each; files beside these folders serve all of them. */
+const SDK = 'adapters/sdk';
 
 /** Names that say nothing, so that anything ends up there. */
 const FORBIDDEN_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'shared', 'types', 'misc', 'lib'];
@@ -104,20 +104,24 @@ function faultOfImport(path: string, layer: string, specifier: string | undefine
 
 function faultOfPath(path: string, layer: string, target: string): string | undefined {
   const [targetLayer = '', targetAdapter] = target.split('/');
-  const library = LIBRARIES.find((folder) => isWithin(folder, path));
-  if (library !== undefined) return libraryFault(library, path, target);
+  if (isWithin(SDK, path)) return faultOfProduct(path, target);
   if (layer === 'adapters' && targetLayer === 'adapters') {
     return path.split('/')[1] === targetAdapter ? undefined : `imports ${target} of another adapter`;
   }
   return targetLayer === layer || LAYERS[layer]?.includes(targetLayer) ? undefined : `imports ${target}`;
 }
 
-/** Of a library, what knows a framework is a folder of its own: what is beside it does not ask for it. */
-function libraryFault(library: string, path: string, target: string): string | undefined {
-  if (target.startsWith('domain/')) return undefined;
-  if (!isWithin(library, target)) return `imports ${target} into a library`;
+/**
+ * A product imports the domain, itself and the files directly in `adapters/sdk`. In a product, `core` and the files
+ * beside it import no other folder: those know a framework.
+ */
+function faultOfProduct(path: string, target: string): string | undefined {
+  const product = path.split('/').slice(0, 3).join('/');
   const folder = posix.dirname(target);
-  return folder === library || isWithin(folder, path) ? undefined : `imports ${target} of a framework`;
+  if (target.startsWith('domain/') || folder === SDK) return undefined;
+  if (!isWithin(product, target)) return `imports ${target} into a product`;
+  const isOpen = folder === product || folder === `${product}/core` || isWithin(folder, path);
+  return isOpen ? undefined : `imports ${target} of a framework`;
 }
 
 function isWithin(folder: string, path: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * A control plane that does what a test wants, for what a real one never does: sign a token without an actor, answer
- * about another token, lie, be slow, be away. Real HTTP, a real key; only what it says is made up.
+ * A fake control plane over real HTTP with a real key. Its answers are made up, for cases that the real service never
+ * produces: a token without an actor, an answer about another token, a slow answer, an outage.
  */
 
 import { answering, type Handler, type Loopback, startLoopback } from '../loopback.ts';
@@ -14,22 +14,22 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface FakeControlPlane {
   readonly issuer: string;
-  /** The one that signs. */
+  /** The signing key. */
   key: SigningKey;
-  /** What it publishes. */
+  /** The published keys. */
   published: readonly SigningKey[];
-  /** How it answers for its keys, and about a token. */
+  /** The answers to key requests and to introspection. */
   answerKeys: Handler;
   answerIntrospection: Handler;
   /** A good token of Ada's for the audience; the members given replace the usual ones, `undefined` leaves one out. */
   token(claims?: Members, header?: Members): string;
-  /** How often it was asked. */
+  /** The number of requests. */
   asked(path: '/.well-known/jwks.json' | '/oauth2/introspect'): number;
   readonly server: Loopback;
   stop(): Promise<void>;
 }
 
-/** @param seconds what time its tokens are of */
+/** @param seconds the issue time of its tokens */
 export async function startFakeControlPlane(seconds: () => number): Promise<FakeControlPlane> {
   const key = await makeSigningKey('ES256');
   const server = await startLoopback((request, response) =>

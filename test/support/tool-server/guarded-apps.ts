@@ -1,13 +1,13 @@
-/** The same small tool server in each web framework, guarded by the library: as data, so that a suite runs on all. */
+/** The same small tool server in each web framework, as data, so that one suite runs on all of them. */
 
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import { claimsOf, expressProtection, refuseUnknownRoutes } from '../../../adapters/tool-server/express/express.ts';
-import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapters/tool-server/fastify/fastify.ts';
-import type { RoutePolicy, TaskTokenClaims, ToolServer } from '../../../adapters/tool-server/tool-server.ts';
+import type { RoutePolicy, TaskTokenClaims, ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, expressProtection, refuseUnknownRoutes } from '../../../adapters/sdk/tool-server/express/express.ts';
+import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapters/sdk/tool-server/fastify/fastify.ts';
 
 export interface GuardedApp {
   /** Without a slash at the end. */
@@ -17,12 +17,12 @@ export interface GuardedApp {
 
 export interface Framework {
   readonly name: string;
-  /** Whether the pattern of a route that was left without a policy is known when it is refused. */
+  /** Whether the event of a refused route without a policy has the route's pattern. */
   readonly knowsForgotten: boolean;
   start(toolServer: ToolServer): Promise<GuardedApp>;
 }
 
-/** By method and pattern. Each answers with the claims it got, and was reached only if it does. */
+/** Policies by method and pattern. Each route answers with its claims, which proves that its handler ran. */
 export const POLICIES = {
   'GET /issues/:key': { scope: ['jira:read'] },
   'POST /issues/:key/comments': { scope: ['jira:read', 'jira:comment'] },
@@ -78,7 +78,7 @@ const fastifyApp: Framework = {
   },
 };
 
-/** It has no types of its own here; what is used of it is the same. */
+/** Express 4 has no types here; the members used are the same as in Express 5. */
 const express4: typeof express = createRequire(import.meta.url)('express4');
 
 export const frameworks: readonly Framework[] = [

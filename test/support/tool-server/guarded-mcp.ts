@@ -7,11 +7,11 @@ import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express, { type Express, type Request, type Response } from 'express';
-import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/tool-server/mcp/mcp.ts';
-import type { RoutePolicy, ToolServer } from '../../../adapters/tool-server/tool-server.ts';
+import type { RoutePolicy, ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import type { GuardedApp, POLICIES } from './guarded-apps.ts';
 
-/** By the route of the other frameworks that asks the same. */
+/** The tools by the route of the web frameworks with the same policy. */
 export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
   'GET /issues/:key': 'read_issue',
   'POST /issues/:key/comments': 'comment',
@@ -30,19 +30,19 @@ export const TOOL_POLICIES: Readonly<Record<string, RoutePolicy>> = {
 };
 
 export interface GuardedMcpOptions extends Partial<McpProtectionOptions> {
-  /** With the body parser that the SDK puts in front; otherwise the guard reads the body. */
+  /** Whether the SDK's body parser runs first; otherwise the guard reads the body. */
   readonly parsed?: boolean;
-  /** With the sessions of the revisions before 2026-07-28. */
+  /** Whether to use sessions, as in protocol revisions before 2026-07-28. */
   readonly sessions?: boolean;
-  /** Any that is free when absent. */
+  /** A free port when absent. */
   readonly port?: number;
 }
 
 export interface GuardedMcp extends GuardedApp {
-  /** Of the endpoint. */
+  /** The endpoint's URL. */
   readonly endpoint: string;
   readonly metadataUrl: string;
-  /** Every tool that was reached. */
+  /** The tools that ran. */
   readonly called: string[];
 }
 
@@ -94,7 +94,7 @@ function jiraServer(called: string[]): McpServer {
   return server;
 }
 
-/** As the SDK's documentation keeps them: by the id that a request presents. */
+/** Keeps sessions by the presented id, as in the SDK's documentation. */
 function inSessions(called: string[]) {
   const transports = new Map<string, NodeStreamableHTTPServerTransport>();
   return async (request: Request, response: Response, body: unknown): Promise<void> => {

@@ -1,4 +1,4 @@
-/** HTTP requests whose header lines stand as they are given, also two of one name, which `fetch` would join. */
+/** HTTP requests with exactly the given header lines, also two of the same name, which `fetch` would join. */
 
 import http from 'node:http';
 

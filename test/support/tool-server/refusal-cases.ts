@@ -1,30 +1,30 @@
 /**
- * Every refusal of the specification's table that the token, its time or the control plane bring about: as data, so that
- * a suite runs them on every framework.
+ * Every refusal of the specification's table that the token, the time or the control plane causes, as data, so that one
+ * suite runs them on every framework.
  */
 
 import { sign } from 'node:crypto';
 import { expect } from 'chai';
-import type { AccessEvent, RefusalReason } from '../../../adapters/tool-server/tool-server.ts';
+import type { AccessEvent, RefusalReason } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering } from '../loopback.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, TASK_ID, TOKEN_ID } from './control-plane.ts';
 import type { RawAnswer } from './raw-request.ts';
 
-/** Another hour than the machine's: whoever reads its clock is found out. */
+/** Differs from the machine's time, so that code that reads the machine's clock fails. */
 export const NOW = 1_900_000_000;
 export const REALM = 'The "Jira" \\ tools';
 
 export interface RefusalCase {
   readonly reason: RefusalReason;
   readonly what: string;
-  /** What is sent; good and on the guarded route unless it says otherwise. */
+  /** The token; by default a valid one for the guarded route. */
   readonly token?: (plane: FakeControlPlane) => string;
   readonly headers?: (plane: FakeControlPlane) => readonly (readonly [string, string])[];
   readonly route?: string;
   readonly path?: string;
   readonly prepare?: (plane: FakeControlPlane) => void;
-  /** What the event knows; nothing unless a token verified. */
+  /** The identity fields of the event; all null unless the token verified. */
   readonly known?: Partial<AccessEvent>;
   readonly remark?: string;
   readonly retryAfter?: string;
@@ -52,7 +52,7 @@ export function chain(...depths: readonly number[]): object {
 let stranger: SigningKey;
 let rsa: SigningKey;
 
-/** To be called before the cases are. */
+/** Call it before the cases run. */
 export async function makeCaseKeys(): Promise<void> {
   stranger = await makeSigningKey('ES256');
   rsa = await makeSigningKey('RS256');
@@ -229,7 +229,7 @@ export const refusalCases: readonly RefusalCase[] = [
   },
 ];
 
-/** On the route that asks the control plane each time. */
+/** On the high-risk route, which introspects each request. */
 function asking(
   one: Omit<RefusalCase, 'route' | 'path' | 'known' | 'prepare'>,
   answer: RefusalCase['prepare'],
@@ -293,7 +293,7 @@ function unavailable(): readonly RefusalCase[] {
   ];
 }
 
-/** Signed by somebody else, under the name of the control plane's key. */
+/** Signed with another key under the kid of the control plane's key. */
 function foreign(plane: FakeControlPlane, key: SigningKey, header: object = {}): string {
   const [, payload = ''] = plane.token().split('.');
   const claims = Buffer.from(payload, 'base64url');
@@ -307,7 +307,7 @@ function resigned(token: string, signature: (own: Buffer, input: Buffer) => Buff
   return `${token.slice(0, end)}.${signature(own, Buffer.from(token.slice(0, end))).toString('base64url')}`;
 }
 
-/** A token with a member in front of the usual ones, and in place of another. */
+/** A token with an added member before the usual ones, in place of another. */
 function twice(plane: FakeControlPlane, first: string, second: string | undefined): string {
   const claims = JSON.parse(Buffer.from(plane.token().split('.')[1] ?? '', 'base64url').toString()) as object;
   const { exp: _exp, ...others } = { exp: 0, ...claims };
@@ -322,9 +322,9 @@ export const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
 };
 
 /**
- * The answer of the table, to the letter.
+ * The exact answer of the table.
  *
- * @param more what the header says beyond realm, error and sentence
+ * @param more header parameters after realm, error and sentence
  */
 export function expectRefusal(
   answer: RawAnswer,

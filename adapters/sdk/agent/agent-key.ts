@@ -1,0 +1,107 @@
+/** The key that signs an agent's client assertions: a private key or an external signer (RFC 7523 §2.2). */
+
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { SignJWT } from 'jose';
+
+/** The algorithms that the control plane accepts (decisions "Client assertions"). */
+export type AssertionAlgorithm = 'ES256' | 'PS256' | 'RS256';
+
+const ALGORITHMS: readonly string[] = ['ES256', 'PS256', 'RS256'];
+
+/** Signs with a key that this process cannot read: in a KMS, an HSM or another process. */
+export interface KeySigner {
+  readonly alg: AssertionAlgorithm;
+  readonly kid?: string;
+  /** @returns the signature as RFC 7518 defines it: for ES256 `r` and `s`, 64 bytes, not DER */
+  sign(input: Uint8Array): Promise<Uint8Array> | Uint8Array;
+}
+
+/**
+ * - a PEM text (PKCS#8, SEC1 or PKCS#1, not encrypted), with its `kid` if the registration has several keys;
+ * - a private JWK, whose `kid` and `alg` are taken from it;
+ * - a signer.
+ */
+export type AgentKey =
+  | { readonly pem: string; readonly kid?: string; readonly alg?: AssertionAlgorithm }
+  | { readonly jwk: Readonly<Record<string, unknown>> }
+  | KeySigner;
+
+/** Signs the claims of one assertion; resolves to a compact JWS. */
+export type SignAssertion = (claims: Readonly<Record<string, string | number>>) => Promise<string>;
+
+/** The control plane's own minimum for RSA keys (decisions "Agents"). */
+const MIN_MODULUS_BITS = 2048;
+/** r and s of P-256 (RFC 7518 §3.4). */
+const ES256_BYTES = 64;
+
+/** @throws TypeError if the key is not a private key that can sign assertions; the message holds no part of the key */
+export function assertionSigner(key: AgentKey): SignAssertion {
+  // For a key passed as a bare string, the runtime's own error below would quote the key.
+  if (!isAgentKey(key)) throw new TypeError('key must be { pem }, { jwk } or { alg, sign }.');
+  if ('sign' in key) return signedBy(key);
+  const loaded = 'pem' in key ? fromPem(key.pem) : fromJwk(key.jwk);
+  const [kid, named] = 'pem' in key ? [key.kid, key.alg] : [textOf(key.jwk.kid), textOf(key.jwk.alg)];
+  const alg = algorithmFor(loaded, named);
+  const header = { alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) };
+  return (claims) => new SignJWT(claims).setProtectedHeader(header).sign(loaded);
+}
+
+function signedBy(signer: KeySigner): SignAssertion {
+  const { alg, kid } = signer;
+  if (!ALGORITHMS.includes(alg)) throw new TypeError('The signer must sign with ES256, PS256 or RS256.');
+  const header = encode({ alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) });
+  return async (claims) => {
+    const input = `${header}.${encode(claims)}`;
+    const signature = await signer.sign(new TextEncoder().encode(input));
+    if (alg === 'ES256' && signature.length !== ES256_BYTES) {
+      throw new TypeError('The signer must give r and s of ES256, 64 bytes, and not DER.');
+    }
+    return `${input}.${Buffer.from(signature).toString('base64url')}`;
+  };
+}
+
+function isAgentKey(key: unknown): key is AgentKey {
+  if (typeof key !== 'object' || key === null) return false;
+  const { sign, pem, jwk } = key as Readonly<Record<string, unknown>>;
+  return typeof sign === 'function' || typeof pem === 'string' || (typeof jwk === 'object' && jwk !== null);
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function fromPem(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // OpenSSL's error may quote the PEM text, so it is dropped.
+    throw new TypeError('The PEM text holds no private key, or one that is encrypted.');
+  }
+}
+
+function fromJwk(jwk: Readonly<Record<string, unknown>>): KeyObject {
+  try {
+    return createPrivateKey({ key: { ...jwk }, format: 'jwk' });
+  } catch {
+    throw new TypeError('The JWK is no private key.');
+  }
+}
+
+function algorithmFor(key: KeyObject, named: string | undefined): AssertionAlgorithm {
+  const isP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  const fitting: readonly AssertionAlgorithm[] = isP256
+    ? ['ES256']
+    : key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) >= MIN_MODULUS_BITS
+      ? ['PS256', 'RS256']
+      : [];
+  const alg = named === undefined ? fitting[0] : fitting.find((each) => each === named);
+  if (alg === undefined)
+    throw new TypeError(
+      'The key must be an EC key on P-256 or an RSA key of 2048 bits or more, used with its own alg.',
+    );
+  return alg;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

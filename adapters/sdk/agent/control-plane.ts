@@ -1,0 +1,148 @@
+/**
+ * The agent's requests to the control plane (specification "POST /oauth2/token", "POST /oauth2/revoke"). Each call sends
+ * one request with a new assertion. It returns the answer or throws an error from errors.ts.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { fetchAnswer, withTimeout } from '../http-answer.ts';
+import type { SignAssertion } from './agent-key.ts';
+import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
+import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
+import type { CheckedAgentOptions } from './options.ts';
+
+export interface ControlPlane {
+  /** @throws Refused, NotNow */
+  exchange(request: ExchangeRequest): Promise<IssuedToken>;
+  /** @param scope narrows the task permanently. @throws TaskOver, Refused, NotNow */
+  renew(held: IssuedToken, resource: string, scope?: readonly string[]): Promise<IssuedToken>;
+  /** Ends the task of a grant. @throws Refused, NotNow */
+  revoke(grant: string): Promise<void>;
+}
+
+export interface ExchangeRequest {
+  readonly subjectToken: string;
+  readonly resource: string;
+  readonly scope: readonly string[];
+}
+
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+/** Long enough for one request; short, so that an intercepted assertion expires soon. */
+const ASSERTION_SECONDS = 60;
+/** Used when the answer has no `Retry-After`. */
+const DEFAULT_RETRY_MS = 1000;
+/** RFC 6749 §5.2. Of a refusal only codes of this form are repeated to the caller. */
+const CODE = /^[a-z_]{1,64}$/;
+
+/** A refused renewal with one of these, as `reason` or else as `error`, means that the task has ended. */
+const ENDS: ReadonlySet<string> = new Set<TaskEnd>([
+  'task_revoked',
+  'task_expired',
+  'task_ending',
+  'agent_disabled',
+  'sponsor_disabled',
+  'sponsor_not_found',
+  'invalid_grant',
+  'access_denied',
+]);
+
+export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion): ControlPlane {
+  const { issuer, agentId, instance, clock, timeoutMs } = options;
+
+  const assertion = (): Promise<string> => {
+    const now = Math.floor(clock.now() / 1000);
+    const signing = sign({
+      ...{ iss: agentId, sub: agentId, aud: issuer, jti: randomUUID(), iat: now, exp: now + ASSERTION_SECONDS },
+      ...(instance === undefined ? {} : { instance }),
+    });
+    return withTimeout(timeoutMs, signing, () => new NotNow('The assertion was not signed in time.', DEFAULT_RETRY_MS));
+  };
+  const authenticated = async () => ({ client_assertion_type: ASSERTION, client_assertion: await assertion() });
+
+  return {
+    async exchange({ subjectToken, resource, scope }) {
+      const at = clock.now();
+      const answer = await send(options, '/oauth2/token', {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: subjectToken,
+        subject_token_type: ACCESS_TOKEN,
+        actor_token: await assertion(),
+        actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        requested_token_type: ACCESS_TOKEN,
+        resource,
+        scope: scope.join(' '),
+      });
+      if (answer.status !== 200) throw refusalOf(answer);
+      return readIssuedToken(answer.body, { at, scope });
+    },
+    async renew(held, resource, scope) {
+      const at = clock.now();
+      const answer = await send(options, '/oauth2/token', {
+        grant_type: 'refresh_token',
+        refresh_token: held.grant,
+        resource,
+        ...(scope === undefined ? {} : { scope: scope.join(' ') }),
+        ...(await authenticated()),
+      });
+      if (answer.status === 200) {
+        const narrowed = names(scope ?? held.scope).filter((name) => held.scope.includes(name));
+        return readIssuedToken(answer.body, { at, scope: narrowed, task: held });
+      }
+      const refusal = refusalOf(answer);
+      const end = [refusal.reason, refusal.error].find((code): code is TaskEnd => code !== undefined && ENDS.has(code));
+      throw end === undefined ? refusal : new TaskOver(end);
+    },
+    async revoke(grant) {
+      const form = { token: grant, token_type_hint: 'refresh_token', ...(await authenticated()) };
+      const answer = await send(options, '/oauth2/revoke', form);
+      if (answer.status !== 200) throw refusalOf(answer);
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** @throws NotNow */
+async function send(
+  { issuer, fetch, timeoutMs, clock }: CheckedAgentOptions,
+  path: string,
+  form: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const request = { method: 'POST', body: new URLSearchParams(form), headers: { accept: 'application/json' } };
+  const answer = await fetchAnswer(fetch, `${issuer}${path}`, request, timeoutMs).catch(() => {
+    // The cause may hold the request, so it is dropped. Whether the control plane decided is unknown.
+    throw new NotNow('The control plane could not be reached, or did not answer in time.', DEFAULT_RETRY_MS);
+  });
+  const { status } = answer;
+  if (status === 429 || status >= 500) {
+    throw new NotNow('The control plane is busy.', retryAfterMs(answer.retryAfter, clock.now()));
+  }
+  return { status, body: objectOf(answer.text) };
+}
+
+function objectOf(text: string): Answer['body'] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The header holds seconds or a date (RFC 9110 §10.2.3). */
+function retryAfterMs(header: string | null, now: number): number {
+  if (header === null) return DEFAULT_RETRY_MS;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return ms > 0 ? ms : DEFAULT_RETRY_MS;
+}
+
+/** Leaves out `error_description`: it is free text, so it may repeat what was sent. */
+function refusalOf({ body }: Answer): Refused {
+  const [error, reason] = [body.error, body.reason].map((code) =>
+    typeof code === 'string' && CODE.test(code) ? code : undefined,
+  );
+  return new Refused(error ?? 'unexpected_answer', reason);
+}

@@ -1,0 +1,70 @@
+/**
+ * The errors of `mandate/agent`. A program must tell three cases apart: the task has ended (stop), the control plane is
+ * temporarily unavailable (retry later), the request is refused (change it). An error holds no part of a request or an
+ * answer, except codes of a fixed form.
+ */
+
+/** Why a task has ended: the control plane's code, or `ended` after a local call of `end()`. */
+export type TaskEnd =
+  | 'task_revoked'
+  | 'task_expired'
+  | 'task_ending'
+  | 'agent_disabled'
+  | 'sponsor_disabled'
+  | 'sponsor_not_found'
+  /** The control plane no longer knows the grant, or never did. */
+  | 'invalid_grant'
+  | 'access_denied'
+  | 'ended';
+
+/** The task has ended. It cannot be renewed, and a retry cannot succeed. */
+export class TaskOver extends Error {
+  override readonly name = 'TaskOver';
+  readonly reason: TaskEnd;
+
+  constructor(reason: TaskEnd) {
+    super(`The task is over: ${reason}.`);
+    this.reason = reason;
+  }
+}
+
+/** Temporarily unavailable: the control plane did not decide, or its decision did not arrive. */
+export class NotNow extends Error {
+  override readonly name = 'NotNow';
+  /** Milliseconds to wait before a retry. */
+  readonly retryAfterMs: number;
+
+  constructor(what: string, retryAfterMs: number) {
+    super(`${what} Try again in ${Math.ceil(retryAfterMs / 1000)} s.`);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Why the library refuses a successful answer: it does not fit the request. */
+export type Unacceptable = 'scope_wider_than_asked' | 'another_task' | 'outlives_its_task';
+
+/** This request is refused: another scope, resource, person or key may be accepted. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  /**
+   * RFC 6749 §5.2, RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. With
+   * `unexpected_answer` the library itself refuses an answer that does not fit the request.
+   */
+  readonly error: string;
+  /**
+   * With `access_denied`: the control plane's reason, such as `sponsor_disabled`. With `unexpected_answer`: an
+   * Unacceptable. `scope_given_up`: `narrow` named a scope that the task had given up, and no request was sent.
+   */
+  readonly reason: string | undefined;
+
+  constructor(error: string, reason: string | undefined) {
+    super(`${sentenceOf(error, reason)}: ${error}${reason === undefined ? '' : ` (${reason})`}.`);
+    this.error = error;
+    this.reason = reason;
+  }
+}
+
+function sentenceOf(error: string, reason: string | undefined): string {
+  if (error === 'unexpected_answer') return 'The answer of the control plane was not accepted';
+  return reason === 'scope_given_up' ? 'The task has given up this scope' : 'The control plane refused';
+}

@@ -1,0 +1,82 @@
+/** The options of `createAgent`, and their checks. */
+
+import { issuerProblem } from '../../../domain/agents/address.ts';
+import type { AgentKey } from './agent-key.ts';
+
+/** Time and randomness; tests pass a clock that they control. */
+export interface AgentClock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Resolves after `ms` milliseconds. */
+  sleep(ms: number): Promise<void>;
+  /** From 0 inclusive to 1 exclusive: spreads the retries of many agents. */
+  random(): number;
+}
+
+export interface AgentOptions {
+  /** The control plane's URL and the `iss` of its tokens: https, or http on this machine. */
+  readonly issuer: string;
+  /** The registered id. */
+  readonly agentId: string;
+  readonly key: AgentKey;
+  /** Which of the agent's processes this is: at most 128 characters; shown in `act.instance`, and not verified. */
+  readonly instance?: string;
+  /** Time limit of one request, and of one signature, in milliseconds; 10000 when absent. */
+  readonly timeoutMs?: number;
+  /**
+   * How long a call retries in total, in milliseconds, while the control plane is unavailable and no token works any
+   * more; 30000 when absent.
+   */
+  readonly patienceMs?: number;
+  /** The global `fetch` when absent. */
+  readonly fetch?: typeof globalThis.fetch;
+  readonly clock?: AgentClock;
+}
+
+export type CheckedAgentOptions = Required<Omit<AgentOptions, 'instance'>> & Pick<AgentOptions, 'instance'>;
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_PATIENCE_MS = 30_000;
+/** Specification "Client assertion rules". */
+const MAX_INSTANCE = 128;
+/** A longer Node timer fires at once. */
+const MAX_DURATION_MS = 2 ** 31 - 1;
+
+const systemClock: AgentClock = {
+  now: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  random: () => Math.random(),
+};
+
+/** @throws TypeError that lists every wrong option; the message holds no part of the key */
+export function checkAgentOptions(given: AgentOptions): CheckedAgentOptions {
+  const { issuer, agentId, instance, timeoutMs = DEFAULT_TIMEOUT_MS, patienceMs = DEFAULT_PATIENCE_MS } = given;
+  const problems = [
+    problemOf('issuer', typeof issuer === 'string' ? issuerProblem(issuer) : 'must be an absolute https URL'),
+    typeof agentId === 'string' && agentId !== '' ? '' : 'agentId must be a name',
+    instance === undefined || (instance.trim() !== '' && instance.length <= MAX_INSTANCE)
+      ? ''
+      : `instance must be 1 to ${MAX_INSTANCE} characters and not blank`,
+    problemOf('timeoutMs', durationProblem(timeoutMs)),
+    problemOf('patienceMs', durationProblem(patienceMs)),
+  ].filter((problem) => problem !== '');
+  if (problems.length > 0) throw new TypeError(`createAgent: ${problems.join('; ')}.`);
+  return {
+    ...given,
+    fetch: given.fetch ?? ((...request) => globalThis.fetch(...request)),
+    clock: given.clock ?? systemClock,
+    issuer: issuer.replace(/\/$/, ''),
+    timeoutMs,
+    patienceMs,
+  };
+}
+
+function problemOf(name: string, problem: string | undefined): string {
+  return problem === undefined ? '' : `${name} ${problem}`;
+}
+
+function durationProblem(value: unknown): string | undefined {
+  return typeof value === 'number' && value > 0 && value <= MAX_DURATION_MS
+    ? undefined
+    : `must be a number of milliseconds, above 0 and at most ${MAX_DURATION_MS}`;
+}

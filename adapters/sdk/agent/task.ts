@@ -1,0 +1,188 @@
+/** A task whose token renews itself until the task ends. */
+
+import type { ControlPlane } from './control-plane.ts';
+import { NotNow, Refused, TaskOver } from './errors.ts';
+import { type IssuedToken, names } from './issued-token.ts';
+import type { CheckedAgentOptions } from './options.ts';
+import { retryWithBackoff } from './retry-with-backoff.ts';
+import { sendingFetch } from './sending-fetch.ts';
+
+export interface Task {
+  readonly id: string;
+  readonly resource: string;
+  /** When the task expires, by the control plane's clock; its token cannot be renewed after that. */
+  readonly expiresAt: Date;
+  /** The scopes of the current token: the requested ones or fewer. */
+  readonly scope: readonly string[];
+  /**
+   * A token that works now. It is renewed after 60% of its lifetime; all waiting callers share one request.
+   *
+   * @throws TaskOver once the task has ended; NotNow when no token works and `patienceMs` has passed; Refused
+   */
+  token(): Promise<string>;
+  /**
+   * Gives up all other scopes permanently. Resolves to the scopes that are left.
+   *
+   * @throws as `token()`; Refused, without a request, when one of the scopes was given up before
+   */
+  narrow(scope: readonly string[]): Promise<readonly string[]>;
+  /** `fetch` with the task's token, to the task's origins only. @throws as `token()`; TypeError; as `fetch` */
+  fetch(input: string | URL, init?: RequestInit): Promise<Response>;
+  /**
+   * Revokes the task. From the call on, `token()` throws. After a successful call, another call does nothing.
+   *
+   * @throws NotNow, Refused: the task was not revoked, and lasts until it expires
+   */
+  end(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Specification "POST /oauth2/token": clients renew at about 60% of expires_in. */
+const RENEWED_AT = 0.6;
+/** A token with less lifetime left may expire on its way to the tool server. */
+const USABLE_MS = 5000;
+
+/** Clock synchronization moves a clock back by less than this; a larger step is a change of the clock. */
+const SET_BACK_MS = 1000;
+/** After a refused renewal, all callers get the same refusal for this long. */
+const REFUSAL_STANDS_MS = 1000;
+
+/** After these ends the control plane has nothing left to revoke. */
+const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_expired', 'invalid_grant']);
+
+export interface TaskRequest {
+  readonly resource: string;
+  /** The origins to which `fetch` may send the token. */
+  readonly origins: readonly string[];
+}
+
+export function renewingTask(
+  options: CheckedAgentOptions,
+  plane: ControlPlane,
+  { resource, origins }: TaskRequest,
+  first: IssuedToken,
+): Task {
+  const { clock, patienceMs } = options;
+  let current = first;
+  /** The latest clock reading since `current` was requested. */
+  let latestSeen = first.askedAt;
+  let ended: TaskOver | undefined;
+  /** The renewal under way, shared by all callers. */
+  let renewing: Promise<void> | undefined;
+  /** The narrowing under way. Renewals wait for it: a renewal answered later could bring the wider scope back. */
+  let narrowing: Promise<void> | undefined;
+  let ending: Promise<void> | undefined;
+  /** No renewal is sent before `until`: the control plane is unavailable, or refused the last renewal. */
+  let backoff: { readonly from: number; readonly until: number; readonly refused?: Refused } | undefined;
+
+  /** The token's age in milliseconds. Infinite after the clock was moved back, because the real age is unknown then. */
+  const age = (): number => {
+    const now = clock.now();
+    latestSeen = now < latestSeen - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latestSeen);
+    return latestSeen - current.askedAt;
+  };
+  const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
+  const isUsable = () => age() < current.expiresInMs - USABLE_MS;
+  // A token that expires with its task cannot be renewed for longer, so it is used to its end.
+  const isFresh = () => (current.isLast ? isUsable() : age() < current.expiresInMs * RENEWED_AT);
+  const backOff = (ms: number, refused?: Refused): void => {
+    const from = clock.now();
+    backoff = { from, until: from + ms, ...(refused === undefined ? {} : { refused }) };
+  };
+  /** Milliseconds until a renewal may be sent. 0 if the clock was moved back to before the backoff began. */
+  const backoffMs = (): number => {
+    const now = clock.now();
+    return backoff === undefined || now < backoff.from ? 0 : Math.max(0, backoff.until - now);
+  };
+
+  const renew = async (scope: readonly string[] | undefined): Promise<void> => {
+    if (ended !== undefined) throw ended;
+    // A scope that was given up is never requested again: a faulty control plane could grant it.
+    if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
+    const early = backoffMs();
+    if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
+    if (early > 0) await clock.sleep(early);
+    try {
+      const renewed = await retryWithBackoff(
+        { clock, patienceMs: patienceMs - early },
+        () => {
+          if (ended !== undefined) throw ended;
+          return plane.renew(current, resource, scope);
+        },
+        // A plain renewal does not wait while the current token works; a narrowing does.
+        () => scope !== undefined || !isUsable(),
+      );
+      current = renewed;
+      latestSeen = renewed.askedAt;
+      backoff = undefined;
+    } catch (error) {
+      if (error instanceof TaskOver) ended ??= error;
+      else if (error instanceof NotNow) backOff(error.retryAfterMs);
+      // A refused narrowing concerns the scopes it named, so renewals go on.
+      else if (error instanceof Refused && scope === undefined) backOff(REFUSAL_STANDS_MS, error);
+      throw error;
+    }
+  };
+
+  const freshen = async (): Promise<void> => {
+    while (narrowing !== undefined) await settled(narrowing);
+    if (ended !== undefined || isFresh()) return;
+    const isBackingOff = backoffMs() > 0;
+    if (isBackingOff && backoff?.refused !== undefined) throw backoff.refused;
+    if (isBackingOff && isUsable()) return;
+    renewing ??= renew(undefined).finally(() => {
+      renewing = undefined;
+    });
+    await renewing.catch((error) => {
+      // Other errors, such as NotNow or a signer's own, are ignored while the current token works.
+      if (error instanceof TaskOver || error instanceof Refused || !isUsable()) throw error;
+    });
+  };
+
+  const task: Task = {
+    id: first.taskId,
+    resource,
+    expiresAt: first.taskExpiresAt,
+    get scope() {
+      return current.scope;
+    },
+    async token() {
+      await freshen();
+      if (ended !== undefined) throw ended;
+      return current.token;
+    },
+    async narrow(scope) {
+      if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
+      while (narrowing !== undefined) await settled(narrowing);
+      // Set before the first await, so that no renewal starts meanwhile.
+      narrowing = settled(renewing ?? Promise.resolve())
+        .then(() => renew(scope))
+        .finally(() => {
+          narrowing = undefined;
+        });
+      await narrowing;
+      return current.scope;
+    },
+    fetch: (input, init) => sendingFetch(options.fetch, task.token, origins)(input, init),
+    async end() {
+      if (ended !== undefined && FINAL.has(ended.reason)) return;
+      // Set before the request: a renewal answered from now on gives out no token.
+      ended ??= new TaskOver('ended');
+      ending ??= retryWithBackoff(options, () => plane.revoke(current.grant)).catch((error) => {
+        ending = undefined;
+        throw error;
+      });
+      await ending;
+    },
+    [Symbol.asyncDispose]: () => task.end(),
+  };
+  return task;
+}
+
+/** Resolves when the promise is settled, and never rejects. */
+function settled(other: Promise<unknown>): Promise<void> {
+  return other.then(
+    () => undefined,
+    () => undefined,
+  );
+}

@@ -1,0 +1,62 @@
+/** One HTTP request to the control plane and its whole answer, within limits of time and size. */
+
+/** Larger than a key set of dozens of keys and the claims of the longest token (decisions "Remote key sets"). */
+const MAX_BYTES = 64 * 1024;
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** The header as it was sent. */
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+/**
+ * Follows no redirect: the request carries credentials or tokens for the control plane alone, and a redirect target's
+ * keys must not be trusted.
+ *
+ * @param timeoutMs for the whole exchange, the body included
+ * @throws when the request fails, and when the body is incomplete, late, longer than 64 KiB or not UTF-8; the error may
+ *   hold parts of the request
+ */
+export async function fetchAnswer(
+  fetch: typeof globalThis.fetch,
+  url: string,
+  init: RequestInit,
+  timeoutMs: number,
+): Promise<HttpAnswer> {
+  const aborting = new AbortController();
+  const exchange = async (): Promise<HttpAnswer> => {
+    const response = await fetch(url, { ...init, redirect: 'error', signal: aborting.signal });
+    const text = await readText(response);
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), text };
+  };
+  try {
+    return await withTimeout(timeoutMs, exchange(), () => new Error('The answer did not come in time.'));
+  } finally {
+    aborting.abort();
+  }
+}
+
+/** Rejects with `tooLate()` after `ms`. The timer does not depend on the work: an injected `fetch` may ignore its signal. */
+export async function withTimeout<Value>(ms: number, work: Promise<Value>, tooLate: () => Error): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(tooLate()), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > MAX_BYTES) throw new RangeError('The answer is too long.');
+    chunks.push(chunk);
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+}

@@ -1,0 +1,66 @@
+/**
+ * The access event, written once for each decided request (specification "Tool-server contract" 5). It has exactly these
+ * fields: never a token, a query string or a key. `tool.called` is reserved for the ledger, so the name differs.
+ */
+
+import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
+import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { RefusalReason } from './refusal.ts';
+
+export interface AccessEvent {
+  readonly event: 'tool.access';
+  /** UTC ISO 8601. */
+  readonly at: string;
+  /** The route's pattern or the tool's name; null if no route or tool matches. */
+  readonly route: string | null;
+  readonly decision: 'allow' | 'deny';
+  /** Why the request was refused; null when allowed. */
+  readonly reason: RefusalReason | null;
+  /** The person. This and the following fields are null unless this control plane signed the token. */
+  readonly sub: string | null;
+  /** The agent: `agent:<agent_id>`. */
+  readonly act: string | null;
+  readonly depth: number | null;
+  readonly task_id: string | null;
+  readonly jti: string | null;
+  /** The agent's own name for its process; not verified. */
+  readonly instance?: string;
+}
+
+/** @param signed the claims of a token that this control plane signed, whether or not they were accepted */
+export function accessEvent(access: {
+  readonly at: number;
+  readonly route: string | null;
+  readonly reason: RefusalReason | null;
+  readonly signed: JsonObject | undefined;
+}): AccessEvent {
+  const signed = access.signed ?? {};
+  const actor = readActorChain(member(signed, 'act'));
+  const task = member(signed, 'task');
+  return {
+    event: 'tool.access',
+    at: new Date(access.at).toISOString(),
+    route: access.route,
+    decision: access.reason === null ? 'allow' : 'deny',
+    reason: access.reason,
+    sub: text(signed, 'sub'),
+    act: actor?.sub ?? null,
+    depth: actor?.depth ?? null,
+    task_id: isJsonObject(task) ? text(task, 'id') : null,
+    jti: text(signed, 'jti'),
+    ...(actor?.instance === undefined ? {} : { instance: actor.instance }),
+  };
+}
+
+/** JSON does not escape these, but terminals and line readers interpret them. */
+const UNSEEN = /[\u007f-\u009f\u2028\u2029]/g;
+
+/** The event as one line of JSON, even if `instance` holds control characters or line separators. */
+export function eventLine(event: AccessEvent): string {
+  return JSON.stringify(event).replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function text(object: JsonObject, name: string): string | null {
+  const value = member(object, name);
+  return typeof value === 'string' ? value : null;
+}

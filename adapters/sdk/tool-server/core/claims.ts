@@ -1,0 +1,101 @@
+/**
+ * Checks the claims of a task token whose signature has verified (specification "Task token claims", "Tool-server
+ * contract" 2), in the order of the contract.
+ */
+
+import { namesAgent } from '../../../../domain/identifiers.ts';
+import { parseScope, type Scope } from '../../../../domain/scope.ts';
+import { type Actor, readActorChain } from '../../../../domain/tasks/actor-chain.ts';
+import { dateClaim, textClaim } from '../../../../domain/tokens/compact-jws.ts';
+import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { RefusalReason } from './refusal.ts';
+
+export interface TaskTokenClaims {
+  readonly iss: string;
+  /** The person; never an agent. */
+  readonly sub: string;
+  readonly aud: string;
+  /** Seconds since 1970. */
+  readonly exp: number;
+  readonly iat: number;
+  readonly jti: string;
+  readonly scope: Scope;
+  /** `agent:<agent_id>`. */
+  readonly clientId: string | undefined;
+  /** The agent that calls; absent when a person calls directly. */
+  readonly act: Actor | undefined;
+  readonly task: { readonly id: string; readonly exp: number; readonly sponsor: string } | undefined;
+  /** Whether every call must be introspected. */
+  readonly introspectRequired: boolean;
+}
+
+export interface Expected {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clockSkewSeconds: number;
+  /** Seconds since 1970, rounded down. */
+  readonly now: number;
+}
+
+export type ClaimsVerdict =
+  | { readonly kind: 'accepted'; readonly claims: TaskTokenClaims }
+  | { readonly kind: 'refused'; readonly reason: RefusalReason };
+
+/** The control plane issues no longer value. */
+const MAX_TEXT_LENGTH = 256;
+const CONTROL = /\p{Cc}/u;
+
+/** @param claims from the strict reader, so dates are whole seconds */
+export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdict {
+  const { issuer, audience, clockSkewSeconds: skew, now } = expected;
+
+  if (textClaim(claims, 'iss') !== issuer) return refused('wrong_issuer');
+  // A task token has one audience: with several, one server could replay the token at another.
+  if (textClaim(claims, 'aud') !== audience) return refused('wrong_audience');
+  const exp = dateClaim(claims, 'exp');
+  const iat = dateClaim(claims, 'iat');
+  if (exp === undefined || iat === undefined) return refused('malformed_token');
+  if (exp + skew <= now) return refused('expired');
+  if (Math.max(dateClaim(claims, 'nbf') ?? iat, iat) > now + skew) return refused('not_yet_valid');
+
+  const jti = usableText(claims, 'jti');
+  if (jti === undefined) return refused('malformed_token');
+  const sub = usableText(claims, 'sub');
+  if (sub === undefined) return refused('no_subject');
+  if (namesAgent(sub)) return refused('subject_is_agent');
+  const act = readActorChain(member(claims, 'act'));
+  if (act === undefined && Object.hasOwn(claims, 'act')) return refused('malformed_token');
+  const task = readTask(claims);
+  if (task === undefined && Object.hasOwn(claims, 'task')) return refused('malformed_token');
+
+  // A malformed scope grants nothing.
+  const scope = parseScope(textClaim(claims, 'scope') ?? '') ?? [];
+  const clientId = textClaim(claims, 'client_id');
+  // The control plane writes only `true`. Any other value also requires introspection: that is the safe reading.
+  const asked = member(claims, 'introspect_required');
+  const introspectRequired = asked !== undefined && asked !== false;
+  const accepted = { iss: issuer, sub, aud: audience, exp, iat, jti, scope, clientId, act, task, introspectRequired };
+  return { kind: 'accepted', claims: accepted };
+}
+
+function readTask(claims: JsonObject): TaskTokenClaims['task'] {
+  const task = member(claims, 'task');
+  if (!isJsonObject(task)) return undefined;
+  const id = usableText(task, 'id');
+  const sponsor = usableText(task, 'sponsor');
+  const exp = member(task, 'exp');
+  if (id === undefined || sponsor === undefined || typeof exp !== 'number' || !Number.isSafeInteger(exp)) {
+    return undefined;
+  }
+  return { id, exp, sponsor };
+}
+
+function usableText(object: JsonObject, name: string): string | undefined {
+  const value = textClaim(object, name);
+  const usable = value !== undefined && value.trim() !== '' && value.length <= MAX_TEXT_LENGTH && !CONTROL.test(value);
+  return usable ? value : undefined;
+}
+
+function refused(reason: RefusalReason): ClaimsVerdict {
+  return { kind: 'refused', reason };
+}

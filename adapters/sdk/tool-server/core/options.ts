@@ -1,0 +1,120 @@
+/** The options of `createToolServer`, their defaults and checks (specification "Options and defaults"). */
+
+import { audienceProblem, issuerProblem } from '../../../../domain/agents/address.ts';
+import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/clock-skew.ts';
+import { type AccessEvent, eventLine } from './access-event.ts';
+
+export interface ToolServerOptions {
+  /** The control plane's URL and the `iss` of every task token: https, or http on this machine. */
+  readonly issuer: string;
+  /** This server's URL: the `resource` that agents request and the `aud` of accepted tokens, compared exactly. */
+  readonly audience: string;
+  /** The allowed difference between the two clocks, in seconds; 60 when absent. */
+  readonly clockSkewSeconds?: number;
+  /** Whether a token must name an agent (`act`); true when absent. A policy can override it. */
+  readonly requireActor?: boolean;
+  /** The longest accepted `act` chain; 1 when absent. A policy can override it. */
+  readonly maxDelegationDepth?: number;
+  /** Time limit of a whole exchange with the control plane, in milliseconds; 10000 when absent. */
+  readonly timeoutMs?: number;
+  /** The realm of `WWW-Authenticate`; the audience when absent. */
+  readonly realm?: string;
+  /**
+   * Gets the event of every decided request, and is awaited. If it fails, the request is refused. When absent, each event
+   * is a line of JSON on stdout.
+   */
+  readonly onAccess?: (event: AccessEvent) => void | Promise<void>;
+  /** Gets each error that was answered with a bare 500; writes to stderr when absent. */
+  readonly onError?: (error: unknown) => void;
+  /** Sends the requests to the control plane; the global `fetch` when absent. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds since 1970; `Date.now` when absent. */
+  readonly now?: () => number;
+}
+
+/** The checked options, with all defaults. */
+export type CheckedOptions = Required<ToolServerOptions>;
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** Clients give up before that; and a Node timer beyond 2^31 ms fires at once. */
+const MAX_TIMEOUT_MS = 60_000;
+/** Every second of skew extends the life of an expired token, so a clock further off must be corrected. */
+const MAX_SKEW_SECONDS = 300;
+/** The text allowed in a quoted-string; a line break would start another header (RFC 9110 §5.6.4). */
+const HEADER_TEXT = /^[\x20-\x7E]+$/;
+
+const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) => string | undefined } = {
+  issuer: (value) => (typeof value === 'string' ? issuerProblem(value) : 'must be an absolute https URL'),
+  audience: (value) => (typeof value === 'string' ? audienceProblem(value) : 'must be an absolute http or https URL'),
+  clockSkewSeconds: (value) => wholeNumberProblem(value, 0, MAX_SKEW_SECONDS),
+  requireActor: (value) => (typeof value === 'boolean' ? undefined : 'must be true or false'),
+  maxDelegationDepth: depthProblem,
+  timeoutMs: (value) => wholeNumberProblem(value, 1, MAX_TIMEOUT_MS),
+  realm: (value) =>
+    typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value)
+      ? undefined
+      : 'must be printable ASCII and not blank',
+  onAccess: functionProblem,
+  onError: functionProblem,
+  fetch: functionProblem,
+  now: functionProblem,
+};
+
+/** @throws TypeError that lists every wrong option */
+export function checkOptions(given: ToolServerOptions): CheckedOptions {
+  const options: CheckedOptions = {
+    clockSkewSeconds: CLOCK_SKEW_SECONDS,
+    requireActor: true,
+    maxDelegationDepth: 1,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
+    realm: given?.audience,
+    onAccess: writeLine,
+    onError: (error) => console.error(error),
+    fetch: (...request) => globalThis.fetch(...request),
+    now: () => Date.now(),
+    ...withoutAbsent(given),
+  };
+  throwProblems('createToolServer', options, CHECKS);
+  // The service drops the last slash of its issuer too, so no token has it.
+  return { ...options, issuer: options.issuer.replace(/\/$/, '') };
+}
+
+function writeLine(event: AccessEvent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(`${eventLine(event)}\n`, (error) => (error == null ? resolve() : reject(error)));
+  });
+}
+
+/** @throws TypeError that lists all problems, unknown members included: a misspelled protection must not be ignored. */
+export function throwProblems(
+  where: string,
+  options: object,
+  checks: Readonly<Record<string, (value: unknown) => string | undefined>>,
+): void {
+  const given: ReadonlyMap<string, unknown> = new Map(Object.entries(options));
+  const unknown = [...given.keys()].filter((name) => !Object.hasOwn(checks, name));
+  const problems = Object.entries(checks).flatMap(([name, check]) => {
+    const problem = check(given.get(name));
+    return problem === undefined ? [] : `${name} ${problem}`;
+  });
+  const all = [...problems, ...unknown.map((name) => `${name} is not an option`)];
+  if (all.length > 0) throw new TypeError(`${where}: ${all.join('; ')}.`);
+}
+
+/** Drops members that are `undefined`, so that defaults apply to them. */
+export function withoutAbsent<Options extends object>(given: Options): Options {
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Options;
+}
+
+export function depthProblem(value: unknown): string | undefined {
+  return wholeNumberProblem(value, 1, Number.MAX_SAFE_INTEGER, 'of 1 or more');
+}
+
+function wholeNumberProblem(value: unknown, least: number, most: number, range = `from ${least} to ${most}`) {
+  const fits = typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most;
+  return fits ? undefined : `must be a whole number ${range}`;
+}
+
+function functionProblem(value: unknown): string | undefined {
+  return typeof value === 'function' ? undefined : 'must be a function';
+}

@@ -1,0 +1,125 @@
+/**
+ * The catalogue of refusals: every reason with its status, error and sentence (specification "Tool-server refusals"). A
+ * reason that is missing here does not compile.
+ */
+
+import { formatScope, type Scope } from '../../../../domain/scope.ts';
+
+const BY_STATUS = {
+  401: 'invalid_token',
+  403: 'insufficient_scope',
+  503: 'temporarily_unavailable',
+  500: 'server_error',
+} as const;
+
+type Status = keyof typeof BY_STATUS;
+
+interface Entry {
+  readonly status: Status;
+  readonly sentence: string;
+}
+
+const entry = <S extends Status>(status: S, sentence: string) => ({ status, sentence }) as const;
+
+const catalogue = {
+  missing_token: entry(401, 'The request carries no bearer token.'),
+  malformed_token: entry(401, 'The token is not a well-formed task token.'),
+  unsupported_algorithm: entry(401, 'The token is not signed with ES256.'),
+  wrong_type: entry(401, 'The token is not of the type at+jwt.'),
+  unknown_key: entry(401, 'The token names no key that the control plane publishes.'),
+  invalid_signature: entry(401, 'The signature of the token does not verify.'),
+  wrong_issuer: entry(401, 'The token was issued by another control plane.'),
+  wrong_audience: entry(401, 'The token was issued for another server.'),
+  expired: entry(401, 'The token has expired.'),
+  not_yet_valid: entry(401, 'The token is not valid yet.'),
+  no_subject: entry(401, 'The token names no person.'),
+  subject_is_agent: entry(401, 'The token names an agent where it has to name a person.'),
+  no_actor: entry(401, 'Only an agent that acts for a person is answered here.'),
+  not_active: entry(401, 'The control plane says that the token is not active.'),
+  delegation_too_deep: entry(403, 'The token was handed on more often than is accepted here.'),
+  insufficient_scope: entry(403, 'The token lacks a required scope.'),
+  unknown_route: entry(403, 'No policy lets anybody use this route.'),
+  unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
+  introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
+  keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
+  /** The table's "any other error": an internal fault also refuses the request. */
+  internal_error: entry(500, 'The server met an unexpected condition.'),
+} as const satisfies Record<string, Entry>;
+
+/** A stable, machine-readable reason. */
+export type RefusalReason = keyof typeof catalogue;
+
+/** Every reason, in the order of the specification's table; for documentation and tests. */
+export const refusalReasons = Object.keys(catalogue) as readonly RefusalReason[];
+
+export interface RefusalBody {
+  readonly error: (typeof BY_STATUS)[Status];
+  readonly error_description?: string;
+  readonly reason?: RefusalReason;
+}
+
+/** The complete response to a refused request. It holds no part of the token. */
+export interface Refusal {
+  readonly kind: 'refused';
+  readonly status: Status;
+  readonly reason: RefusalReason;
+  readonly error: (typeof BY_STATUS)[Status];
+  readonly message: string;
+  /** `WWW-Authenticate` with 401 and 403; the control plane's `Retry-After` if it sent one. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body of the answer, as JSON. */
+  readonly body: RefusalBody;
+}
+
+/** Details that a refusal adds to its reason. */
+export interface RefusalDetail {
+  /** The scopes that the token lacks. */
+  readonly missing?: Scope;
+  /** Why the token is not active: the control plane's code. */
+  readonly revocationReason?: string | undefined;
+  readonly retryAfter?: string | undefined;
+}
+
+export function describeRefusal(reason: RefusalReason): Entry & { readonly error: RefusalBody['error'] } {
+  const { status, sentence } = catalogue[reason];
+  return { status, sentence, error: BY_STATUS[status] };
+}
+
+export function refusal(reason: RefusalReason, realm: string, detail: RefusalDetail = {}): Refusal {
+  const { status, sentence, error } = describeRefusal(reason);
+  const message = [sentence, ...remarks(detail)].join(' ');
+  return {
+    kind: 'refused',
+    ...{ status, reason, error, message },
+    headers: {
+      ...(status === 401 || status === 403
+        ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }
+        : {}),
+      ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
+    },
+    // A 500 shows no detail, not even the reason (specification).
+    body: status === 500 ? { error } : { error, error_description: message, reason },
+  };
+}
+
+function remarks({ missing, revocationReason }: RefusalDetail): readonly string[] {
+  return [
+    ...(missing === undefined ? [] : [`Missing: ${formatScope(missing)}.`]),
+    ...(revocationReason === undefined ? [] : [`Reason: ${revocationReason}.`]),
+  ];
+}
+
+/** RFC 6750 §3: without a token in the request, the challenge has no error. */
+function challenge(realm: string, fault: { readonly error?: string; readonly message?: string }): string {
+  const parameters = [
+    `realm=${quoted(realm)}`,
+    ...(fault.error === undefined ? [] : [`error=${quoted(fault.error)}`]),
+    ...(fault.message === undefined ? [] : [`error_description=${quoted(fault.message)}`]),
+  ];
+  return `Bearer ${parameters.join(', ')}`;
+}
+
+/** RFC 9110 §5.6.4. */
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,42 @@
+/** Verifies that this control plane signed the token for this server (specification "Tool-server contract" 2). */
+
+import { TASK_TOKEN_TYPE } from '../../../../domain/tasks/task-token.ts';
+import { readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
+import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
+import { type Expected, judgeClaims, type TaskTokenClaims } from './claims.ts';
+import type { ControlPlaneKeys } from './control-plane-keys.ts';
+import type { RefusalDetail, RefusalReason } from './refusal.ts';
+import { ALGORITHM, hasSignatureOf } from './signature.ts';
+
+export type TokenVerdict =
+  | { readonly kind: 'verified'; readonly claims: TaskTokenClaims; readonly signed: JsonObject }
+  | {
+      readonly kind: 'refused';
+      readonly reason: RefusalReason;
+      readonly detail?: RefusalDetail;
+      /** The claims, if this control plane signed them. */
+      readonly signed?: JsonObject;
+    };
+
+/** Node's limit for all headers of a request; real tokens are far shorter. */
+const MAX_TOKEN_LENGTH = 16 * 1024;
+
+export async function verifyToken(keys: ControlPlaneKeys, text: string, expected: Expected): Promise<TokenVerdict> {
+  const jws = text.length <= MAX_TOKEN_LENGTH ? readCompactJws(text) : undefined;
+  if (jws === undefined) return { kind: 'refused', reason: 'malformed_token' };
+  if (jws.algorithm !== ALGORITHM) return { kind: 'refused', reason: 'unsupported_algorithm' };
+  // Compared exactly. Other tokens signed with the same key have another type.
+  if (jws.type !== TASK_TOKEN_TYPE) return { kind: 'refused', reason: 'wrong_type' };
+  if (jws.keyId === undefined) return { kind: 'refused', reason: 'unknown_key' };
+  const found = await keys.find(jws.keyId);
+  if (found.kind === 'unknown') return { kind: 'refused', reason: 'unknown_key' };
+  if (found.kind === 'unavailable') {
+    return { kind: 'refused', reason: 'keys_unavailable', detail: { retryAfter: found.retryAfter } };
+  }
+  if (!(await hasSignatureOf(found.key, text))) return { kind: 'refused', reason: 'invalid_signature' };
+
+  const verdict = judgeClaims(jws.claims, expected);
+  if (verdict.kind === 'accepted') return { kind: 'verified', claims: verdict.claims, signed: jws.claims };
+  const isOurs = verdict.reason !== 'wrong_issuer';
+  return { kind: 'refused', reason: verdict.reason, ...(isOurs ? { signed: jws.claims } : {}) };
+}

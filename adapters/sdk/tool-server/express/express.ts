@@ -1,0 +1,77 @@
+/**
+ * The exports of `mandate/tool-server/express`: a middleware that enforces the policy of its route. It works with Express
+ * 4 and 5 and imports neither: it needs only the node:http request and response, and the matched route.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerRefusal } from '../core/answer-refusal.ts';
+import { authorizationHeaders } from '../core/bearer-token.ts';
+import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
+import type { RoutePolicy } from '../core/policy.ts';
+import { keepClaims } from '../core/request-claims.ts';
+
+export { claimsOf } from '../core/request-claims.ts';
+
+export interface ExpressRoutePolicy extends RoutePolicy {
+  /** The route's name in events; its method and pattern when absent. */
+  readonly name?: string;
+}
+
+export type ExpressMiddleware = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/** The member that Express adds to a request after routing. */
+interface Routed {
+  readonly route?: { readonly path?: unknown };
+}
+
+/**
+ * @returns `protect`, to be called once for each route when the server starts; it throws a TypeError for a policy without
+ *   a scope, or an invalid one
+ */
+export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
+  return ({ name, ...asked }) => guard(toolServer, toolServer.policy(asked), (request) => name ?? routeOf(request));
+}
+
+/**
+ * The last middleware of an app: refuses as `unknown_route` each request that no route answered. A route added after it
+ * is never reached.
+ */
+export function refuseUnknownRoutes(toolServer: ToolServer): ExpressMiddleware {
+  return guard(toolServer, 'unknown_route', () => null);
+}
+
+function guard(
+  toolServer: ToolServer,
+  policy: AccessRequest['policy'],
+  nameOf: (request: IncomingMessage) => string | null,
+): ExpressMiddleware {
+  return (request, response, next) => {
+    const authorization = authorizationHeaders(request.rawHeaders);
+    toolServer
+      .authorize({ authorization, route: nameOf(request), policy })
+      .then((access) => {
+        // Another middleware, such as a timeout, has already answered, so the handler must not run.
+        if (response.headersSent) return;
+        if (access.kind === 'refused') {
+          answerRefusal(response, access);
+          return;
+        }
+        keepClaims(request, access.claims);
+        next();
+      })
+      .catch(next);
+  };
+}
+
+/**
+ * The pattern of the route within its router, never the URL. The mount path of the router is left out: Express keeps that
+ * part of the URL, but not its pattern.
+ */
+function routeOf(request: IncomingMessage & Routed): string | null {
+  const path = request.route?.path;
+  return path === undefined ? null : `${request.method} ${String(path)}`;
+}

@@ -1,0 +1,97 @@
+/**
+ * The exports of `mandate/tool-server/fastify`: a plugin that refuses every request to a route without a policy. A
+ * route's policy is `mandate` in its `config`. The option `open` lists routes that need no token.
+ */
+
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify';
+import { authorizationHeaders } from '../core/bearer-token.ts';
+import type { TaskTokenClaims } from '../core/claims.ts';
+import type { ToolServer } from '../core/create-tool-server.ts';
+import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { keepClaims } from '../core/request-claims.ts';
+
+export { claimsOf } from '../core/request-claims.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The policy of this route. */
+    mandate?: RoutePolicy;
+  }
+  interface FastifyRequest {
+    /** The verified claims: the person and the agent; null on an open route. `claimsOf` returns them without null. */
+    mandate: TaskTokenClaims | null;
+  }
+}
+
+export interface FastifyProtectionOptions {
+  readonly toolServer: ToolServer;
+  /** Routes without a token check, by method and pattern: `GET /healthz`. An open GET also opens HEAD. */
+  readonly open?: readonly string[];
+}
+
+const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { toolServer, open = [] }) => {
+  refuseEarlierRoutes(app);
+  const isOpen = openRoutes(open);
+  const policies = new WeakMap<RoutePolicy, EnforcedPolicy>();
+
+  app.decorateRequest('mandate', null);
+
+  // An invalid policy fails the start of the server, not the first request.
+  app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
+    const policy = config?.mandate;
+    if (policy === undefined) return;
+    const names = [method].flat().map((one) => `${one} ${url}`);
+    const contradicted = names.find(isOpen);
+    if (contradicted !== undefined)
+      throw new TypeError(`The route ${contradicted} has a policy and is listed as open.`);
+    policies.set(policy, toolServer.policy(policy));
+  });
+
+  // Runs before the body is read, and also for routes that do not exist.
+  app.addHook('onRequest', async (request, reply) => {
+    const pattern = request.is404 ? undefined : request.routeOptions.url;
+    const route = pattern === undefined ? null : `${request.method} ${pattern}`;
+    if (route !== null && isOpen(route)) return;
+    const given = request.is404 ? undefined : request.routeOptions.config.mandate;
+    const policy = (given && policies.get(given)) ?? 'unknown_route';
+    const authorization = authorizationHeaders(request.raw.rawHeaders);
+    const access = await toolServer.authorize({ authorization, route, policy });
+    if (access.kind === 'refused') return answer(reply, access);
+    keepClaims(request, access.claims);
+    request.mandate = access.claims;
+  });
+};
+
+/** Not encapsulated: its hooks apply to the instance it is registered on and to all nested plugins. */
+export const mandateProtection: FastifyPluginAsync<FastifyProtectionOptions> = Object.assign(protection, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'mandate',
+  [Symbol.for('plugin-meta')]: { name: 'mandate', fastify: '5.x' },
+});
+
+/** Hooks do not apply to plugins loaded earlier, so routes there would be unprotected. @throws Error */
+function refuseEarlierRoutes(app: FastifyInstance): void {
+  if (app.printRoutes() !== NO_ROUTES) {
+    throw new Error('Register the protection first, and wait for it: there are routes already.');
+  }
+}
+
+/** Fastify's `printRoutes()` for a server without routes. */
+const NO_ROUTES = '(empty tree)';
+
+function openRoutes(open: readonly string[]): (route: string) => boolean {
+  const malformed = open.find((route) => !/^[A-Z]+ (\/|\*)/.test(route));
+  if (malformed !== undefined)
+    throw new TypeError(`An open route is a method and a pattern, GET /healthz: ${malformed}`);
+  const routes = new Set(open);
+  return (route) => routes.has(route) || (route.startsWith('HEAD ') && routes.has(route.replace('HEAD', 'GET')));
+}
+
+/** Sends text, not an object: the route's response schema could drop members of an object. */
+function answer(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...headers, 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' })
+    .send(JSON.stringify(body));
+}

@@ -1,0 +1,196 @@
+/**
+ * The exports of `mandate/tool-server/mcp`: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with
+ * a policy for each tool. It decides before the SDK sees the message. So a refusal has the status, header and body of
+ * every tool server, and never becomes the SDK's 500. Only types of the SDK are imported.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
+import { formatScope } from '../../../../domain/scope.ts';
+import { answerRefusal } from '../core/answer-refusal.ts';
+import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
+import type { TaskTokenClaims } from '../core/claims.ts';
+import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
+import { throwProblems, withoutAbsent } from '../core/options.ts';
+import type { RoutePolicy } from '../core/policy.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { keepClaims, claimsOf as requestClaims } from '../core/request-claims.ts';
+import { type ProtocolFault, readMessage } from './message.ts';
+import { readJsonBody } from './request-body.ts';
+import { resourceMetadata } from './resource-metadata.ts';
+import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
+import { type Asked, toolPolicies } from './tool-policies.ts';
+
+export interface McpProtectionOptions {
+  /** The policies by tool name. A tool without a policy is refused as `unknown_tool`. */
+  readonly tools: Readonly<Record<string, RoutePolicy>>;
+  /** The policies of other methods, such as `resources/read`. A method without a policy is refused. */
+  readonly methods?: Readonly<Record<string, RoutePolicy>>;
+  /** The longest body that the guard itself reads, without a body parser in front; 1048576 when absent. */
+  readonly maxBodyBytes?: number;
+}
+
+export interface McpProtection {
+  /** For all HTTP methods of the MCP endpoint. It sets `request.body` to the message; pass that to the SDK. */
+  readonly guard: McpMiddleware;
+  /** For the whole app: answers requests for protected-resource metadata (RFC 9728) and passes on all others. */
+  readonly metadata: McpMiddleware;
+  /** The URL of the metadata, derived from the audience. */
+  readonly metadataUrl: string;
+}
+
+export type McpMiddleware = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/** A Node request with the members that a body parser or this guard adds. */
+interface McpRequest extends IncomingMessage {
+  body?: unknown;
+  auth?: AuthInfo;
+}
+
+/** Far more than a tool's arguments need; a quarter of the SDK's own limit. */
+const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+/** A longer Node timer fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The SDK's answer for an unknown session, so that a stranger cannot tell whether the session exists. */
+const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
+
+/** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
+export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
+  const { tools, methods, maxBodyBytes } = checkedOptions(options);
+  const policies = toolPolicies(toolServer, tools, methods);
+  const metadata = resourceMetadata(
+    toolServer,
+    policies.all.flatMap(({ scope }) => scope),
+  );
+  const sessions = sessionOwnership();
+
+  async function guard(request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
+    const authorization = authorizationHeaders(request.rawHeaders);
+    // 1. The tool or method. Without a bearer token the body is not read.
+    const isStranger = bearerToken(authorization) === undefined;
+    const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
+    const needed: Pick<AccessRequest, 'route' | 'policy'> =
+      asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
+    let fault = asked?.kind === 'fault' ? asked : undefined;
+
+    // 2. The decision. The session must belong to the person and agent of the token.
+    const session = presentedSession(request);
+    const access = await toolServer.authorize({
+      ...needed,
+      authorization,
+      objection: (claims) => {
+        if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
+        fault = NO_SUCH_SESSION;
+        return 'unknown_tool';
+      },
+    });
+    // Another middleware, such as a timeout, has already answered, so the SDK must not run.
+    if (response.headersSent) return;
+    if (access.kind === 'refused') {
+      // The unread rest of a body that is too long would precede the next request.
+      if (fault?.status === 413) response.setHeader('Connection', 'close');
+      const isKnown = access.reason === 'unknown_tool';
+      if (fault !== undefined && isKnown) answerFault(response, fault);
+      else answerRefusal(response, withMetadata(access, needed.policy, metadata.url));
+      return;
+    }
+
+    // 3. The request as the SDK and the tools see it.
+    const { claims } = access;
+    const id = session === undefined ? undefined : sessions.idOf(session, claims);
+    if (id !== undefined) replaceSession(request, id);
+    sessions.mark(response, claims);
+    if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
+    request.auth = authInfo(claims, bearerToken(authorization) ?? '', metadata.url);
+    keepClaims(request.auth, claims);
+    keepClaims(request, claims);
+    next();
+  }
+
+  return {
+    guard: (request, response, next) => void guard(request, response, next).catch(next),
+    metadata: (request, response, next) => {
+      if (!metadata.answer(request, response)) next();
+    },
+    metadataUrl: metadata.url,
+  };
+}
+
+/**
+ * The verified claims of an allowed call: the person and the agent.
+ *
+ * @param context the SDK's context of a tool call or of the server factory, or the request behind the guard
+ * @throws Error if no guard allowed the call
+ */
+export function claimsOf(
+  context: Pick<ServerContext, 'http'> | Pick<McpRequestContext, 'authInfo'> | IncomingMessage,
+): TaskTokenClaims {
+  const info = 'authInfo' in context ? context.authInfo : 'http' in context ? context.http?.authInfo : undefined;
+  return requestClaims(info ?? context);
+}
+
+function checkedOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
+  const options = { methods: {}, maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...withoutAbsent(given) };
+  const record = (value: unknown) =>
+    typeof value === 'object' && value !== null ? undefined : 'must be an object of policies by name';
+  throwProblems('mcpProtection', options, {
+    tools: record,
+    methods: record,
+    maxBodyBytes: (value) =>
+      Number.isSafeInteger(value) && Number(value) > 0 ? undefined : 'must be a number of bytes',
+  });
+  return options;
+}
+
+async function readAsked(request: McpRequest, maxBytes: number): Promise<Asked | ProtocolFault> {
+  const { method = '' } = request;
+  if (method !== 'POST') return { kind: 'stream', method };
+  if (request.body === undefined) {
+    const read = await readJsonBody(request, maxBytes);
+    if (read.kind === 'fault') return read;
+    request.body = read.body;
+  }
+  return readMessage(request.body);
+}
+
+function isStream(asked: Asked | ProtocolFault | undefined): boolean {
+  return (
+    asked?.kind === 'stream' ||
+    (asked?.kind === 'method' && /^(subscriptions\/listen|resources\/subscribe)$/.test(asked.name))
+  );
+}
+
+/** Closes a stream when its token expires. A client with a newer token opens the stream again. */
+function endWithToken(response: ServerResponse, ms: number): void {
+  const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
+  timer.unref();
+  response.once('close', () => clearTimeout(timer));
+}
+
+/** Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next. */
+function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
+  const challenge = refusal.headers['WWW-Authenticate'];
+  if (challenge === undefined) return refusal;
+  const lacksScope = refusal.reason === 'insufficient_scope' && typeof policy !== 'string';
+  const scope = lacksScope ? `, scope="${formatScope(policy.scope)}"` : '';
+  const whole = `${challenge}${scope}, resource_metadata="${url}"`;
+  return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
+}
+
+function answerFault(response: ServerResponse, { status, code, message }: ProtocolFault): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+}
+
+function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: string): AuthInfo {
+  const { aud, exp, scope, act, sub } = claims;
+  const clientId = claims.clientId ?? act?.sub ?? sub;
+  const info = { token, clientId, scopes: [...scope], expiresAt: exp, resource: new URL(aud), resourceMetadataUrl };
+  // Not enumerable, so that logging the object does not log the token.
+  return Object.defineProperty(info, 'token', { enumerable: false });
+}

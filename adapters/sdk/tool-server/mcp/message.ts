@@ -1,0 +1,67 @@
+/**
+ * Reads which tool or method a JSON-RPC message names (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). The guard needs it before
+ * the SDK reads the message.
+ */
+
+/** An error answer of the MCP protocol. The catalogue of refusals has no match for it. */
+export interface ProtocolFault {
+  readonly kind: 'fault';
+  readonly status: 400 | 404 | 413 | 415;
+  /** JSON-RPC 2.0 §5.1. */
+  readonly code: number;
+  readonly message: string;
+}
+
+export type McpMessage =
+  | { readonly kind: 'tool'; readonly name: string }
+  /** A request or a notification that calls no tool. */
+  | { readonly kind: 'method'; readonly name: string }
+  /** The client's response to a request of the server. */
+  | { readonly kind: 'response' };
+
+const INVALID_REQUEST = -32600;
+const INVALID_PARAMS = -32602;
+
+/** @param body parsed JSON */
+export function readMessage(body: unknown): McpMessage | ProtocolFault {
+  if (Array.isArray(body)) {
+    // One revision of MCP had batches. A batch would need several decisions, and HTTP has one status for all.
+    return fault('Batches are not accepted: send each message by itself.');
+  }
+  const message = membersOf(body);
+  const params = membersOf(message?.get('params'));
+  // Some JSON readers set the object's prototype from this member, and so see other members.
+  if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return fault(NO_MESSAGE);
+  const method = message.get('method');
+  if (method === undefined) return isResponse(message) ? { kind: 'response' } : fault(NO_MESSAGE);
+  if (typeof method !== 'string') return fault(NO_MESSAGE);
+  if (method === 'tools/call') {
+    const name = params?.get('name');
+    if (typeof name === 'string') return { kind: 'tool', name };
+    return { ...fault('A call names its tool.'), code: INVALID_PARAMS };
+  }
+  // A subscription to resources reveals their changes, under either method name.
+  const tells = method === 'subscriptions/listen' && namesResources(params);
+  return { kind: 'method', name: tells ? 'resources/subscribe' : method };
+}
+
+const NO_MESSAGE = 'The body is not a JSON-RPC message.';
+
+function fault(message: string): ProtocolFault {
+  return { kind: 'fault', status: 400, code: INVALID_REQUEST, message };
+}
+
+function isResponse(message: ReadonlyMap<string, unknown>): boolean {
+  return message.has('id') && (message.has('result') || message.has('error'));
+}
+
+function namesResources(params: ReadonlyMap<string, unknown> | undefined): boolean {
+  const filter = membersOf(params?.get('notifications'));
+  return filter?.has('resourceSubscriptions') ?? false;
+}
+
+/** The object's own members; `undefined` if the value is not an object. */
+function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? new Map(Object.entries(value)) : undefined;
+}

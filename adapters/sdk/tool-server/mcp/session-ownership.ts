@@ -1,0 +1,73 @@
+/**
+ * Binds an MCP session to the person and the agent that started it. Protocol revisions before 2026-07-28 have sessions,
+ * and the SDK accepts any client that sends the session id. So the guard appends an HMAC of id, person and agent to the
+ * id. The key is per process, like the SDK's sessions, so the guard stores nothing.
+ */
+
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TaskTokenClaims } from '../core/claims.ts';
+
+export interface SessionOwnership {
+  /** The SDK's id, if this person and this agent started the session. Token and task may differ. */
+  idOf(presented: string, claims: TaskTokenClaims): string | undefined;
+  /** Appends the HMAC to the session id in the response headers, if there is one. */
+  mark(response: ServerResponse, claims: TaskTokenClaims): void;
+}
+
+const HEADER = 'mcp-session-id';
+
+export function sessionOwnership(): SessionOwnership {
+  const key = randomBytes(32);
+  const markOf = (id: string, { sub, act }: TaskTokenClaims) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([id, sub, act?.sub ?? null]))
+      .digest('base64url');
+
+  return {
+    idOf(presented, claims) {
+      const end = presented.lastIndexOf('.');
+      const id = presented.slice(0, Math.max(end, 0));
+      const [given, expected] = [presented.slice(end + 1), markOf(id, claims)].map((text) => Buffer.from(text));
+      const isOwn = given?.length === expected?.length && given && expected && timingSafeEqual(given, expected);
+      return isOwn ? id : undefined;
+    },
+    mark(response, claims) {
+      const marked = (id: string) => `${id}.${markOf(id, claims)}`;
+      const writeHead = response.writeHead;
+      // `writeHead` is the last point where all headers are known, set by `setHeader` or passed to it.
+      response.writeHead = (status: number, ...rest: readonly unknown[]) => {
+        const id = response.getHeader(HEADER);
+        if (typeof id === 'string') response.setHeader(HEADER, marked(id));
+        return Reflect.apply(writeHead, response, [status, ...rest.map((part) => withMark(part, marked))]);
+      };
+    },
+  };
+}
+
+/** @param part an argument of `writeHead`: the headers are an object, or a list of names and values in turn */
+function withMark(part: unknown, marked: (id: string) => string): unknown {
+  if (Array.isArray(part)) {
+    return part.map((value, at) => (at % 2 === 1 && isHeader(part[at - 1]) ? marked(String(value)) : value));
+  }
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [name, isHeader(name) ? marked(String(value)) : value]),
+  );
+}
+
+/** The session id of a request. Two headers give a joined value, which matches no session. */
+export function presentedSession(request: IncomingMessage): string | undefined {
+  const header = request.headers[HEADER];
+  return header === undefined ? undefined : String(header);
+}
+
+/** Replaces the session id in both header forms that the SDK may read. */
+export function replaceSession({ headers, rawHeaders }: IncomingMessage, id: string): void {
+  headers[HEADER] = id;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isHeader(rawHeaders[at])) rawHeaders[at + 1] = id;
+}
+
+function isHeader(name: unknown): boolean {
+  return typeof name === 'string' && name.toLowerCase() === HEADER;
+}

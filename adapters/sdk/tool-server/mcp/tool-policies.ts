@@ -1,0 +1,82 @@
+/** Finds the policy of an MCP message: its tool's or method's, any valid token, or a refusal. */
+
+import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
+import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
+import type { McpMessage } from './message.ts';
+
+/** A message, or a request other than POST, such as the GET of the server's stream, by its HTTP method. */
+export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
+
+export interface ToolPolicies {
+  readonly all: readonly EnforcedPolicy[];
+  /** The route name for events, and the policy. */
+  find(asked: Asked): Pick<AccessRequest, 'route' | 'policy'>;
+}
+
+/**
+ * Methods that every valid token may use: they reveal only what a client needs to call a tool. All others need a policy,
+ * because they may read data (resources, prompts, completions) or start work (notifications outside the protocol).
+ */
+const OPEN: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'logging/setLevel',
+  'subscriptions/listen',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+  'notifications/tasks/status',
+]);
+
+/** A name without a policy is repeated in events only in this form, which the protocol demands. Tokens are longer. */
+const NAME = /^[\w./-]{1,128}$/;
+
+/** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
+export function toolPolicies(
+  toolServer: ToolServer,
+  tools: Readonly<Record<string, RoutePolicy>>,
+  methods: Readonly<Record<string, RoutePolicy>>,
+): ToolPolicies {
+  const enforced = (given: Readonly<Record<string, RoutePolicy>>) =>
+    new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
+  const [ofTools, ofMethods] = [enforced(tools), enforced(methods)];
+  const all = [...ofTools.values(), ...ofMethods.values()];
+  if (all.length === 0) throw new TypeError('mcpProtection: no tool has a policy, so that none can be called.');
+  if (ofMethods.has('tools/call')) throw new TypeError('mcpProtection: the policies of tools are in tools, by name.');
+
+  // Every token that may call some tool must pass the handshake, so the loosest limits apply.
+  const around = toolServer.policyForAnyScope({
+    requireActor: all.every((policy) => policy.requireActor),
+    maxDelegationDepth: Math.max(...all.map((policy) => policy.maxDelegationDepth)),
+  });
+
+  return {
+    all,
+    find(asked) {
+      switch (asked.kind) {
+        case 'tool':
+          return decided(asked.name, ofTools.get(asked.name));
+        case 'method': {
+          const open = OPEN.has(asked.name) ? around : undefined;
+          return decided(asked.name, ofMethods.get(asked.name) ?? open, PROTOCOL);
+        }
+        case 'response':
+          return { route: `${PROTOCOL}response`, policy: around };
+        case 'stream':
+          return { route: `${PROTOCOL}${asked.method}`, policy: around };
+      }
+    },
+  };
+}
+
+/** The prefix of other methods in events. Tool names cannot contain a space, so `MCP tools/list` is unambiguous. */
+const PROTOCOL = 'MCP ';
+
+function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): ReturnType<ToolPolicies['find']> {
+  const isNamed = policy !== undefined || NAME.test(name);
+  return { route: isNamed ? `${prefix}${name}` : null, policy: policy ?? 'unknown_tool' };
+}

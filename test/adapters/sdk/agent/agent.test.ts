@@ -1,0 +1,672 @@
+import { createPrivateKey, generateKeyPairSync, sign as signBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import {
+  type Agent,
+  type AgentClock,
+  type AgentKey,
+  createAgent,
+  NotNow,
+  Refused,
+  type Task,
+  TaskOver,
+} from '../../../../adapters/sdk/agent/agent.ts';
+import { freshDatabase } from '../../../support/databases.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../support/mandate.ts';
+
+/** The registered lifetimes: four minutes for a token, twenty for a task. */
+const TOKEN_MS = 240_000;
+const TASK_MS = 1_200_000;
+
+type Answering = (url: string, init: RequestInit | undefined, pass: () => Promise<Response>) => Promise<Response>;
+
+/** Answers the agent's requests: the service does, unless a test replaces its answer. */
+interface Line {
+  readonly fetch: typeof globalThis.fetch;
+  readonly sent: { readonly url: string; readonly form: URLSearchParams }[];
+  answer: Answering;
+}
+
+function line(): Line {
+  const sent: Line['sent'] = [];
+  const self: Line = {
+    sent,
+    answer: (_url, _init, pass) => pass(),
+    fetch: (input, init) => {
+      sent.push({ url: String(input), form: new URLSearchParams(String(init?.body ?? '')) });
+      return self.answer(String(input), init, () => fetch(input, init));
+    },
+  };
+  return self;
+}
+
+const busy = (status: number, retryAfter?: string): Response =>
+  new Response(JSON.stringify({ error: status === 429 ? 'slow_down' : 'temporarily_unavailable' }), {
+    status,
+    headers: { 'content-type': 'application/json', ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) },
+  });
+
+/** A renewal of this task, in the form of the service's answer, independent of the service's clock. */
+const renewed = (token: string, task?: Task): Response =>
+  refusing(200, {
+    ...{ access_token: token, refresh_token: 'task_grant_b', token_type: 'Bearer', expires_in: TOKEN_MS / 1000 },
+    ...{ scope: 'jira:read', task_id: task?.id ?? 'task_a' },
+    task_expires_at: task?.expiresAt.toISOString() ?? '2031-01-01T00:00:00Z',
+  });
+
+const refusing = (status: number, body: object): Response => new Response(JSON.stringify(body), { status });
+
+async function thrown(act: Promise<unknown>): Promise<unknown> {
+  try {
+    await act;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('The agent library', () => {
+  let mandate: Mandate;
+  let registered: RegisteredAgent;
+  let pem: string;
+  let agent: Agent;
+  let requests: Line;
+  let slept: number[];
+  let clock: AgentClock;
+
+  before(async () => {
+    mandate = await startMandate({
+      database: { name: 'SQLite', engine: 'sqlite', fresh: () => freshDatabase('sqlite') },
+    });
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' }] };
+    registered = await mandate.agent({ jwks });
+  });
+  after(() => mandate.stop());
+
+  beforeEach(() => {
+    requests = line();
+    slept = [];
+    clock = {
+      now: () => mandate.clock.seconds() * 1000,
+      // The service's clock moves too.
+      sleep: async (ms) => {
+        slept.push(ms);
+        mandate.clock.advance(Math.ceil(ms / 1000));
+      },
+      random: () => 0.5,
+    };
+    agent = made({ pem });
+  });
+
+  const made = (key: AgentKey, changes: object = {}) =>
+    createAgent({ issuer: mandate.issuer, agentId: registered.id, key, fetch: toService, clock, ...changes });
+  /** The issuer of the test service is only a name; this is the address that it listens on. */
+  const toService: typeof globalThis.fetch = (input, init) =>
+    requests.fetch(String(input).replace(mandate.issuer, mandate.url), init);
+  const start = (scope: readonly string[] = ['jira:read', 'jira:comment'], from = agent) =>
+    from.startTask({
+      subjectToken: mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 7200 }),
+      resource: JIRA,
+      scope,
+    });
+  const advance = (ms: number) => mandate.clock.advance(ms / 1000);
+  const activity = async (token: string) => (await mandate.post('/oauth2/introspect', { token })).body;
+  const renewals = () => requests.sent.filter(({ form }) => form.get('grant_type') === 'refresh_token');
+
+  describe('authenticates', () => {
+    it('with a PEM, a JWK, or a signer that keeps its key', async () => {
+      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+      const rsa = await mandate.agent({
+        jwks: {
+          keys: [{ ...privateKey.export({ format: 'jwk' }), ...publicOnly, kid: 'rsa', use: 'sig', alg: 'PS256' }],
+        },
+      });
+      const keys: readonly (readonly [AgentKey, string])[] = [
+        [{ pem }, registered.id],
+        [{ pem, kid: 'one' }, registered.id],
+        [{ jwk: { ...jwkOf(pem), kid: 'one' } }, registered.id],
+        [
+          {
+            alg: 'ES256',
+            kid: 'one',
+            sign: (input) => signBytes('sha256', input, { key: pem, dsaEncoding: 'ieee-p1363' }),
+          },
+          registered.id,
+        ],
+        [{ pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }, rsa.id],
+      ];
+      for (const [key, agentId] of keys) {
+        const task = await start(['jira:read'], made(key, { agentId, instance: 'pod-7' }));
+        expect(await activity(await task.token())).to.deep.include({
+          active: true,
+          act: { sub: `agent:${agentId}`, instance: 'pod-7', depth: 1 },
+        });
+      }
+    });
+
+    it('with a new assertion for each request, retries included', async () => {
+      let failures = 2;
+      requests.answer = async (_url, _init, pass) => (failures-- > 0 ? busy(503, '1') : pass());
+      await start();
+      const assertions = requests.sent.map(({ form }) => form.get('actor_token'));
+      expect(new Set(assertions)).to.have.property('size', 3);
+    });
+
+    it('and refuses unusable keys and options without repeating the key', () => {
+      const wrong: readonly (readonly [object, RegExp])[] = [
+        [{ key: { pem: 'secret-that-is-no-pem' } }, /no private key/],
+        [{ key: { jwk: { kty: 'EC', crv: 'P-256', x: 'secret-that-is-no-point' } } }, /no private key/],
+        [
+          {
+            key: { pem: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() },
+          },
+          /P-256/,
+        ],
+        [{ key: { pem, alg: 'RS256' } }, /P-256/],
+        [{ key: { pem: shortRsa() } }, /2048 bits/],
+        // An untyped caller may pass the key's text instead of an object that holds it.
+        [{ key: 'secret-pem' }, /key must be/],
+        [{ key: undefined }, /key must be/],
+        [{ key: {} }, /key must be/],
+        [{ issuer: 'http://mandate.example' }, /issuer must be https/],
+        [{ issuer: 'https://mandate.exa\tmple' }, /issuer must be an absolute https URL/],
+        [{ issuer: 'https://mandate.example\n' }, /issuer must be an absolute https URL/],
+        [{ issuer: 'https://mandate.example/?a=secret-that' }, /issuer/],
+        [{ agentId: '' }, /agentId/],
+        [{ instance: ' '.repeat(3) }, /instance/],
+        [{ instance: 'i'.repeat(129) }, /instance/],
+        [{ timeoutMs: 0 }, /timeoutMs/],
+        [{ timeoutMs: 2 ** 31 }, /timeoutMs/],
+        [{ patienceMs: Number.NaN }, /patienceMs/],
+      ];
+      for (const [changes, message] of wrong) {
+        expect(() => made({ pem }, changes), String(message))
+          .to.throw(TypeError, message)
+          .with.property('message')
+          .not.match(/secret/);
+      }
+    });
+  });
+
+  describe('with an external signer', () => {
+    const signing = (sign: (input: Uint8Array) => Promise<Uint8Array>) => ({ alg: 'ES256', kid: 'one', sign }) as const;
+
+    it('gives up after the time limit if the signer never signs', async () => {
+      const waiting = made(
+        signing(() => new Promise(() => undefined)),
+        { timeoutMs: 20, patienceMs: 1 },
+      );
+      expect(await thrown(start(['jira:read'], waiting))).to.be.instanceOf(NotNow);
+      expect(requests.sent).to.have.length(0);
+    });
+
+    it('does not send a signature of the wrong form', async () => {
+      const der = made(signing(async () => new Uint8Array(70)));
+      expect(await thrown(start(['jira:read'], der)))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .match(/64 bytes/);
+      expect(requests.sent).to.have.length(0);
+    });
+
+    it('returns the current token while it works, even if the signer fails', async () => {
+      const fault = new Error('The KMS is away.');
+      let fails = false;
+      const sign = async (input: Uint8Array) => {
+        if (fails) throw fault;
+        return signBytes('sha256', input, { key: pem, dsaEncoding: 'ieee-p1363' });
+      };
+      const task = await start(['jira:read'], made(signing(sign)));
+      const first = await task.token();
+      fails = true;
+      advance(TOKEN_MS * 0.7);
+      expect(await task.token()).to.equal(first);
+      advance(TOKEN_MS);
+      expect(await thrown(task.token())).to.equal(fault);
+    });
+  });
+
+  describe('keeps a token fresh', () => {
+    it('returns the same token for 60% of its lifetime, then a renewed one', async () => {
+      const task = await start();
+      const first = await task.token();
+      // The service's clock runs on its own, by seconds on a busy machine.
+      advance(TOKEN_MS * 0.6 - 20_000);
+      expect(await task.token()).to.equal(first);
+      advance(21_000);
+      const second = await task.token();
+      expect(second).not.to.equal(first);
+      expect(await task.token()).to.equal(second);
+      expect(renewals()).to.have.length(1);
+      expect(await activity(second)).to.deep.include({ active: true, task_id: task.id });
+    });
+
+    it('with one request for any number of callers', async () => {
+      const task = await start();
+      advance(TOKEN_MS * 0.7);
+      const tokens = await Promise.all(Array.from({ length: 100 }, () => task.token()));
+      expect(new Set(tokens)).to.have.property('size', 1);
+      expect(renewals()).to.have.length(1);
+    });
+
+    it('through the whole task, and never returns an expired one', async () => {
+      const task = await start();
+      const until = clock.now() + TASK_MS;
+      let over: unknown;
+      for (; over === undefined; advance(7000)) {
+        over = await task.token().then(
+          async (token) => {
+            expect(await activity(token)).to.include({ active: true });
+            return undefined;
+          },
+          (error) => error,
+        );
+      }
+      expect(over).to.be.instanceOf(TaskOver);
+      expect(['task_ending', 'task_expired']).to.include((over as TaskOver).reason);
+      expect(Math.abs(clock.now() - until)).to.be.at.most(15_000);
+      // 20 minutes at 2.4 minutes each. The last token expires with its task and is not renewed.
+      expect(renewals().length).to.be.within(8, 10);
+      const asked = requests.sent.length;
+      expect(await thrown(task.token())).to.equal(over);
+      expect(requests.sent).to.have.length(asked);
+    });
+
+    it('returns the current one while the control plane is unavailable, and retries no sooner than Retry-After', async () => {
+      for (const answer of [
+        () => busy(503, '60'),
+        () => busy(429, '60'),
+        () => Promise.reject(new TypeError('fetch failed')),
+      ]) {
+        const task = await start();
+        const first = await task.token();
+        advance(TOKEN_MS * 0.7);
+        requests.answer = async () => answer();
+        const before = renewals().length;
+        expect(await task.token()).to.equal(first);
+        expect(await task.token()).to.equal(first);
+        expect(slept).to.deep.equal([]);
+        const asked = renewals().length - before;
+        requests.answer = (_url, _init, pass) => pass();
+        advance(60_000);
+        expect(await task.token()).not.to.equal(first);
+        expect(asked).to.equal(1);
+      }
+    });
+
+    it('never returns one that may expire on its way', async () => {
+      for (const [leftMs, isGiven] of [
+        [6000, true],
+        [4000, false],
+      ] as const) {
+        let time = clock.now();
+        const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
+        const first = await task.token();
+        time += TOKEN_MS - leftMs;
+        requests.answer = async () => busy(503, '60');
+        const given = await task.token().catch((error) => error);
+        if (isGiven) expect(given).to.equal(first);
+        else expect(given).to.be.instanceOf(NotNow);
+        requests.answer = (_url, _init, pass) => pass();
+      }
+    });
+
+    it('waits at most patienceMs, and retries no sooner than Retry-After', async () => {
+      let time = clock.now();
+      const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
+      time += TOKEN_MS;
+      requests.answer = async () => busy(503, '3600');
+      for (let call = 0; call < 3; call += 1) {
+        expect(await thrown(task.token()))
+          .to.be.instanceOf(NotNow)
+          .with.property('retryAfterMs', 3_600_000);
+      }
+      expect([slept, renewals().length]).to.deep.equal([[], 1]);
+    });
+
+    for (const [what, lived, back] of [
+      ['an hour', 0.3, 3_600_000],
+      ['half of what the token has lived', 0.5, 60_000],
+    ] as const) {
+      it(`renews the token after the clock was moved back by ${what}, because its age is unknown`, async () => {
+        let behind = 0;
+        const task = await start(
+          ['jira:read'],
+          made({ pem }, { clock: { ...clock, now: () => clock.now() - behind } }),
+        );
+        advance(TOKEN_MS * lived);
+        await task.token();
+        behind = back;
+        requests.answer = async () => renewed('another.token', task);
+        expect([await task.token(), await task.token()]).to.deep.equal(['another.token', 'another.token']);
+        expect(renewals()).to.have.length(1);
+      });
+    }
+
+    it('waits no longer than Retry-After when the clock is moved back', async () => {
+      let behind = 0;
+      const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => clock.now() - behind } }));
+      advance(TOKEN_MS);
+      requests.answer = async () => busy(503, '20');
+      await thrown(task.token());
+      behind = 3_600_000;
+      requests.answer = async () => renewed('another.token', task);
+      expect(await task.token()).to.equal('another.token');
+    });
+
+    it('asks at most once a second while renewals are refused', async () => {
+      let time = clock.now();
+      const task = await start(['jira:read'], made({ pem }, { clock: { ...clock, now: () => time } }));
+      time += TOKEN_MS * 0.7;
+      requests.answer = async () => refusing(401, { error: 'invalid_client' });
+      const error = await thrown(task.token());
+      expect(error).to.be.instanceOf(Refused).with.property('error', 'invalid_client');
+      expect(await thrown(task.token())).to.equal(error);
+      expect(renewals()).to.have.length(1);
+      time += 1000;
+      await thrown(task.token());
+      expect(renewals()).to.have.length(2);
+    });
+
+    it('retries with jitter for at most patienceMs once no token works', async () => {
+      const task = await start();
+      advance(TOKEN_MS);
+      let failures = 2;
+      requests.answer = async (_url, _init, pass) => (failures-- > 0 ? busy(503, '4') : pass());
+      expect(await activity(await task.token())).to.include({ active: true });
+      expect(slept).to.deep.equal([5000, 5000]);
+
+      advance(TOKEN_MS);
+      requests.answer = async () => busy(503, '4');
+      const error = await thrown(task.token());
+      expect(error).to.be.instanceOf(NotNow).with.property('retryAfterMs', 4000);
+      expect(slept.slice(2).reduce((sum, ms) => sum + ms, 0)).to.be.at.most(30_000);
+      requests.answer = (_url, _init, pass) => pass();
+      expect(await activity(await task.token())).to.include({ active: true });
+    });
+  });
+
+  describe('stops permanently', () => {
+    const ends: readonly (readonly [string, () => Promise<unknown>, () => Promise<unknown>])[] = [
+      ['task_revoked', () => mandate.admin('DELETE', `/admin/agents/${registered.id}/tasks`), async () => undefined],
+      [
+        'agent_disabled',
+        () => mandate.admin('PATCH', `/admin/agents/${registered.id}`, { enabled: false }),
+        () => mandate.admin('PATCH', `/admin/agents/${registered.id}`, { enabled: true }),
+      ],
+      ['task_expired', async () => advance(TASK_MS), async () => undefined],
+      ['task_ending', async () => advance(TASK_MS - 3000), async () => undefined],
+    ];
+    for (const [reason, end, undo] of ends) {
+      it(`on ${reason}, and sends no more requests`, async () => {
+        const task = await start();
+        await end();
+        advance(TOKEN_MS * 0.7);
+        const answer = reason === 'task_ending' ? refusing(400, { error: 'access_denied', reason }) : undefined;
+        requests.answer = async (_url, _init, pass) => answer ?? pass();
+        const error = await thrown(task.token());
+        await undo();
+        expect(error).to.be.instanceOf(TaskOver).with.property('reason', reason);
+        const asked = requests.sent.length;
+        expect(await thrown(task.token())).to.equal(error);
+        expect(await thrown(task.narrow(['jira:read']))).to.equal(error);
+        expect(requests.sent).to.have.length(asked);
+      });
+    }
+
+    it('after end(), which revokes the task once, also when called repeatedly', async () => {
+      const task = await start();
+      const token = await task.token();
+      await Promise.all([task.end(), task.end()]);
+      await task.end();
+      expect(await activity(token)).to.include({ active: false, revocation_reason: 'client_revoked' });
+      expect(await thrown(task.token()))
+        .to.be.instanceOf(TaskOver)
+        .with.property('reason', 'ended');
+      expect(requests.sent.filter(({ url }) => url.endsWith('/revoke'))).to.have.length(1);
+    });
+
+    it('at the end of its await using block', async () => {
+      let token = '';
+      {
+        await using task = await start();
+        token = await task.token();
+      }
+      expect(await activity(token)).to.include({ active: false });
+    });
+
+    it('and ignores a renewal that is answered after the end', async () => {
+      const task = await start();
+      advance(TOKEN_MS * 0.7);
+      let release = () => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      requests.answer = async (_url, init, pass) => {
+        if (String(init?.body).includes('refresh_token=')) await held;
+        return pass();
+      };
+      const asking = thrown(task.token());
+      const ended = task.end();
+      release();
+      await ended;
+      expect(await asking).to.be.instanceOf(TaskOver);
+      expect(await thrown(task.token())).to.be.instanceOf(TaskOver);
+    });
+
+    it('repeats a revocation that did not reach the control plane', async () => {
+      const task = await start();
+      requests.answer = async () => busy(503, '40');
+      expect(await thrown(task.end())).to.be.instanceOf(NotNow);
+      expect(await thrown(task.token())).to.be.instanceOf(TaskOver);
+      requests.answer = (_url, _init, pass) => pass();
+      await task.end();
+    });
+  });
+
+  describe('narrows', () => {
+    it('permanently, and resolves to the scopes that are left', async () => {
+      const task = await start(['jira:read', 'jira:comment']);
+      expect(await task.narrow(['jira:read'])).to.deep.equal(['jira:read']);
+      expect((await activity(await task.token())).scope).to.equal('jira:read');
+      advance(TOKEN_MS * 0.7);
+      expect((await activity(await task.token())).scope).to.equal('jira:read');
+      const wider = await thrown(task.narrow(['jira:read', 'jira:comment']));
+      expect(wider).to.be.instanceOf(Refused).with.property('error', 'invalid_scope');
+      expect((await activity(await task.token())).active).to.equal(true);
+    });
+
+    it('during a renewal, whose wider answer never wins', async () => {
+      const task = await start(['jira:read', 'jira:comment']);
+      for (let round = 0; round < 3; round += 1) {
+        advance(TOKEN_MS * 0.7);
+        await Promise.all([task.token(), task.narrow(['jira:read']), task.token()]);
+        expect((await activity(await task.token())).scope).to.equal('jira:read');
+      }
+    });
+  });
+
+  it('never renews and narrows at the same time', async () => {
+    const task = await start();
+    let underWay = 0;
+    let most = 0;
+    requests.answer = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      underWay -= 1;
+      return renewed('another.token', task);
+    };
+    const orders = [
+      () => [task.token(), task.narrow(['jira:read'])],
+      () => [task.narrow(['jira:read']), task.token()],
+      () => [task.narrow(['jira:read']), task.narrow(['jira:read']), task.token()],
+    ];
+    for (const order of orders) {
+      advance(TOKEN_MS * 0.7);
+      await Promise.all(order());
+    }
+    expect(most).to.equal(1);
+  });
+
+  it('follows no redirect with its assertion', async () => {
+    const seen: unknown[] = [];
+    requests.answer = async (_url, init, pass) => {
+      seen.push(init?.redirect);
+      return pass();
+    };
+    const task = await start();
+    await task.narrow(['jira:read']);
+    await task.end();
+    expect(seen).to.deep.equal(['error', 'error', 'error']);
+  });
+
+  describe('reports a failed request', () => {
+    it('to start a task, with the code and the reason', async () => {
+      const refusals: readonly (readonly [() => Promise<Task>, string, string | undefined])[] = [
+        [() => start(['jira:unknown']), 'invalid_scope', undefined],
+        [
+          () => agent.startTask({ subjectToken: 'none', resource: JIRA, scope: ['jira:read'] }),
+          'invalid_grant',
+          undefined,
+        ],
+        [() => start(['jira:read'], made({ pem }, { agentId: 'nobody' })), 'invalid_client', undefined],
+      ];
+      for (const [starting, error, reason] of refusals) {
+        expect(await thrown(starting()))
+          .to.be.instanceOf(Refused)
+          .and.include({ error, reason });
+      }
+    });
+
+    it('after an answer that is not one to the request', async () => {
+      const answers: readonly (() => Response)[] = [
+        () => new Response('<html>login</html>', { status: 200 }),
+        () => refusing(200, { access_token: 'a', token_type: 'Bearer' }),
+        () =>
+          refusing(200, {
+            access_token: 'a',
+            refresh_token: 'b',
+            token_type: 'DPoP',
+            expires_in: 9,
+            scope: 's',
+            task_id: 't',
+            task_expires_at: '2026-01-01T00:00:00Z',
+          }),
+        // A token that is not a valid header value would be quoted by the error of `Headers`.
+        () => renewed('secret\ntoken'),
+        () => refusing(404, { error: 'Not a <code>' }),
+      ];
+      for (const answer of answers) {
+        requests.answer = async () => answer();
+        expect(await thrown(start()))
+          .to.be.instanceOf(Refused)
+          .with.property('error', 'unexpected_answer');
+      }
+      requests.answer = async () => new Response('x'.repeat(100_000), { status: 200 });
+      expect(await thrown(start())).to.be.instanceOf(NotNow);
+    });
+
+    it('as temporarily unavailable when the control plane does not answer in time', async () => {
+      let signal: AbortSignal | null | undefined;
+      requests.answer = (_url, init) => {
+        signal = init?.signal;
+        return new Promise(() => undefined);
+      };
+      // The signer answers at once, so only the answer is late.
+      const sign = (input: Uint8Array) => signBytes('sha256', input, { key: pem, dsaEncoding: 'ieee-p1363' });
+      const impatient = made({ alg: 'ES256', kid: 'one', sign }, { timeoutMs: 20, patienceMs: 1 });
+      expect(await thrown(start(['jira:read'], impatient))).to.be.instanceOf(NotNow);
+      expect(signal?.aborted).to.equal(true);
+    });
+  });
+
+  describe('fetches with the token', () => {
+    it('to the origins of the task only', async () => {
+      const task = await start();
+      const seen: (string | null)[] = [];
+      requests.answer = async (url, init, pass) => {
+        if (!url.startsWith('https://jira.example')) return pass();
+        seen.push(new Headers(init?.headers).get('authorization'), init?.redirect ?? null);
+        return new Response('{}');
+      };
+      await task.fetch(`${JIRA}/issues?q=1`, { method: 'POST', headers: { 'content-type': 'application/json' } });
+      expect(seen).to.deep.equal([`Bearer ${await task.token()}`, 'error']);
+      for (const elsewhere of [
+        'https://jira.example.evil.test/',
+        'http://jira.example/',
+        'https://jira.example:8443/',
+        '/issues',
+      ]) {
+        expect(await thrown(task.fetch(elsewhere)), elsewhere).to.be.instanceOf(TypeError);
+      }
+      expect(seen).to.have.length(2);
+    });
+  });
+
+  it('follows no redirect with its token, and keeps its own Authorization header, whatever the caller passes', async () => {
+    const task = await start();
+    const seen: unknown[] = [];
+    requests.answer = async (_url, init) => {
+      seen.push([init?.redirect, new Headers(init?.headers).get('authorization')]);
+      return new Response('{}');
+    };
+    const own = `Bearer ${await task.token()}`;
+    await task.fetch(JIRA, { redirect: 'follow', headers: { AUTHORIZATION: 'Bearer other' } });
+    await task.fetch(new URL(JIRA), { redirect: 'manual', headers: [['authorization', 'Bearer other']] });
+    expect(seen).to.deep.equal([
+      ['error', own],
+      ['manual', own],
+    ]);
+    for (const elsewhere of [new Request(JIRA), `blob:${JIRA}x`, 'https://jira.example@evil.test/', 'data:,x']) {
+      expect(await thrown(task.fetch(elsewhere as string)), String(elsewhere)).to.be.instanceOf(TypeError);
+    }
+  });
+
+  it('starts no task without an origin for its token', async () => {
+    const subjectToken = mandate.provider.mintAccessToken();
+    const scope = ['jira:read'];
+    for (const [resource, origins] of [
+      ['urn:jira', undefined],
+      ['jira', undefined],
+      [JIRA, ['nonsense']],
+      [JIRA, ['mailto:jira@example']],
+    ] as const) {
+      const request = { subjectToken, resource, scope, ...(origins === undefined ? {} : { origins }) };
+      expect(await thrown(agent.startTask(request)), resource).to.be.instanceOf(TypeError);
+    }
+    expect(requests.sent).to.have.length(0);
+  });
+
+  it('shows no token, grant, key or assertion in errors or when printed', async () => {
+    const task = await start();
+    const token = await task.token();
+    const grant = (renewals()[0] ?? { form: new URLSearchParams() }).form.get('refresh_token');
+    requests.answer = async () =>
+      refusing(400, { error: `invalid_grant ${token}`, error_description: token, reason: token });
+    advance(TOKEN_MS);
+    const error = await thrown(task.token());
+    const shown = [
+      inspect(task, { depth: 9, showHidden: true }),
+      inspect(agent, { depth: 9 }),
+      inspect(error, { depth: 9 }),
+      JSON.stringify(task),
+      String((error as Error).stack),
+    ].join();
+    for (const secret of [token, grant ?? 'task_grant_', 'eyJ', 'PRIVATE KEY']) expect(shown).not.to.include(secret);
+  });
+});
+
+function shortRsa(): string {
+  return generateKeyPairSync('rsa', { modulusLength: 1024 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+}
+
+const publicOnly = { d: undefined, p: undefined, q: undefined, dp: undefined, dq: undefined, qi: undefined };
+
+function jwkOf(pem: string): Record<string, unknown> {
+  return { ...createPrivateKey(pem).export({ format: 'jwk' }) };
+}

@@ -1,0 +1,72 @@
+/** How the tool server judges an introspection answer. */
+
+import { expect } from 'chai';
+import type { PlaneAnswer } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
+import { type Introspected, introspect } from '../../../../../adapters/sdk/tool-server/core/introspection.ts';
+import { STATUSES_BESIDE_200 } from '../../../../support/loopback.ts';
+
+const token = { text: 'a.b.c', sub: 'ada', jti: 'tok_a' };
+const good = { active: true, sub: 'ada', jti: 'tok_a' };
+
+function asked(answer: PlaneAnswer | undefined): Promise<Introspected> {
+  const sent: unknown[] = [];
+  const plane = {
+    get: () => Promise.reject(new Error('nothing is fetched')),
+    post: async (path: string, form: object) => {
+      sent.push([path, form]);
+      expect(sent).to.deep.equal([['/oauth2/introspect', { token: 'a.b.c' }]]);
+      return answer;
+    },
+  };
+  return introspect(plane, token);
+}
+
+const answering = (body: unknown, status = 200): Promise<Introspected> =>
+  asked({ status, body: typeof body === 'string' ? body : JSON.stringify(body), retryAfter: '7' });
+
+describe('introspection by a tool server', () => {
+  it('accepts an active answer for the same person and token', async () => {
+    expect(await answering(good)).to.deep.equal({ kind: 'active' });
+  });
+
+  for (const status of STATUSES_BESIDE_200) {
+    it(`does not accept an answer with the status ${status}, whatever its body`, async () => {
+      expect(await answering(good, status)).to.deep.equal({ kind: 'unavailable', retryAfter: '7' });
+    });
+  }
+
+  it('reports introspection as unavailable without a complete answer', async () => {
+    expect(await asked(undefined)).to.deep.equal({ kind: 'unavailable', retryAfter: undefined });
+  });
+
+  for (const [what, body] of [
+    ['no JSON', '<html>'],
+    ['a list', [good]],
+    ['active twice', '{"active":false,"active":true,"sub":"ada","jti":"tok_a"}'],
+    ['no active', { sub: 'ada', jti: 'tok_a' }],
+    ['an active that is a text', { ...good, active: 'true' }],
+    ['an active that is 1', { ...good, active: 1 }],
+    ['an active that is null', { ...good, active: null }],
+  ] as const) {
+    it(`treats an answer with ${what} as unavailable`, async () => {
+      expect(await answering(body)).to.deep.equal({ kind: 'unavailable', retryAfter: '7' });
+    });
+  }
+
+  for (const [what, body, revocationReason] of [
+    ['for another person', { ...good, sub: 'bob' }, undefined],
+    ['for no person', { ...good, sub: undefined }, undefined],
+    ['for another token', { ...good, jti: 'tok_b' }, undefined],
+    ['for no token', { ...good, jti: undefined }, undefined],
+    ['for another token, with a reason', { ...good, jti: 'tok_b', revocation_reason: 'x' }, undefined],
+    ['but inactive', { active: false, sub: 'ada', jti: 'tok_a' }, undefined],
+    ['but revoked', { active: false, revocation_reason: 'sponsor_blocked' }, 'sponsor_blocked'],
+    ['but revoked, with a malformed reason', { active: false, revocation_reason: 'x", error="y' }, undefined],
+    ['but revoked, with a reason that is too long', { active: false, revocation_reason: 'x'.repeat(65) }, undefined],
+    ['but revoked, with a number as its reason', { active: false, revocation_reason: 7 }, undefined],
+  ] as const) {
+    it(`refuses a token by an answer ${what}`, async () => {
+      expect(await answering(body)).to.deep.equal({ kind: 'not_active', revocationReason });
+    });
+  }
+});

@@ -1,0 +1,107 @@
+/** Rules specific to Express: nested routers, other middleware, and route names that Express does not keep. */
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import express, { type Express } from 'express';
+import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
+import type { AccessEvent, ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, expressProtection } from '../../../../../adapters/sdk/tool-server/express/express.ts';
+import {
+  AUDIENCE,
+  type FakeControlPlane,
+  startFakeControlPlane,
+} from '../../../../support/tool-server/control-plane.ts';
+
+describe('the Express middleware', () => {
+  let plane: FakeControlPlane;
+  let toolServer: ToolServer;
+  let app: Express;
+  let server: Server;
+  let events: AccessEvent[];
+
+  beforeEach(async () => {
+    plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
+    events = [];
+    toolServer = createToolServer({
+      ...{ issuer: plane.issuer, audience: AUDIENCE, onAccess: (event) => void events.push(event) },
+    });
+    app = express();
+    await new Promise<void>((resolve) => {
+      server = app.listen(0, '127.0.0.1', () => resolve());
+    });
+  });
+  afterEach(async () => {
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+    await plane.stop();
+  });
+
+  function get(path: string): Promise<Response> {
+    const { port } = server.address() as AddressInfo;
+    return fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${plane.token()}` } });
+  }
+
+  it('fails the start when a policy has no scope', () => {
+    const protect = expressProtection(toolServer);
+    expect(() => protect({ scope: [] })).to.throw(TypeError, /scope must be a list/);
+    expect(() => protect(undefined as never)).to.throw(TypeError);
+  });
+
+  it('names a route in events by its pattern or its given name, never by the URL', async () => {
+    const protect = expressProtection(toolServer);
+    const router = express.Router();
+    router.get('/issues/:key', protect({ scope: ['jira:read'] }), (_, response) => void response.end());
+    app.use('/tenants/:tenant', router);
+    const named = protect({ scope: ['jira:read'], name: 'GET /tenants/:tenant/boards' });
+    app.get('/tenants/:tenant/boards', named, (_, response) => void response.end());
+    app.use('/all/:secret', protect({ scope: ['jira:read'] }), (_, response) => void response.end());
+    for (const path of ['/tenants/acme/issues/7?q=secret', '/tenants/acme/boards?q=secret', '/all/secret?q=secret']) {
+      expect((await get(path)).status, path).to.equal(200);
+    }
+    expect(events.map((event) => event.route)).to.deep.equal(['GET /issues/:key', 'GET /tenants/:tenant/boards', null]);
+  });
+
+  it('returns no claims for a request that was not allowed', async () => {
+    app.get('/open', (request, response) => {
+      expect(() => claimsOf(request)).to.throw('is its route protected?');
+      response.end();
+    });
+    expect((await get('/open')).status).to.equal(200);
+  });
+
+  it('returns claims that no other middleware can forge', async () => {
+    app.use((request, _, next) => {
+      Object.assign(request, { mandate: { sub: 'mallory' }, claims: { sub: 'mallory' } });
+      next();
+    });
+    const protect = expressProtection(toolServer);
+    app.get('/a', protect({ scope: ['jira:read'] }), (request, response) => void response.send(claimsOf(request).sub));
+    expect(await (await get('/a')).text()).to.equal('ada');
+  });
+
+  it('does not call the handler after another middleware has answered', async () => {
+    let reached = false;
+    app.use((_, response, next) => {
+      response.status(504).end();
+      next();
+    });
+    app.get('/a', expressProtection(toolServer)({ scope: ['jira:read'] }), () => {
+      reached = true;
+    });
+    expect((await get('/a')).status).to.equal(504);
+    while (events.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reached).to.equal(false);
+  });
+
+  it("leaves a handler's own error to the app", async () => {
+    app.get('/a', expressProtection(toolServer)({ scope: ['jira:read'] }), () => {
+      throw new Error('Theirs.');
+    });
+    app.use(((_error, _request, response, _next) => void response.status(418).end()) as express.ErrorRequestHandler);
+    expect((await get('/a')).status).to.equal(418);
+  });
+});

@@ -1,0 +1,34 @@
+/** The products load nothing of the service: a process imports each one and lists the loaded modules. */
+
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { fromSource } from '../../../../scripts/from-source.ts';
+import { loadedModules } from '../../../support/loaded-modules.ts';
+
+const root = new URL('../../../../', import.meta.url);
+
+async function loadedBy(path: string): Promise<readonly string[]> {
+  const loaded = await loadedModules(new URL(path, root).href, { cwd: fileURLToPath(root), options: fromSource });
+  return loaded.map((line) => line.replace(root.href, '').replace(/\?.*$/, ''));
+}
+
+describe('loading', () => {
+  for (const [entry, own] of [
+    ['adapters/sdk/tool-server/core/tool-server.ts', []],
+    ['adapters/sdk/tool-server/express/express.ts', ['express']],
+    ['adapters/sdk/tool-server/fastify/fastify.ts', ['fastify']],
+    [
+      'adapters/sdk/tool-server/mcp/mcp.ts',
+      ['mcp', 'message', 'request-body', 'resource-metadata', 'session-ownership', 'tool-policies'],
+    ],
+  ] as const) {
+    it(`${entry} loads the product, jose, and only the token parts of the domain`, async () => {
+      const loaded = await loadedBy(entry);
+      expect(loaded).to.include(entry);
+      const expected =
+        /^(domain\/(agents|tasks|tokens|\w+\.ts$)|node_modules\/jose\/|node:|adapters\/sdk\/(tool-server\/core\/)?[\w-]+\.ts$)/;
+      const folder = entry.slice(0, entry.lastIndexOf('/'));
+      expect(loaded.filter((url) => !expected.test(url))).to.have.members(own.map((name) => `${folder}/${name}.ts`));
+    });
+  }
+});

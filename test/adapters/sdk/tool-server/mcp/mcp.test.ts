@@ -1,0 +1,536 @@
+/** Rules specific to MCP: messages other than tool calls, sessions, streams, and resource metadata. */
+
+import http from 'node:http';
+import { expect } from 'chai';
+import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
+import type {
+  AccessEvent,
+  ToolServer,
+  ToolServerOptions,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { eventually } from '../../../../support/eventually.ts';
+import {
+  AUDIENCE,
+  type FakeControlPlane,
+  startFakeControlPlane,
+} from '../../../../support/tool-server/control-plane.ts';
+import {
+  type GuardedMcp,
+  type GuardedMcpOptions,
+  startGuardedMcp,
+} from '../../../../support/tool-server/guarded-mcp.ts';
+
+const NOW = 1_900_000_000;
+
+interface Sent {
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly method?: string;
+  /** Sent as JSON, unless it is text or bytes. */
+  readonly body?: unknown;
+}
+
+const rpc = (method: string, params: object = {}, id: unknown = 7) => ({ jsonrpc: '2.0', id, method, params });
+const read = rpc('tools/call', { name: 'read_issue', arguments: {} });
+const initialize = rpc('initialize', {
+  ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+});
+const bob = { sub: 'bob', task: { id: 'task_2', exp: NOW + 1200, sponsor: 'bob' } };
+
+/** A request whose body was parsed, without a server around it. */
+function incomingWith(body: object, token: string) {
+  return Object.assign(new http.IncomingMessage(null as never), {
+    ...{ method: 'POST', body, rawHeaders: ['Authorization', `Bearer ${token}`] },
+  });
+}
+
+describe('the guard of an MCP server', () => {
+  let plane: FakeControlPlane;
+  let toolServer: ToolServer;
+  let app: GuardedMcp;
+  let events: AccessEvent[];
+
+  beforeEach(async () => {
+    plane = await startFakeControlPlane(() => NOW);
+    events = [];
+  });
+  afterEach(async () => {
+    await app.stop();
+    await plane.stop();
+  });
+
+  async function start(options: GuardedMcpOptions = {}, server: Partial<ToolServerOptions> = {}): Promise<void> {
+    toolServer = createToolServer({
+      ...{ issuer: plane.issuer, audience: AUDIENCE, now: () => NOW * 1000, ...server },
+      onAccess: (event) => void events.push(event),
+    });
+    app = await startGuardedMcp(toolServer, options);
+  }
+
+  async function send({ claims, token = plane.token(claims), headers, method = 'POST', body }: Sent) {
+    const response = await fetch(app.endpoint, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${token}`,
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+  const decided = () => events.map(({ route, decision, reason, sub }) => [route, decision, reason, sub]);
+
+  for (const parsed of [true, false]) {
+    describe(`${parsed ? 'behind a body parser' : 'that reads the body itself'},`, () => {
+      beforeEach(() => start({ parsed }));
+
+      it('accepts every valid token for the handshake, whatever its scope, and refuses its tool calls', async () => {
+        const claims = { scope: 'wiki:read' };
+        expect((await send({ claims, body: initialize })).text).to.include('"name":"jira"');
+        expect((await send({ claims, body: { jsonrpc: '2.0', method: 'notifications/initialized' } })).status).to.equal(
+          202,
+        );
+        expect((await send({ claims, body: rpc('ping') })).status).to.equal(200);
+        expect((await send({ claims, body: rpc('tools/list') })).text)
+          .to.include('"read_issue"')
+          .and.include('forgotten');
+        expect((await send({ claims, body: read })).status).to.equal(403);
+        expect(decided()).to.deep.equal([
+          ['MCP initialize', 'allow', null, 'ada'],
+          ['MCP notifications/initialized', 'allow', null, 'ada'],
+          ['MCP ping', 'allow', null, 'ada'],
+          ['MCP tools/list', 'allow', null, 'ada'],
+          ['read_issue', 'deny', 'insufficient_scope', 'ada'],
+        ]);
+      });
+
+      it('refuses the handshake with a token for another server, or without one', async () => {
+        for (const body of [
+          initialize,
+          rpc('tools/list'),
+          rpc('ping'),
+          { jsonrpc: '2.0', method: 'notifications/x' },
+        ]) {
+          expect((await send({ body, claims: { aud: 'https://wiki.example' } })).status).to.equal(401);
+          expect((await send({ body, headers: { authorization: '' } })).status).to.equal(401);
+        }
+        for (const method of ['GET', 'DELETE', 'PUT']) {
+          expect((await send({ method, claims: { aud: 'https://wiki.example' } })).status).to.equal(401);
+        }
+        expect(new Set(events.map((event) => event.reason))).to.deep.equal(
+          new Set(['missing_token', 'wrong_audience']),
+        );
+        expect(events).to.have.lengthOf(11);
+      });
+
+      it('refuses tools and methods without a policy', async () => {
+        for (const body of [
+          rpc('resources/read', { uri: 'jira://boards/1' }),
+          rpc('resources/list'),
+          rpc('resources/subscribe', { uri: 'jira://boards/1' }),
+          rpc('subscriptions/listen', { notifications: { resourceSubscriptions: ['jira://boards/1'] } }),
+          rpc('prompts/get', { name: 'x' }),
+          rpc('completion/complete'),
+          rpc('tasks/result', { taskId: 'x' }),
+          rpc('notifications/reindex'),
+          { jsonrpc: '2.0', method: 'notifications/reindex' },
+          rpc('no/such\nmethod'),
+          rpc('tools/call', { name: 'a tool\nwith a line of its own' }),
+        ]) {
+          const answer = await send({ body });
+          expect([answer.status, JSON.parse(answer.text).reason], answer.text).to.deep.equal([403, 'unknown_tool']);
+        }
+        expect(app.called).to.deep.equal([]);
+        expect(events.map((event) => event.route)).to.deep.equal([
+          ...['MCP resources/read', 'MCP resources/list', 'MCP resources/subscribe', 'MCP resources/subscribe'],
+          ...['MCP prompts/get', 'MCP completion/complete', 'MCP tasks/result'],
+          ...['MCP notifications/reindex', 'MCP notifications/reindex', null, null],
+        ]);
+      });
+
+      for (const [what, body] of [
+        ['a batch of calls', [read, read]],
+        ['a batch of one', [read]],
+        ['a batch of none', []],
+        ['an object that is not a message', {}],
+        ['a message with a prototype', `{"jsonrpc":"2.0","id":7,"__proto__":{"method":"tools/call"}}`],
+        [
+          'a message with a prototype beside its method',
+          `{"jsonrpc":"2.0","id":7,"method":"ping","__proto__":{"method":"tools/call","params":{"name":"delete_issue"}}}`,
+        ],
+        [
+          'parameters with a prototype',
+          `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_issue","__proto__":{"name":"delete_issue"}}}`,
+        ],
+        ['a method that is no text', { ...read, method: ['tools/call'] }],
+        ['a call of no tool', rpc('tools/call', {})],
+        ['a call of a tool whose name is no text', rpc('tools/call', { name: ['read_issue'] })],
+      ] as const) {
+        it(`refuses ${what} with a protocol error, and names the sender in the event`, async () => {
+          const answer = await send({ body });
+          expect(answer.status, answer.text).to.equal(400);
+          const { error, ...rest } = JSON.parse(answer.text);
+          expect(rest).to.deep.equal({ jsonrpc: '2.0', id: null });
+          expect(String(error.message).startsWith('Batches are not accepted')).to.equal(Array.isArray(body));
+          expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
+          expect(app.called).to.deep.equal([]);
+          expect((await send({ body, token: 'stolen' })).status).to.equal(401);
+        });
+      }
+    });
+  }
+
+  describe('that reads the body itself,', () => {
+    beforeEach(() => start({ parsed: false, maxBodyBytes: 1000 }));
+
+    for (const [what, status, sent] of [
+      ['no JSON', 400, { body: '{"jsonrpc"' }],
+      ['nothing at all', 400, {}],
+      ['a text', 400, { body: '"tools/call"' }],
+      ['a member named twice', 400, { body: JSON.stringify(read).replace('"params"', '"method":"ping","params"') }],
+      ['a tool named twice', 400, { body: JSON.stringify(read).replace('"name"', '"name":"ping","name"') }],
+      ['what is not UTF-8', 400, { body: Buffer.from(JSON.stringify(rpc('ping', { x: '\u00ff' })), 'latin1') }],
+      ['more than it reads', 413, { body: `${JSON.stringify(read)}${' '.repeat(1000)}` }],
+      ['a compressed body', 415, { body: 'x', headers: { 'content-encoding': 'gzip' } }],
+    ] as const) {
+      it(`refuses ${what} with ${status}`, async () => {
+        const answer = await send(sent);
+        expect(answer.status, answer.text).to.equal(status);
+        expect(JSON.parse(answer.text).error.message).to.match(/\.$/);
+        expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
+        expect(app.called).to.deep.equal([]);
+      });
+    }
+
+    it('refuses a body that is too long, also without a Content-Length', async () => {
+      const { status, closed } = await trickle(app.endpoint, plane.token(), 'x'.repeat(1001));
+      expect([status, closed]).to.deep.equal([413, 'close']);
+      expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
+    });
+
+    it('closes the connection when a refused body is not read to its end', async () => {
+      const { status, closed } = await trickle(app.endpoint, plane.token({ exp: NOW - 60 }), 'x'.repeat(1001));
+      expect([status, closed]).to.deep.equal([401, 'close']);
+      expect(decided()).to.deep.equal([[null, 'deny', 'expired', 'ada']]);
+    });
+
+    it('reads no body without a token', async () => {
+      const { status } = await trickle(app.endpoint, undefined, 'x');
+      expect(status).to.equal(401);
+      expect(decided()).to.deep.equal([[null, 'deny', 'missing_token', null]]);
+    });
+  });
+
+  it('keeps the policies of methods and tools apart, also for the same name', async () => {
+    await start({ methods: { 'resources/read': { scope: ['jira:read'] }, 'tools/list': { scope: ['jira:admin'] } } });
+    expect((await send({ body: rpc('resources/read', { uri: 'jira://boards/1' }) })).text).to.include('A board.');
+    expect((await send({ body: rpc('tools/list') })).status).to.equal(403);
+    expect((await send({ body: rpc('tools/call', { name: 'resources/read' }) })).status).to.equal(403);
+    expect(decided().map(([route, , reason]) => [route, reason])).to.deep.equal([
+      ['MCP resources/read', null],
+      ['MCP tools/list', 'insufficient_scope'],
+      ['resources/read', 'unknown_tool'],
+    ]);
+  });
+
+  it('allows a tool with a policy and names it in events, whatever its name', async () => {
+    const scope = ['jira:read'];
+    await start({ tools: { 'ticket:read': { scope }, 'lire un problème': { scope } }, methods: { 'a:b': { scope } } });
+    for (const name of ['ticket:read', 'lire un problème', 'ticket:write']) {
+      await send({ body: rpc('tools/call', { name }) });
+    }
+    await send({ body: rpc('a:b') });
+    expect(decided().map(([route, decision]) => [route, decision])).to.deep.equal([
+      ['ticket:read', 'allow'],
+      ['lire un problème', 'allow'],
+      [null, 'deny'],
+      ['MCP a:b', 'allow'],
+    ]);
+  });
+
+  it('accepts a handshake only from tokens that may call some tool', async () => {
+    const tools = { alone: { scope: ['jira:read'] } };
+    await start({ tools });
+    const person = { act: undefined };
+    const answer = await send({ claims: person, body: initialize });
+    expect(JSON.parse(answer.text).reason).to.equal('no_actor');
+    await app.stop();
+    await start({ tools: { ...tools, together: { scope: ['jira:read'], requireActor: false } } });
+    expect((await send({ claims: person, body: initialize })).status).to.equal(200);
+    expect((await send({ claims: person, body: rpc('tools/call', { name: 'alone' }) })).status).to.equal(401);
+  });
+
+  it('introspects a token with introspect_required for every message', async () => {
+    await start();
+    plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
+    const answer = await send({ claims: { introspect_required: true }, body: rpc('tools/list') });
+    expect(JSON.parse(answer.text).reason).to.equal('not_active');
+  });
+
+  describe('with sessions', () => {
+    const started = async (claims: Sent['claims'] = {}) => {
+      const answer = await send({ claims, body: initialize });
+      expect(answer.status, answer.text).to.equal(200);
+      return answer.headers.get('mcp-session-id') ?? '';
+    };
+    const inSession = (session: string, sent: Sent) =>
+      send({ ...sent, headers: { 'mcp-session-id': session, ...sent.headers } });
+
+    for (const parsed of [true, false]) {
+      describe(parsed ? 'and a body parser' : 'and no body parser', () => {
+        beforeEach(() => start({ sessions: true, parsed }));
+
+        it('lets the same person and agent continue one with another token', async () => {
+          const session = await started();
+          for (const claims of [{}, { jti: 'tok_2' }, { task: { id: 'task_2', exp: NOW + 60, sponsor: 'ada' } }]) {
+            const answer = await inSession(session, { claims, body: read });
+            expect(answer.status, answer.text).to.equal(200);
+            expect(answer.headers.get('mcp-session-id')).to.equal(session);
+          }
+          expect((await inSession(session, { method: 'DELETE' })).status).to.equal(200);
+          expect((await inSession(session, { body: read })).status).to.equal(404);
+          expect(app.called).to.have.lengthOf(3);
+        });
+
+        for (const [who, claims] of [
+          ['another person', bob],
+          ['another agent', { act: { sub: 'agent:other', depth: 1 } }],
+          [
+            'another agent that the first one called',
+            {
+              act: { sub: 'agent:other', depth: 2, act: { sub: 'agent:triage', depth: 1 } },
+            },
+          ],
+          ['the person alone', { act: undefined }],
+        ] as const) {
+          it(`answers ${who} as for an unknown session`, async () => {
+            const session = await started();
+            events.length = 0;
+            for (const sent of [
+              { body: rpc('tools/call', { name: 'read_sprint' }) },
+              { body: rpc('ping') },
+              { body: { jsonrpc: '2.0', id: 7, result: {} } },
+              { body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } } },
+              { method: 'GET' },
+              { method: 'DELETE' },
+            ]) {
+              const answer = await inSession(session, { ...sent, claims });
+              const isTool = JSON.stringify(sent).includes('read_sprint');
+              // This tool refuses a person without an agent.
+              expect(answer.status, answer.text).to.equal(isTool && who === 'the person alone' ? 401 : 404);
+              if (answer.status === 404) {
+                expect(JSON.parse(answer.text).error).to.deep.equal({ code: -32001, message: 'Session not found' });
+              }
+            }
+            expect(app.called).to.deep.equal([]);
+            expect(new Set(events.map((event) => event.decision))).to.deep.equal(new Set(['deny']));
+            expect(events).to.have.lengthOf(6);
+            expect((await inSession(session, { body: read })).status).to.equal(200);
+          });
+        }
+
+        it('refuses a session id that it did not issue, also one of the SDK', async () => {
+          const session = await started();
+          const id = session.slice(0, session.lastIndexOf('.'));
+          const other = await started(bob);
+          for (const forged of [
+            ...[id, `${id}.`, `.${session.split('.')[1]}`, `${id}.${other.split('.')[1]}`, `${session}A`, 'x', '.', ''],
+            `${session}, ${session}`,
+          ]) {
+            expect((await inSession(forged, { body: read })).status, forged).to.equal(404);
+          }
+          expect(app.called).to.deep.equal([]);
+        });
+      });
+    }
+
+    it('closes the stream of a session when its token expires', async () => {
+      // With the clock skew the token is accepted for ten more milliseconds.
+      await start({ sessions: true }, { now: () => NOW * 1000 - 10 });
+      const session = await started();
+      const answer = inSession(session, { method: 'GET', claims: { exp: NOW - 60 } });
+      const error = await answer.then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).to.be.instanceOf(TypeError);
+      expect(decided().at(-1)).to.deep.equal(['MCP GET', 'allow', null, 'ada']);
+    });
+  });
+
+  it('ends a subscription when its token expires', async () => {
+    await start({}, { now: () => NOW * 1000 - 10 });
+    const meta = 'io.modelcontextprotocol/';
+    const envelope = {
+      [`${meta}protocolVersion`]: '2026-07-28',
+      [`${meta}clientInfo`]: { name: 'test', version: '1' },
+      [`${meta}clientCapabilities`]: {},
+    };
+    const body = rpc('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: envelope });
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+    const error = await send({ body, headers, claims: { exp: NOW - 60 } }).then(
+      ({ status, text }) => `${status} ${text}`,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).to.be.instanceOf(TypeError);
+    expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
+  });
+
+  it('ends a subscription to resources when its token expires', async () => {
+    await start({}, { now: () => NOW * 1000 - 10 });
+    const { guard } = mcpProtection(toolServer, {
+      tools: { read_issue: { scope: ['jira:read'] } },
+      methods: { 'resources/subscribe': { scope: ['jira:read'] } },
+    });
+    for (const body of [
+      rpc('subscriptions/listen', { notifications: { resourceSubscriptions: ['jira://boards/1'] } }),
+      rpc('resources/subscribe', { uri: 'jira://boards/1' }),
+    ]) {
+      const incoming = incomingWith(body, plane.token({ exp: NOW - 60 }));
+      const response = new http.ServerResponse(incoming);
+      await new Promise<unknown>((resolve) => guard(incoming, response, resolve));
+      await eventually(() => response.destroyed);
+    }
+    expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
+  });
+
+  it('refuses the handshake with a longer actor chain than every tool accepts', async () => {
+    await start();
+    const hop = (depth: number): object => ({
+      sub: `agent:hop-${depth}`,
+      depth,
+      ...(depth > 1 && { act: hop(depth - 1) }),
+    });
+    // One tool accepts a depth of three.
+    expect((await send({ claims: { act: hop(3) }, body: initialize })).status).to.equal(200);
+    const answer = await send({ claims: { act: hop(4) }, body: initialize });
+    expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([403, 'delegation_too_deep']);
+  });
+
+  it('does not call the SDK after another middleware has answered', async () => {
+    await start();
+    const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
+    for (const token of [plane.token(), plane.token({ scope: 'wiki:read' })]) {
+      const incoming = incomingWith(read, token);
+      const response = new http.ServerResponse(incoming);
+      response.writeHead(504);
+      let reached: unknown[] | undefined;
+      guard(incoming, response, (...given) => {
+        reached = given;
+      });
+      const before = events.length;
+      await eventually(() => events.length > before);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(reached).to.equal(undefined);
+    }
+  });
+
+  it('keeps the token out of logged caller information', async () => {
+    await start();
+    const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
+    const token = plane.token();
+    const incoming = incomingWith(read, token);
+    await new Promise<unknown>((resolve) => guard(incoming, new http.ServerResponse(incoming), resolve));
+    const { auth } = incoming as typeof incoming & { auth?: import('@modelcontextprotocol/server').AuthInfo };
+    expect(auth?.token).to.equal(token);
+    expect(JSON.stringify(auth)).to.equal(
+      JSON.stringify({
+        ...{
+          clientId: 'agent:triage',
+          scopes: ['jira:read', 'jira:comment'],
+          expiresAt: NOW + 240,
+          resource: AUDIENCE,
+        },
+        resourceMetadataUrl: 'https://jira.example/.well-known/oauth-protected-resource/api',
+      }),
+    );
+    expect(claimsOf({ http: { authInfo: auth ?? { token, clientId: '', scopes: [] } } }).sub).to.equal('ada');
+    expect(claimsOf(incoming).task?.sponsor).to.equal('ada@example');
+  });
+
+  it('returns no claims to an unguarded tool, even with caller information of another source', async () => {
+    await start();
+    const authInfo = {
+      token: plane.token(),
+      clientId: 'agent:triage',
+      scopes: ['jira:read'],
+      extra: { sub: 'mallory' },
+    };
+    for (const context of [{ http: { authInfo } }, { authInfo }, { http: {} }, {}]) {
+      expect(() => claimsOf(context)).to.throw('is its route protected?');
+    }
+  });
+
+  it('fails the start for a policy without a scope, without any policy, and for an unknown option', async () => {
+    await start();
+    const made = (options: object) => () => mcpProtection(toolServer, options as never);
+    expect(made({ tools: { a: { scope: [] } } })).to.throw(TypeError, /scope must be a list/);
+    expect(made({ tools: { a: { scope: ['b'], highrisk: true } } })).to.throw(TypeError, /highrisk is not an option/);
+    expect(made({ tools: {} })).to.throw(TypeError, /no tool has a policy/);
+    expect(made({})).to.throw(TypeError, /tools must be/);
+    expect(made({ tools: { a: { scope: ['b'] } }, methods: { 'tools/call': { scope: ['b'] } } })).to.throw(TypeError);
+    expect(made({ tools: { a: { scope: ['b'] } }, open: ['a'] })).to.throw(TypeError, /open is not an option/);
+    expect(made({ tools: { a: { scope: ['b'] } }, maxBodyBytes: 0 })).to.throw(TypeError, /maxBodyBytes/);
+  });
+
+  describe('publishes its metadata', () => {
+    const AT_ROOT = '/.well-known/oauth-protected-resource';
+
+    for (const [audience, path] of [
+      ['https://jira.example/api', `${AT_ROOT}/api`],
+      ['https://jira.example', AT_ROOT],
+      ['https://jira.example/', AT_ROOT],
+      ['https://jira.example:8443/a/b/?tenant=7', `${AT_ROOT}/a/b/?tenant=7`],
+    ] as const) {
+      it(`of ${audience} at ${path}, without a token`, async () => {
+        await start({}, { audience });
+        expect(app.metadataUrl).to.equal(`${new URL(audience).origin}${path}`);
+        const answer = await fetch(`${app.url}${path}`);
+        expect(answer.status).to.equal(200);
+        expect(answer.headers.get('content-type')).to.equal('application/json');
+        expect(answer.headers.get('access-control-allow-origin')).to.equal('*');
+        expect(await answer.json()).to.deep.equal({
+          resource: audience,
+          authorization_servers: [plane.issuer],
+          scopes_supported: ['jira:comment', 'jira:read'],
+          bearer_methods_supported: ['header'],
+        });
+        expect(events).to.deep.equal([]);
+      });
+    }
+
+    it('by GET, to scripts of other origins too, and at no other address', async () => {
+      await start();
+      const at = `${app.url}${AT_ROOT}/api`;
+      const asked = await fetch(at, { method: 'OPTIONS' });
+      expect([asked.status, asked.headers.get('access-control-allow-methods')]).to.deep.equal([204, 'GET']);
+      expect(await (await fetch(at, { method: 'HEAD' })).text()).to.equal('');
+      expect((await fetch(at, { method: 'POST' })).status).to.equal(405);
+      for (const other of [`${app.url}${AT_ROOT}`, `${at}/more`, `${at}?x=1`]) {
+        expect((await fetch(other)).status).to.equal(404);
+      }
+    });
+  });
+});
+
+/** Sends a chunked body in pieces and never ends it. */
+function trickle(url: string, token: string | undefined, piece: string) {
+  return new Promise<{ readonly status: number | undefined; readonly closed: string | undefined }>(
+    (resolve, reject) => {
+      const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+      const request = http.request(url, { method: 'POST', headers }, (answer) => {
+        resolve({ status: answer.statusCode, closed: answer.headers.connection });
+        answer.once('error', () => undefined);
+        request.destroy();
+      });
+      request.once('error', reject);
+      request.write(piece);
+    },
+  );
+}

@@ -1,0 +1,82 @@
+/** The HMAC on a session id, in every place where a request or an answer holds the id. */
+
+import http from 'node:http';
+import { expect } from 'chai';
+import type { TaskTokenClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
+import {
+  presentedSession,
+  replaceSession,
+  sessionOwnership,
+} from '../../../../../adapters/sdk/tool-server/mcp/session-ownership.ts';
+import { answering, type Loopback, startLoopback } from '../../../../support/loopback.ts';
+
+const ID = 'a-session.with-a-dot';
+
+function claimsOf(sub: string, agent?: string, task = 'task_a'): TaskTokenClaims {
+  const act = agent === undefined ? undefined : { sub: `agent:${agent}`, depth: 1 };
+  return { sub, act, jti: `tok_${task}`, task: { id: task, exp: 1, sponsor: sub } } as unknown as TaskTokenClaims;
+}
+const ada = claimsOf('ada', 'triage');
+
+describe('the session of an MCP client', () => {
+  const sessions = sessionOwnership();
+
+  let server: Loopback;
+  before(async () => {
+    server = await startLoopback(answering({}));
+  });
+  after(() => server.close());
+
+  /** The session id that a client gets, for each way to set the header. */
+  async function given(write: (response: http.ServerResponse) => void, claims = ada, by = sessions): Promise<string> {
+    server.answer = (_, response) => {
+      by.mark(response, claims);
+      write(response);
+      response.end();
+    };
+    return (await fetch(server.url)).headers.get('mcp-session-id') ?? '';
+  }
+  const marked = (claims = ada, by = sessions) =>
+    given((response) => response.writeHead(200, { 'mcp-session-id': ID }), claims, by);
+
+  it('belongs to its owner, with any token of any task', async () => {
+    expect(sessions.idOf(await marked(), ada)).to.equal(ID);
+    expect(sessions.idOf(await marked(), claimsOf('ada', 'triage', 'task_b'))).to.equal(ID);
+  });
+
+  it('is refused to others, in another process, and with the bare id', async () => {
+    const own = await marked();
+    for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada')]) {
+      expect(sessions.idOf(own, other)).to.equal(undefined);
+      expect(sessions.idOf(await marked(other), other)).to.equal(ID);
+      expect(sessions.idOf(await marked(other), ada)).to.equal(undefined);
+    }
+    expect(sessions.idOf(await marked(ada, sessionOwnership()), ada)).to.equal(undefined);
+    for (const presented of ['', '.', ID, `${ID}.`, `${own}x`, `x${own}`, own.slice(0, -1)]) {
+      expect(sessions.idOf(presented, ada), presented).to.equal(undefined);
+    }
+  });
+
+  for (const [how, write] of [
+    ['set before', (response) => response.setHeader('Mcp-Session-Id', ID).writeHead(200)],
+    ['in an object', (response) => response.writeHead(200, { 'MCP-Session-Id': ID })],
+    ['in an object after a sentence', (response) => response.writeHead(200, 'OK', { 'mcp-session-id': ID })],
+    ['in a list', (response) => response.writeHead(200, ['x', 'y', 'mcp-session-id', ID] as never)],
+  ] satisfies [string, (response: http.ServerResponse) => void][]) {
+    it(`is marked in an answer that names it ${how}`, async () => {
+      expect(sessions.idOf(await given(write), ada)).to.equal(ID);
+    });
+  }
+
+  it('reaches the SDK without the mark, in every place of a request', async () => {
+    const request = new http.IncomingMessage(null as never);
+    const presented = await marked();
+    request.headers['mcp-session-id'] = presented;
+    request.rawHeaders = ['Host', 'x', 'Mcp-Session-Id', presented, 'Accept', '*/*'];
+    expect(presentedSession(request)).to.equal(presented);
+    replaceSession(request, ID);
+    expect(request.headers['mcp-session-id']).to.equal(ID);
+    expect(request.rawHeaders).to.deep.equal(['Host', 'x', 'Mcp-Session-Id', ID, 'Accept', '*/*']);
+    expect(presentedSession(new http.IncomingMessage(null as never))).to.equal(undefined);
+  });
+});
