@@ -6,8 +6,12 @@
 import { describeDenial } from '../../domain/denial.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
-import { isSubjectTokenType, judgeSubjectToken, type SubjectReason } from '../../domain/sponsors/subject-token.ts';
-import { subjectTokenFaults } from '../../domain/sponsors/subject-token-faults.ts';
+import {
+  isSubjectTokenType,
+  judgeSubjectToken,
+  personScope,
+  type SubjectReason,
+} from '../../domain/sponsors/subject-token.ts';
 import {
   audienceClaim,
   type CompactJws,
@@ -109,7 +113,8 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
   const { audience, sponsorKeyClaim, clock, issuer } = service;
   const now = clock.now();
   const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now };
-  const faults = subjectTokenFaults(claims, expected);
+  const claimed = judgeSubjectToken(claims, expected);
+  const faults = claimed.kind === 'refused' ? claimed.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
     const isFault = reasons.some((reason) => faults.includes(reason));
     return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
@@ -172,7 +177,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
         : 'sid names a session.',
       'A sid that is there must be a text of 1 to 256 characters.',
     ),
-    describeScopes(claims, expected),
+    describeScopes(claims),
   ];
 }
 
@@ -190,20 +195,8 @@ function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
   return faults.includes('subject_is_agent') ? 'sub names an agent.' : 'sub names a person.';
 }
 
-/** Read by the same function, from claims whose other faults are out of the way. */
-function describeScopes(claims: JsonObject, expected: Parameters<typeof judgeSubjectToken>[1]): NamedFinding {
-  const { issuer, audience, sponsorKeyClaim, now } = expected;
-  const scopes = Object.fromEntries(Object.entries(claims).filter(([name]) => name === 'scope' || name === 'scp'));
-  const bare = {
-    iss: issuer,
-    aud: audience,
-    exp: toSeconds(now) + 1,
-    sub: 'somebody',
-    [sponsorKeyClaim]: 'somebody',
-    ...scopes,
-  };
-  const verdict = judgeSubjectToken(bare, expected);
-  const held = verdict.kind === 'accepted' ? verdict.person.scope : [];
+function describeScopes(claims: JsonObject): NamedFinding {
+  const held = personScope(claims);
   const finding =
     held.length === 0
       ? warning(
