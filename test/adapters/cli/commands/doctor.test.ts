@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { doctorCommand } from '../../../../adapters/cli/commands/doctor.ts';
-import { renderFindings } from '../../../../adapters/cli/findings-report.ts';
+import { doctorCommand, renderFindings } from '../../../../adapters/cli/commands/doctor.ts';
 import { runCli } from '../../../../adapters/cli/run-cli.ts';
 
 async function run(...argv: readonly string[]) {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { observedNetwork } from '../../../application/doctor/observed-network.ts';
+import { observedNetwork } from '../../../application/doctor/observation.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
