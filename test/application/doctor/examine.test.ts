@@ -6,7 +6,7 @@ import { StorageUnavailable } from '../../../application/ports/storage-unavailab
 const SECRET = 'postgresql://role:password@host';
 
 describe('the examinations', () => {
-  it('run side by side, end though one never does, and keep their order', async () => {
+  it('run concurrently, end if one of them hangs, and keep their order', async () => {
     const found = await examineAll(
       [
         { check: 'hangs', examine: () => new Promise<never>(() => undefined) },
@@ -24,7 +24,7 @@ describe('the examinations', () => {
     expect(found[0]?.sentence).to.equal('There was no answer within 0.03 seconds.');
   });
 
-  it('say of what was thrown its code at most', async () => {
+  it('report only the code of a thrown error', async () => {
     const cause = Object.assign(new Error(SECRET), { code: '28P01' });
     const thrown = new StorageUnavailable('No connection', { cause });
     const [finding] = await examineAll([{ check: 'throws', examine: () => Promise.reject(thrown) }], timeLimit);
@@ -35,7 +35,7 @@ describe('the examinations', () => {
   });
 });
 
-describe('a clock beside ours', () => {
+describe('the clock of another machine', () => {
   for (const [ahead, status] of [
     [0, 'ok'],
     [5, 'ok'],
@@ -45,12 +45,12 @@ describe('a clock beside ours', () => {
     [61, 'failed'],
     [-61, 'failed'],
   ] as const) {
-    it(`that is ${ahead} seconds ahead is ${status}`, () => {
+    it(`is ${status} if it is ${ahead} seconds ahead`, () => {
       expect(judgeClock("The database's clock", ahead).status).to.equal(status);
     });
   }
 
-  it('is said to be ahead or behind by name', () => {
+  it('is described as ahead or behind, by name', () => {
     expect(judgeClock("The provider's clock", 7.4).sentence).to.equal(
       "The provider's clock is 7 seconds ahead of this machine's.",
     );
