@@ -216,7 +216,10 @@ function describeScopes(claims: JsonObject): NamedFinding {
 /** Longer than any issuer or audience in use. */
 const MAX_QUOTED = 160;
 
-/** Quotes text from a token. Quotes, backslashes and all but printable ASCII become `?`: no line break, no terminal escape. */
+/**
+ * Quotes text from a token or the settings. Everything but printable ASCII becomes `?`, and so do quotes and
+ * backslashes: the text can neither break the line nor send a terminal escape.
+ */
 function quoteSafely(text: string): string {
   const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
   return `"${cut.replace(/[^\x20-\x7e…]|["\\]/g, '?')}"`;

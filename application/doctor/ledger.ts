@@ -87,7 +87,7 @@ export function judgeSigners(signers: readonly string[], kids: readonly string[]
   );
 }
 
-/** Many times as many as one drain sends: the sink does not keep up. */
+/** Many times the size of a drain batch: the sink does not keep up. */
 const MANY_WAITING = 10_000;
 
 export function judgeOutbox({ queueing, waiting, failing }: OutboxCondition, hasSink: boolean): Finding {

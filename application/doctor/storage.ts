@@ -159,7 +159,7 @@ const OWN_ROLE =
 /**
  * Judges whether the serving role has the privileges that decisions need, and no others (design "Storage", Guards).
  *
- * @param isDevelopment one role for everything is then only a warning
+ * @param isDevelopment on a development host, a serving role that owns the ledger is only a warning
  */
 function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Finding {
   if (role === undefined)
@@ -196,7 +196,7 @@ async function examineClock(condition: StorageCondition, clock: Clock): Promise<
   return judgeClock("The database's clock", secondsAhead(sentAt, databaseTime, clock.now()));
 }
 
-/** The database read its clock between query and result: only what lies outside counts as a difference. */
+/** The database read its clock between query and result: a time in that interval counts as equal. */
 function secondsAhead(sentAt: Instant, databaseTime: Instant, receivedAt: Instant): number {
   if (databaseTime >= sentAt && databaseTime <= receivedAt) return 0;
   return databaseTime > receivedAt ? secondsBetween(receivedAt, databaseTime) : secondsBetween(sentAt, databaseTime);

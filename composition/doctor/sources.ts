@@ -115,7 +115,7 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   }
 }
 
-/** Closing waits for queries in progress; one that hangs has been reported by then. */
+/** Closing waits for running queries. By then the findings are complete, so a query that hangs is abandoned. */
 const CLOSE_LIMIT_MS = 1000;
 
 /** Closes the database if it was opened. Never rejects. */

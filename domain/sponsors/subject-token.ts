@@ -1,5 +1,5 @@
 /**
- * The claims of a subject token whose signature has verified: they name the person for whom an agent asks
+ * Judges the claims of a subject token after its signature was verified: they name the person for whom an agent asks
  * (specification "Exchange" rules 3 and 5; decisions "Subject tokens").
  */
 
@@ -46,7 +46,7 @@ export type SubjectVerdict =
       readonly kind: 'refused';
       /** At least one, in the order of the checks: the first is the reason of the refusal. */
       readonly faults: readonly SubjectReason[];
-      /** The `sub`, if the checks up to `sub` passed; before that it may not be a person's. */
+      /** The `sub` of the person; `undefined` if a check up to `sub` failed. */
       readonly subject: string | undefined;
     };
 
@@ -74,7 +74,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
 
   const sub = judgeSub(member(claims, 'sub'));
   if (sub.fault !== undefined) faults.push(sub.fault);
-  // From here on the token has passed every check up to its sub: a refusal may name the person.
+  // A refusal names the person only if every check up to sub has passed: before that, the sub is not trusted.
   const subject = faults.length === 0 ? sub.subject : undefined;
   // A delegated token re-exchanged would come out clean of the first delegate (RFC 8693 §4.1).
   if (member(claims, 'act') !== undefined) faults.push('subject_already_delegated');
