@@ -1,4 +1,4 @@
-/** For whom: the human whose access token was presented (specification "Exchange" rules 3 and 5). */
+/** Validates the access token of the human for whom the agent asks (specification "Exchange" rules 3 and 5). */
 
 import type { DenialReason } from '../../domain/denial.ts';
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
@@ -18,7 +18,7 @@ export interface SubjectValidation {
 
 const SIGNATURE_REASONS = {
   unsupported_algorithm: 'subject_unsupported_algorithm',
-  // A provider whose key set holds no usable key is one whose keys we do not have.
+  // A provider that publishes no usable key counts as one whose keys cannot be fetched.
   no_registered_keys: 'subject_keys_unavailable',
   keys_unavailable: 'subject_keys_unavailable',
   unknown_key: 'subject_unknown_key',
@@ -26,7 +26,7 @@ const SIGNATURE_REASONS = {
   invalid_signature: 'subject_invalid_signature',
 } as const satisfies Record<SignatureFault, DenialReason>;
 
-/** Refusals carry in `about` the human's `sub`, once the token has shown that it is one; the caller adds the rest. */
+/** A refusal's `about` holds the human's `sub` if every check up to `sub` passed; the caller adds the rest. */
 export async function validateSubjectToken(
   { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
   subjectToken: string,
@@ -37,6 +37,10 @@ export async function validateSubjectToken(
   if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
   const { issuer } = signature;
   const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now: clock.now() });
-  if (verdict.kind === 'refused') return denied(verdict.reason, { about: { sponsor: verdict.subject } });
+  if (verdict.kind === 'refused') {
+    // The judge names at least one fault; refuse even if it named none.
+    const [first = 'subject_malformed'] = verdict.faults;
+    return denied(first, { about: { sponsor: verdict.subject } });
+  }
   return allowed(verdict.person);
 }

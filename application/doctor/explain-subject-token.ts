@@ -1,13 +1,18 @@
 /**
- * Why a person's access token would be accepted or refused, claim by claim, with the verdict of the very validation that
- * an exchange uses. The token is not shown; of its claims, nothing that names the person is.
+ * Explains claim by claim why a person's access token would be accepted or refused. The verdict comes from the
+ * validation that an exchange uses. The findings show neither the token nor a claim that names the person.
  */
 
 import { describeDenial } from '../../domain/denial.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
-import { isSubjectTokenType, judgeSubjectToken, type SubjectReason } from '../../domain/sponsors/subject-token.ts';
-import { subjectTokenFaults } from '../../domain/sponsors/subject-token-faults.ts';
+import {
+  isSubjectTokenType,
+  judgeSubjectToken,
+  type Person,
+  personScope,
+  type SubjectReason,
+} from '../../domain/sponsors/subject-token.ts';
 import {
   audienceClaim,
   type CompactJws,
@@ -17,52 +22,57 @@ import {
 } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
-import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './finding.ts';
-import { shown } from './shown.ts';
+import type { Outcome } from '../outcome.ts';
+import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
 
 export interface SubjectTokenExplanation extends SubjectValidation {
-  /** The provider's issuer; `undefined` while it cannot be asked. */
+  /** The provider's issuer; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
 }
 
-/** The token comes last, as in `validateSubjectToken`. */
-export async function explainSubjectToken(
-  service: SubjectTokenExplanation,
-  token: string,
-): Promise<readonly NamedFinding[]> {
-  const verdict = await describeVerdict(service, token);
+export interface ExplainedToken {
+  readonly findings: readonly NamedFinding[];
+  /** The person of an accepted token. */
+  readonly person: Person | undefined;
+}
+
+export async function explainSubjectToken(service: SubjectTokenExplanation, token: string): Promise<ExplainedToken> {
+  const outcome = await validateSubjectToken(service, token);
+  const findings = await describeToken(service, token);
+  return {
+    findings: [...findings, { check: 'verdict', ...describeVerdict(outcome) }],
+    person: outcome.kind === 'allowed' ? outcome.value : undefined,
+  };
+}
+
+async function describeToken(service: SubjectTokenExplanation, token: string): Promise<readonly NamedFinding[]> {
   const jws = readCompactJws(token);
   if (jws === undefined) {
     const form = failed(
       'It is no JWT in its one canonical form: three segments of base64url, JSON without a member named twice, dates in whole seconds, no crit.',
       'Present an access token that is a JWT (RFC 9068): an opaque one, or an encrypted one, cannot be validated.',
     );
-    return [{ check: 'token form', ...form }, verdict];
+    return [{ check: 'token form', ...form }];
   }
   return [
     { check: 'token form', ...describeForm(jws) },
     { check: 'token signature', ...(await describeSignature(service, jws)) },
     ...describeClaims(service, jws.claims),
-    verdict,
   ];
 }
 
-async function describeVerdict(service: SubjectTokenExplanation, token: string): Promise<NamedFinding> {
-  const outcome = await validateSubjectToken(service, token);
-  if (outcome.kind === 'allowed') return { check: 'verdict', ...ok('The token would be accepted as a subject token.') };
+function describeVerdict(outcome: Outcome<Person>): Finding {
+  if (outcome.kind === 'allowed') return ok('The token would be accepted as a subject token.');
   const { reason } = outcome.denial;
   const { error, sentence } = describeDenial(reason);
-  return {
-    check: 'verdict',
-    ...failed(
-      `The token would be refused with ${error}, reason ${reason}: ${sentence}`,
-      'See docs/refusals.md, and the lines above.',
-    ),
-  };
+  return failed(
+    `The token would be refused with ${error}, reason ${reason}: ${sentence}`,
+    'See docs/refusals.md, and the lines above.',
+  );
 }
 
 function describeForm(jws: CompactJws): Finding {
-  const type = jws.type === undefined ? 'no typ' : `typ ${shown(jws.type)}`;
+  const type = jws.type === undefined ? 'no typ' : `typ ${quoteSafely(jws.type)}`;
   if (isSubjectTokenType(jws)) return ok(`It is a JWT, with ${type}.`);
   return failed(
     `It is a JWT, but no access token (${type}).`,
@@ -71,7 +81,7 @@ function describeForm(jws: CompactJws): Finding {
 }
 
 async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws: CompactJws): Promise<Finding> {
-  const named = `alg ${shown(jws.algorithm)}, ${jws.keyId === undefined ? 'no kid' : `kid ${shown(jws.keyId)}`}`;
+  const named = `alg ${quoteSafely(jws.algorithm)}, ${jws.keyId === undefined ? 'no kid' : `kid ${quoteSafely(jws.keyId)}`}`;
   const { kind } = await providerKeys.verify(jws);
   switch (kind) {
     case 'verified':
@@ -109,21 +119,22 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
   const { audience, sponsorKeyClaim, clock, issuer } = service;
   const now = clock.now();
   const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now };
-  const faults = subjectTokenFaults(claims, expected);
+  const verdict = judgeSubjectToken(claims, expected);
+  const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
     const isFault = reasons.some((reason) => faults.includes(reason));
     return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
   };
   const iss = textClaim(claims, 'iss');
   const audiences = audienceClaim(claims);
-  const fromIssuer = `iss is ${iss === undefined ? 'missing' : shown(iss)}`;
+  const fromIssuer = `iss is ${iss === undefined ? 'missing' : quoteSafely(iss)}`;
   return [
     issuer === undefined
       ? { check: 'token iss', ...skipped(`${fromIssuer}; the identity provider could not be asked for its own.`) }
       : judged(
           'token iss',
           ['subject_untrusted_issuer'],
-          `${fromIssuer}; the identity provider is ${shown(issuer)}.`,
+          `${fromIssuer}; the identity provider is ${quoteSafely(issuer)}.`,
           'The two must be the same, letter by letter: see which provider issued the token, and Service:UpstreamIdp.',
         ),
     judged(
@@ -141,7 +152,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     judged(
       'token aud',
       ['subject_audience_mismatch'],
-      `aud is ${audiences === undefined ? 'missing' : audiences.map(shown).join(', ')}; expected is ${shown(audience)}.`,
+      `aud is ${audiences === undefined ? 'missing' : audiences.map(quoteSafely).join(', ')}; expected is ${quoteSafely(audience)}.`,
       'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience.',
     ),
     judged(
@@ -161,7 +172,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     judged(
       'token sponsor key',
       ['sponsor_key_missing'],
-      `${shown(sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
+      `${quoteSafely(sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
       'Have the provider put the claim into its access tokens: 1 to 256 characters, no white space; or see Service:UpstreamIdp:SponsorKeyClaim.',
     ),
     judged(
@@ -172,7 +183,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
         : 'sid names a session.',
       'A sid that is there must be a text of 1 to 256 characters.',
     ),
-    describeScopes(claims, expected),
+    describeScopes(claims),
   ];
 }
 
@@ -190,26 +201,26 @@ function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
   return faults.includes('subject_is_agent') ? 'sub names an agent.' : 'sub names a person.';
 }
 
-/** Read by the same function, from claims whose other faults are out of the way. */
-function describeScopes(claims: JsonObject, expected: Parameters<typeof judgeSubjectToken>[1]): NamedFinding {
-  const { issuer, audience, sponsorKeyClaim, now } = expected;
-  const scopes = Object.fromEntries(Object.entries(claims).filter(([name]) => name === 'scope' || name === 'scp'));
-  const bare = {
-    iss: issuer,
-    aud: audience,
-    exp: toSeconds(now) + 1,
-    sub: 'somebody',
-    [sponsorKeyClaim]: 'somebody',
-    ...scopes,
-  };
-  const verdict = judgeSubjectToken(bare, expected);
-  const held = verdict.kind === 'accepted' ? verdict.person.scope : [];
+function describeScopes(claims: JsonObject): NamedFinding {
+  const held = personScope(claims);
   const finding =
     held.length === 0
       ? warning(
           'Neither scope nor scp grants anything: every exchange ends with invalid_scope.',
           'Ask the provider for the scopes that the agent is to use.',
         )
-      : ok(`The person holds ${held.map(shown).join(', ')}.`);
+      : ok(`The person holds ${held.map(quoteSafely).join(', ')}.`);
   return { check: 'token scopes', ...finding };
+}
+
+/** Longer than any issuer or audience in use. */
+const MAX_QUOTED = 160;
+
+/**
+ * Quotes text from a token or the settings. Everything but printable ASCII becomes `?`, and so do quotes and
+ * backslashes: the text can neither break the line nor send a terminal escape.
+ */
+function quoteSafely(text: string): string {
+  const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  return `"${cut.replace(/[^\x20-\x7e…]|["\\]/g, '?')}"`;
 }

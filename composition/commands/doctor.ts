@@ -1,17 +1,16 @@
-import type { DoctorRequest } from '../../adapters/cli/commands/doctor.ts';
+import { CHECK_FAILED, type DoctorRequest, renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
-import { CHECK_FAILED, renderFindings } from '../../adapters/cli/findings-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
-import { doctorSettings } from '../doctor/doctor-settings.ts';
-import { examineEverything } from '../doctor/examinations.ts';
+import { examineEverything } from '../doctor/examine-everything.ts';
 import { explainToken } from '../doctor/explain-token.ts';
+import { doctorSettings } from '../doctor/settings.ts';
 import { running, sources } from './running.ts';
 
-/** What is left then, such as a name server that does not answer, has nobody who waits for it. */
+/** After the report, pending requests such as a DNS query are abandoned: nothing waits for them. */
 const EXIT_LIMIT_MS = 200;
 
-/** Looks whether the service could do its work, and says of each thing how it stands. */
+/** Runs the checks, or explains a subject token, and prints the findings. Resolves with the exit code. */
 export async function doctor(request: DoctorRequest, overrides: readonly SettingArgument[]): Promise<number> {
   const code = await running(
     async () => {

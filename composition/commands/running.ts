@@ -6,7 +6,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/logging/winston-log.ts';
 import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
-import { describeUnanswered } from '../../application/doctor/examine-all.ts';
+import { describeUnanswered } from '../../application/doctor/examine.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
 import { describeDatabaseRefusal } from '../database-refusals.ts';

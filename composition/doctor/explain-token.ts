@@ -1,39 +1,40 @@
-/** A subject token from standard input, explained with the settings, keys and lists of the service. */
+/** Explains a subject token from standard input, with the settings, keys and blocks of the service. */
 
 import type { Readable } from 'node:stream';
 import { MAX_SUBJECT_TOKEN } from '../../adapters/http/oauth/requests.ts';
 import { timeLimit } from '../../adapters/system/time-limit.ts';
-import { validateSubjectToken } from '../../application/authentication/validate-subject-token.ts';
-import { examineAll } from '../../application/doctor/examine-all.ts';
+import { examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { explainSubjectToken } from '../../application/doctor/explain-subject-token.ts';
-import { failed, type NamedFinding, skipped } from '../../application/doctor/finding.ts';
-import { heardLog } from '../../application/doctor/heard.ts';
-import { type PersonSources, personExaminations } from '../../application/doctor/person-examinations.ts';
+import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { chosenSponsorCheck } from '../settings/alternatives.ts';
-import { configuredSigning } from './configured-signing.ts';
-import type { DoctorSettings } from './doctor-settings.ts';
-import { askingWith, identityProvider } from './examinations.ts';
-import { openCondition } from './open-condition.ts';
-import type { AskedSigner, Asking } from './signers.ts';
-import { sponsorAsking } from './sponsor-asking.ts';
+import type { DoctorSettings } from './settings.ts';
+import {
+  closeStorage,
+  configuredSigning,
+  identityProvider,
+  type NetworkAccess,
+  networkAccess,
+  type ObservedSigner,
+  openCondition,
+  sponsorQueries,
+} from './sources.ts';
 
-/** Whoever writes a token into a pipe does so at once. */
+/** A program that pipes a token into the command writes it at once. */
 const STDIN_LIMIT_MS = 10_000;
-const CLOSE_LIMIT_MS = 1000;
 
 export async function explainToken(
   settings: DoctorSettings,
   clock: Clock,
-  { stdin, person: isPersonAsked }: { readonly stdin: Readable; readonly person: boolean },
+  { stdin, person: includesPerson }: { readonly stdin: Readable; readonly person: boolean },
 ): Promise<readonly NamedFinding[]> {
   const upstream = settings.section('Service:UpstreamIdp');
   if (upstream === undefined) return settings.findings;
   const token = await readToken(stdin);
   if (typeof token !== 'string') return [token];
-  const asking = askingWith(clock);
-  const provider = identityProvider(upstream, asking);
+  const access = networkAccess(clock);
+  const provider = identityProvider(upstream, access);
   const service = {
     providerKeys: provider.keys,
     clock,
@@ -41,45 +42,44 @@ export async function explainToken(
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
     issuer: (await provider.metadata())?.issuer,
   };
-  const explained = await explainSubjectToken(service, token);
-  if (!isPersonAsked) return explained;
-  const outcome = await validateSubjectToken(service, token);
-  if (outcome.kind === 'denied') {
-    return [...explained, { check: 'person', ...skipped('Nobody is asked about by a token that would be refused.') }];
+  const { findings, person } = await explainSubjectToken(service, token);
+  if (!includesPerson) return findings;
+  if (person === undefined) {
+    return [...findings, { check: 'person', ...skipped('Nobody is asked about by a token that would be refused.') }];
   }
   const refuseLoggedOut = upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  return [...explained, ...(await examinePerson(outcome.value, settings, provider, asking, refuseLoggedOut))];
+  return [...findings, ...(await examinePerson(person, settings, provider, access, refuseLoggedOut))];
 }
 
 async function examinePerson(
   person: Person,
   settings: DoctorSettings,
-  provider: AskedSigner,
-  asking: Asking,
+  provider: ObservedSigner,
+  access: NetworkAccess,
   refuseLoggedOut: boolean,
 ): Promise<readonly NamedFinding[]> {
   const database = settings.section('Service:Database');
-  const opened = database && openCondition(database, heardLog());
+  const opened = database && openCondition(database);
   const condition = async () => {
     const storage = await opened;
     return storage?.kind === 'opened' ? storage.condition : undefined;
   };
-  const { clock } = asking;
-  const sources = { storage: condition, clock, refuseLoggedOut, ...(await askingAbout(settings, provider, asking)) };
+  const { clock } = access;
+  const sources = {
+    storage: condition,
+    clock,
+    refuseLoggedOut,
+    ...(await directorySources(settings, provider, access)),
+  };
   const found = await examineAll(personExaminations(person, sources), timeLimit);
-  await timeLimit(
-    condition()
-      .then((storage) => storage?.close())
-      .catch(() => undefined),
-    CLOSE_LIMIT_MS,
-  );
+  await closeStorage(opened);
   return found;
 }
 
-async function askingAbout(
+async function directorySources(
   settings: DoctorSettings,
-  provider: AskedSigner,
-  asking: Asking,
+  provider: ObservedSigner,
+  access: NetworkAccess,
 ): Promise<Pick<PersonSources, 'directory' | 'problem'>> {
   const problem = () => ({ sentence: undefined, status: undefined });
   const upstream = settings.section('Service:UpstreamIdp');
@@ -87,10 +87,10 @@ async function askingAbout(
   if (chosen?.mode !== 'poll') return { directory: undefined, problem };
   const signing = settings.section('Service:Signing');
   const keys = signing && (await configuredSigning(signing, settings.isDevelopment).signingKeys());
-  return keys === undefined ? { directory: 'unusable', problem } : sponsorAsking(chosen, keys, provider, asking);
+  return keys === undefined ? { directory: 'unusable', problem } : sponsorQueries(chosen, keys, provider, access);
 }
 
-/** Without the line feed after it. What is too long is not read on. */
+/** Reads the token without the line feed after it, and stops reading when it is too long. */
 async function readToken(stdin: Readable): Promise<string | NamedFinding> {
   const text = await timeLimit(readUpTo(stdin, MAX_SUBJECT_TOKEN + 2), STDIN_LIMIT_MS);
   stdin.destroy();

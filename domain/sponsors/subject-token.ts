@@ -1,6 +1,6 @@
 /**
- * The claims of a subject token whose signature has verified: for whom an agent asks (specification "Exchange" rules 3
- * and 5; decisions "Subject tokens"). The order of the checks is the order of the decisions' list of reasons.
+ * Judges the claims of a subject token after its signature was verified: they name the person for whom an agent asks
+ * (specification "Exchange" rules 3 and 5; decisions "Subject tokens").
  */
 
 import type { DenialReason } from '../denial.ts';
@@ -16,33 +16,41 @@ const MAX_SUB_LENGTH = 256;
 const MAX_SID_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
-/** A provider signs other tokens with the same keys; these say of themselves that they are access tokens, or nothing. */
+/**
+ * Whether a token may be an access token. A provider signs other kinds with the same keys: `typ` must name an access
+ * token or be absent, and the token must not be a security event token.
+ */
 export function isSubjectTokenType(jws: CompactJws): boolean {
-  // RFC 9068 §2.1, and vendors' own kinds of at+jwt.
+  // RFC 9068 §2.1, and vendor variants of at+jwt.
   const accepted = jws.type === undefined || hasType(jws, ['jwt']) || /(^|[/-])at\+jwt$/i.test(jws.type);
-  // RFC 8417 §2.2: what makes a JWT a security event token, such as a logout token.
+  // RFC 8417 §2.2: the events claim marks a security event token, for example a logout token.
   return accepted && member(jws.claims, 'events') === undefined;
 }
 
-/** The human, as the identity provider's token shows them. */
+/** The human, as the identity provider's token describes them. */
 export interface Person {
-  /** `sub`: who they are in tokens and records. */
+  /** `sub`: names the person in tokens and records. */
   readonly subject: string;
   readonly sponsorKey: SponsorKey;
   readonly sessionId: string | undefined;
   /** `iat`, a whole second, 1970 at the earliest. */
   readonly issuedAt: Instant | undefined;
-  /** What they may do themselves; an agent never gets more. */
+  /** The person's own scopes; an agent never gets more. */
   readonly scope: Scope;
 }
 
 export type SubjectReason = Extract<DenialReason, `subject_${string}` | 'sponsor_key_missing'>;
 export type SubjectVerdict =
   | { readonly kind: 'accepted'; readonly person: Person }
-  /** `subject` is there once it is known to be a human's. */
-  | { readonly kind: 'refused'; readonly reason: SubjectReason; readonly subject?: string | undefined };
+  | {
+      readonly kind: 'refused';
+      /** At least one, in the order of the checks: the first is the reason of the refusal. */
+      readonly faults: readonly SubjectReason[];
+      /** The `sub` of the person; `undefined` if a check up to `sub` failed. */
+      readonly subject: string | undefined;
+    };
 
-/** What a subject token is held against. */
+/** The values that the claims are compared with. */
 export interface Expectations {
   readonly issuer: string;
   readonly audience: string;
@@ -50,45 +58,62 @@ export interface Expectations {
   readonly now: Instant;
 }
 
+/** Runs every check. Their order is the order of the decisions' list of reasons, and decides which reason is recorded. */
 export function judgeSubjectToken(claims: JsonObject, expected: Expectations): SubjectVerdict {
-  const refused = (reason: SubjectReason, subject?: string) => ({ kind: 'refused', reason, subject }) as const;
+  const faults: SubjectReason[] = [];
   const now = toSeconds(expected.now);
 
-  if (textClaim(claims, 'iss') !== expected.issuer) return refused('subject_untrusted_issuer');
+  if (textClaim(claims, 'iss') !== expected.issuer) faults.push('subject_untrusted_issuer');
   const expiry = dateClaim(claims, 'exp');
-  if (expiry === undefined) return refused('subject_missing_expiry');
-  if (expiry + CLOCK_SKEW_SECONDS <= now) return refused('subject_expired');
+  if (expiry === undefined) faults.push('subject_missing_expiry');
+  else if (expiry + CLOCK_SKEW_SECONDS <= now) faults.push('subject_expired');
   const issued = dateClaim(claims, 'iat');
   const starts = Math.max(dateClaim(claims, 'nbf') ?? now, issued ?? now);
-  if (starts > now + CLOCK_SKEW_SECONDS) return refused('subject_not_yet_valid');
-  if (!audienceClaim(claims)?.includes(expected.audience)) return refused('subject_audience_mismatch');
+  if (starts > now + CLOCK_SKEW_SECONDS) faults.push('subject_not_yet_valid');
+  if (!audienceClaim(claims)?.includes(expected.audience)) faults.push('subject_audience_mismatch');
 
-  const subject = member(claims, 'sub');
-  if (subject === undefined) return refused('subject_missing_subject');
-  if (typeof subject !== 'string' || subject.length < 1 || subject.length > MAX_SUB_LENGTH || CONTROL.test(subject)) {
-    return refused('subject_sub_malformed');
-  }
-  if (namesAgent(subject)) return refused('subject_is_agent');
+  const sub = judgeSub(member(claims, 'sub'));
+  if (sub.fault !== undefined) faults.push(sub.fault);
+  // A refusal names the person only if every check up to sub has passed: before that, the sub is not trusted.
+  const subject = faults.length === 0 ? sub.subject : undefined;
   // A delegated token re-exchanged would come out clean of the first delegate (RFC 8693 §4.1).
-  if (member(claims, 'act') !== undefined) return refused('subject_already_delegated', subject);
+  if (member(claims, 'act') !== undefined) faults.push('subject_already_delegated');
 
   const sponsorKey = parseSponsorKey(textClaim(claims, expected.sponsorKeyClaim) ?? '');
-  if (sponsorKey === undefined) return refused('sponsor_key_missing', subject);
-  // A session we could not name later could not be ended by its logout: refuse rather than forget it.
+  // An unusable sub that is also the sponsor key is one fault, not two.
+  const isReported = sub.fault !== undefined && expected.sponsorKeyClaim === 'sub';
+  if (sponsorKey === undefined && !isReported) faults.push('sponsor_key_missing');
+  // A logout could not end a session whose id is unusable: refuse the token rather than drop its sid.
   const sessionId = member(claims, 'sid') ?? undefined;
-  if (sessionId !== undefined && !isUsableSession(sessionId)) return refused('subject_malformed', subject);
+  const isSessionUsable = sessionId === undefined || isUsableSession(sessionId);
+  if (!isSessionUsable) faults.push('subject_malformed');
 
-  // An iat may be any safe integer, which no database stores as a time: before 1970 is long ago.
+  if (faults.length > 0 || subject === undefined || sponsorKey === undefined || !isSessionUsable) {
+    return { kind: 'refused', faults, subject };
+  }
+  // An iat may be any safe integer, and databases cannot store all of them as times: 1970 stands for anything earlier.
   const issuedAt = issued === undefined ? undefined : instantFromSeconds(Math.max(0, issued));
   return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, scope: personScope(claims) } };
+}
+
+type SubVerdict =
+  | { readonly subject: string; readonly fault?: undefined }
+  | { readonly subject?: undefined; readonly fault: SubjectReason };
+
+function judgeSub(sub: unknown): SubVerdict {
+  if (sub === undefined) return { fault: 'subject_missing_subject' };
+  if (typeof sub !== 'string' || sub.length < 1 || sub.length > MAX_SUB_LENGTH || CONTROL.test(sub)) {
+    return { fault: 'subject_sub_malformed' };
+  }
+  return namesAgent(sub) ? { fault: 'subject_is_agent' } : { subject: sub };
 }
 
 function isUsableSession(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= MAX_SID_LENGTH && !CONTROL.test(value);
 }
 
-/** `scope`, a text; only when it is absent `scp`, a text or a list. A token without either grants nothing. */
-function personScope(claims: JsonObject): Scope {
+/** Reads `scope` (a text); only if it is absent, `scp` (a text or a list). A token without either grants nothing. */
+export function personScope(claims: JsonObject): Scope {
   const scope = member(claims, 'scope');
   const claim = scope === undefined ? member(claims, 'scp') : typeof scope === 'string' ? scope : undefined;
   const names = typeof claim === 'string' ? claim.split(' ') : isTextList(claim) ? claim : [];

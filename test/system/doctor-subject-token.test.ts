@@ -1,13 +1,13 @@
-/** `mandate doctor --subject-token -`: why a person's token would be accepted or refused, and never the token itself. */
+/** `mandate doctor --subject-token -` explains why a token would be accepted or refused, and never prints the token. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import type { NamedFinding } from '../../application/doctor/finding.ts';
-import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
+import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { explainToken } from '../../composition/doctor/explain-token.ts';
+import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
 import { plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
@@ -33,7 +33,7 @@ const CHECKS = [
 ];
 
 for (const kind of databases) {
-  describe(`a subject token, explained on ${kind.name}`, () => {
+  describe(`the explanation of a subject token on ${kind.name}`, () => {
     let provider: IdentityProvider;
     let directory: Loopback;
     let database: FreshDatabase;
@@ -82,7 +82,7 @@ for (const kind of databases) {
       const findings = await explainToken(read, clock, { stdin: Readable.from([`${token}\n`]), person: isPersonAsked });
       const text = JSON.stringify(findings);
       for (const part of token.split('.')) expect(text).not.to.include(part.slice(0, 40));
-      for (const part of Object.values(good)) expect(text, 'nothing that names the person').not.to.include(part);
+      for (const part of Object.values(good)) expect(text, 'no claim that names the person').not.to.include(part);
       return findings;
     }
 
@@ -91,7 +91,7 @@ for (const kind of databases) {
     const sentenceOf = (findings: readonly NamedFinding[], check: string) =>
       findings.find((finding) => finding.check === check)?.sentence;
 
-    it('says of every claim how it stands, and that it would be accepted', async () => {
+    it('has an ok finding for every claim of a token that would be accepted', async () => {
       const findings = await explain(mint({ scope: 'jira:read wiki:read' }));
       expect(findings.map(({ check }) => check)).to.deep.equal(CHECKS);
       expect(findings.map(({ status }) => status)).to.deep.equal(CHECKS.map(() => 'ok'));
@@ -100,7 +100,7 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'verdict')).to.equal('The token would be accepted as a subject token.');
     });
 
-    it('names everything that is wrong at once, and the reason that the service would give', async () => {
+    it('names every fault, and the reason that the service would record', async () => {
       const wrong = {
         iss: 'https://other.example',
         aud: 'account',
@@ -119,34 +119,34 @@ for (const kind of databases) {
     });
 
     const single: readonly (readonly [string, () => string, string, string])[] = [
-      ['is an ID token by its typ', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
-      ['is no JWT', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
+      ['has the typ of a logout token', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
+      ['is opaque', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
       [
-        'was signed by a key that is not there',
+        'was signed by an unpublished key',
         () => mint({}, { kid: 'unknown' }),
         'token signature',
         'subject_unknown_key',
       ],
-      ['was changed on the way', () => tampered(mint()), 'token signature', 'subject_invalid_signature'],
-      ['claims no algorithm', () => mint({}, { alg: 'none' }), 'token signature', 'subject_unsupported_algorithm'],
+      ['was changed after it was signed', () => tampered(mint()), 'token signature', 'subject_invalid_signature'],
+      ['names the algorithm none', () => mint({}, { alg: 'none' }), 'token signature', 'subject_unsupported_algorithm'],
       [
-        'begins later',
+        'is not yet valid',
         () => mint({ nbf: Math.floor(Date.now() / 1000) + 900 }),
         'token iat, nbf',
         'subject_not_yet_valid',
       ],
-      ['names no usable session', () => mint({ sid: 7 }), 'token sid', 'subject_malformed'],
-      ['names nobody for blocks', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
+      ['has an unusable sid', () => mint({ sid: 7 }), 'token sid', 'subject_malformed'],
+      ['has an unusable sponsor key', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
     ];
     for (const [title, token, check, reason] of single) {
-      it(`finds that it ${title}: ${reason}`, async () => {
+      it(`finds that a token ${title}: ${reason}`, async () => {
         const findings = await explain(token());
         expect(failedOf(findings)).to.deep.equal([check, 'verdict']);
         expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
       });
     }
 
-    it('goes by the clock of the service', async () => {
+    it('uses the clock of the service', async () => {
       const clock = movedClock();
       clock.advance(7200);
       const findings = await explain(mint(), { clock });
@@ -154,19 +154,19 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'token exp')).to.match(/^It expired PT(1H|59M\d+S)/);
     });
 
-    it('cannot disturb a terminal with what the token says', async () => {
+    it('prints no control character from the token', async () => {
       const findings = await explain(mint({ iss: 'https://a\u001b[2J\u009b\u202e"', aud: ['x'.repeat(500)] }));
       expect(sentenceOf(findings, 'token iss')).to.match(/^iss is "https:\/\/a\?\[2J\?\?\?"; /);
       expect(sentenceOf(findings, 'token aud')?.length).to.be.lessThan(300);
     });
 
-    it('says so where the identity provider cannot be asked', async () => {
+    it('fails with subject_keys_unavailable if the identity provider is unreachable', async () => {
       const findings = await explain(mint(), { changes: { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' } });
       expect(failedOf(findings)).to.deep.equal(['token signature', 'verdict']);
       expect(sentenceOf(findings, 'verdict')).to.include('temporarily_unavailable, reason subject_keys_unavailable');
     });
 
-    it('asks about a logout too where logged-out tokens are refused', async () => {
+    it('includes logouts of the person if tokens from before a logout are refused', async () => {
       const clock = movedClock();
       const at = clock.now();
       const changes = {
@@ -198,7 +198,7 @@ for (const kind of databases) {
       expect((await logoutOf({ sid: session.sessionId }))?.status).to.equal('ok');
     });
 
-    it('asks about its person where it is told to: blocks, and the identity provider', async () => {
+    it('includes the blocks of the person and the status at the identity provider if --person is given', async () => {
       const asked = async () => (await explain(mint(), { person: true })).slice(CHECKS.length);
       expect((await asked()).map(({ check, status }) => [check, status])).to.deep.equal([
         ['person block', 'ok'],
@@ -235,9 +235,9 @@ for (const kind of databases) {
       expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });
     });
 
-    // The same on any database: none is asked.
+    // Once is enough: this command does not open the database.
     if (kind.engine === 'sqlite')
-      it('is read from standard input by the command, which ends with 0 or 3 and never prints it', async () => {
+      it('comes from a command that reads the token from standard input and exits with 0 or 3', async () => {
         const folder = mkdtempSync(join(tmpdir(), 'mandate-token-'));
         const file = join(folder, 'token');
         for (const [token, code] of [
@@ -262,7 +262,7 @@ for (const kind of databases) {
   });
 }
 
-/** The same token with another person in it. */
+/** The same token with a claim changed after signing. */
 function tampered(token: string): string {
   const [header, , signature] = token.split('.');
   const [, payload = ''] = token.split('.');

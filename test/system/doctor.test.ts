@@ -1,14 +1,14 @@
-/** `mandate doctor` against what is really in order, and what is really not. */
+/** `mandate doctor` against real servers and databases, with and without faults. */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { renderFindings } from '../../adapters/cli/findings-report.ts';
-import type { NamedFinding } from '../../application/doctor/finding.ts';
-import { doctorSettings } from '../../composition/doctor/doctor-settings.ts';
-import { examineEverything } from '../../composition/doctor/examinations.ts';
+import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
+import type { NamedFinding } from '../../application/doctor/examine.ts';
+import { examineEverything } from '../../composition/doctor/examine-everything.ts';
+import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { databases, type FreshDatabase, type Outside, type Role } from '../support/databases.ts';
@@ -24,7 +24,7 @@ import { startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
-/** What no output may hold a piece of. */
+/** No output may contain a part of this value. */
 const SECRET = 'zq7-recognisable-secret-zq7';
 
 const isUnseen = ({ sentence }: NamedFinding): boolean => sentence.startsWith('Looking failed');
@@ -89,7 +89,7 @@ for (const kind of databases) {
       clock = movedClock();
     });
     after(async () => {
-      // It drops the database too.
+      // Stopping the service also drops the database.
       await mandate.stop();
       await Promise.all([provider.stop(), admin.close(), transmitter.stop()]);
       sink.close();
@@ -102,11 +102,11 @@ for (const kind of databases) {
       );
     }
 
-    /** What is not in order; everything else is. */
+    /** Returns the findings that failed or warn. */
     async function complaints(changes: Settings = {}): Promise<readonly NamedFinding[]> {
       const settings = doctorSettings({ environment: environment(changes), overrides: [] });
       let found = await examineEverything(settings, clock);
-      // A database has two seconds to be connected to, of which a machine may steal more.
+      // Connecting to a database is limited to two seconds, which a busy machine may exceed: examine again.
       for (let again = 0; again < 2 && found.some(isUnseen); again += 1)
         found = await examineEverything(settings, clock);
       for (const { sentence, remedy } of found)
@@ -129,7 +129,7 @@ for (const kind of databases) {
 
     async function outside<Answer>(act: (sql: Outside['sql']) => Promise<Answer>, role?: Role): Promise<Answer> {
       const connection = await database.outside?.(role);
-      if (connection === undefined) throw new Error('nobody reaches this database');
+      if (connection === undefined) throw new Error('no connection from outside reaches this database');
       try {
         return await act(connection.sql);
       } finally {
@@ -137,7 +137,7 @@ for (const kind of databases) {
       }
     }
 
-    it('finds everything in order, a line for each check, and ends with 0', async () => {
+    it('prints a line for each check and exits with 0 if nothing is wrong', async () => {
       const { code, out, err } = await runCommand(['doctor'], defined(good));
       expect(err).to.equal('');
       const lines = out.trim().split('\n');
@@ -167,7 +167,7 @@ for (const kind of databases) {
       }
     });
 
-    it('shows no secret, whatever is wrong, in words or in JSON, and ends with 3', async () => {
+    it('prints no secret, as text or as JSON, and exits with 3 if a check fails', async () => {
       const long = (name: string) => `${SECRET}-${name}-0123456789-0123456789`;
       const settings = {
         ...good,
@@ -208,7 +208,7 @@ for (const kind of databases) {
         .and.not.to.include('zq7');
     });
 
-    it('names every wrong setting, and looks at what the right ones allow', async () => {
+    it('names every invalid setting, and examines the sections that are valid', async () => {
       const found = await complaints({ 'Service:Tokens:DefaultTaskTtl': 'soon', 'Service:Audit:DrainBatchSize': '0' });
       await expectOnly(
         found.map((one) => ({ remedy: 'As it says.', ...one })),
@@ -217,7 +217,7 @@ for (const kind of databases) {
       );
     });
 
-    it('warns of a setting that there is not, and names the nearest', async () => {
+    it('warns of an unknown setting and suggests the nearest name', async () => {
       await expectOnly(await complaints({ Service__Audit__Sink__Uri: 'http://127.0.0.1:1' }), [
         'settings',
         'warning',
@@ -225,7 +225,7 @@ for (const kind of databases) {
       ]);
     });
 
-    it('finds a provider that names itself otherwise, redirects, or is down', async () => {
+    it('finds a provider whose issuer differs, that redirects, or that is down', async () => {
       const skippedThen = (found: readonly NamedFinding[]) => found.filter(({ check }) => check.startsWith('provider'));
       const slash = await complaints({ 'Service:UpstreamIdp:Issuer': `${provider.issuer}/` });
       await expectOnly(skippedThen(slash), ['provider discovery', 'failed', /The document is of another issuer\.$/]);
@@ -244,7 +244,7 @@ for (const kind of databases) {
       await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /No answer came \(ECONNREFUSED\)\.$/]);
     });
 
-    it('finds keys of the provider that cannot be used', async () => {
+    it('finds a provider that publishes no usable key', async () => {
       const other = await startLoopback((request, response) => {
         const document = { issuer: other.url, jwks_uri: `${other.url}/keys` };
         const keys = { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] };
@@ -260,10 +260,15 @@ for (const kind of databases) {
 
     const directories: readonly (readonly [title: string, asked: { status: number; body: unknown }, RegExp, RegExp])[] =
       [
-        ['may not look at people', { status: 403, body: {} }, /status was 403/, /view-users/],
-        ['knows who is not there', { status: 200, body: { enabled: true } }, /knows an id that nobody has/, /UsersUrl/],
-        ['sends us elsewhere', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],
-        ['is broken', { status: 500, body: {} }, /status was 500/, /should be 404/],
+        ['may not read users', { status: 403, body: {} }, /status was 403/, /view-users/],
+        [
+          'finds a user with an unknown id',
+          { status: 200, body: { enabled: true } },
+          /knows an id that nobody has/,
+          /UsersUrl/,
+        ],
+        ['is redirected', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],
+        ['gets a server error', { status: 500, body: {} }, /status was 500/, /should be 404/],
       ];
     for (const [title, asked, sentence, remedy] of directories) {
       it(`finds a service client that ${title}`, async () => {
@@ -274,7 +279,7 @@ for (const kind of databases) {
       });
     }
 
-    it('finds a service client that gets no token', async () => {
+    it('finds a service client that gets no service token', async () => {
       token = { status: 401, body: {} };
       await expectOnly(await complaints(), [
         'sponsor check',
@@ -283,7 +288,7 @@ for (const kind of databases) {
       ]);
     });
 
-    it('refuses mode signals without a receiver, and warns when a logout is all that is received', async () => {
+    it('fails mode signals without a receiver, and warns if back-channel logout is the only receiver', async () => {
       const without = (receivers: RegExp) => ({
         ...Object.fromEntries(
           Object.keys(good)
@@ -312,7 +317,7 @@ for (const kind of databases) {
       expect((await runCommand(['doctor'], defined({ ...good, ...none }))).code).to.equal(3);
     });
 
-    it('warns while the keys of agents may be fetched from private networks', async () => {
+    it('warns if the keys of agents may be fetched from private networks', async () => {
       for (const off of [undefined, 'false']) {
         await expectOnly(await complaints({ 'Service:AgentKeys:BlockPrivateNetworks': off }), [
           'agent keys',
@@ -322,7 +327,7 @@ for (const kind of databases) {
       }
     });
 
-    it('says which receivers there are, and whether a logout refuses subject tokens', async () => {
+    it('names the configured receivers, and whether subject tokens from before a logout are refused', async () => {
       const setting = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
       for (const [value, sentence] of [
         ['false', 'Configured: /backchannel-logout, /scim/v2, /events.'],
@@ -337,7 +342,7 @@ for (const kind of databases) {
       }
     });
 
-    it('warns of iss_sub subjects where the sponsor key claim is not sub, and only where events can come', async () => {
+    it('warns of iss_sub subjects if the sponsor key claim is not sub and events can be received', async () => {
       const other = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
       const found = await complaints(other);
       await expectOnly(found, ['event subjects', 'warning', /SponsorKeyClaim is not sub/]);
@@ -345,7 +350,7 @@ for (const kind of databases) {
       await expectOnly(await complaints({ ...other, ...none }));
     });
 
-    it('finds a transmitter that is not there, and a sink that is down', async () => {
+    it('finds a transmitter and a sink that are down', async () => {
       const found = await complaints({
         'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant-7',
         'Service:Audit:Sink:Url': 'http://127.0.0.1:9/records',
@@ -357,7 +362,7 @@ for (const kind of databases) {
       );
     });
 
-    it('warns of an own address that nobody, or somebody else, answers at', async () => {
+    it('warns if nothing, or another issuer, answers at Service:Issuer', async () => {
       await expectOnly(await complaints({ 'Service:Issuer': 'http://127.0.0.1:9' }), [
         'own address',
         'warning',
@@ -367,7 +372,7 @@ for (const kind of databases) {
       await expectOnly(await complaints({ 'Service:Issuer': other }), ['own address', 'warning', /another issuer/]);
     });
 
-    it('finds signing keys that cannot be loaded, that others can read, and that the replicas do not publish', async () => {
+    it('finds signing keys that cannot be loaded, that other users can read, or that replicas do not publish', async () => {
       const file = join(folder, 'other.pem');
       writeFileSync(file, 'no key at all', { mode: 0o600 });
       const unusable = await complaints({ 'Service:Signing:Keys:0:Path': file });
@@ -386,7 +391,7 @@ for (const kind of databases) {
     });
 
     if (isPostgres) {
-      it('names the connection string whose certificate cannot be read', async () => {
+      it('names the connection string if its certificate cannot be read', async () => {
         const found = await complaints({
           'Service:Database:ConnectionString': 'postgresql://mandate@127.0.0.1/mandate?sslrootcert=/nowhere.pem',
         });
@@ -399,18 +404,18 @@ for (const kind of databases) {
       });
     }
 
-    it('finds a clock that is off: a warning beyond seconds, a failure beyond the skew', async () => {
+    it('warns of a clock that is off by more than 5 seconds, and fails one that is off by more than the skew', async () => {
       clock.advance(20);
       const began = performance.now();
       const few = (await complaints()).filter(({ check }) => check.endsWith('clock'));
       const took = Math.ceil((performance.now() - began) / 1000);
-      // Each is read some time after ours.
+      // Each clock is read some time after ours.
       const apart = (whose: string, atMostLess: number) => {
         const seconds = Array.from({ length: atMostLess + 1 }, (_, less) => 20 - less);
         return new RegExp(`^${whose} clock is (${seconds.join('|')}) seconds behind`);
       };
       const database = isPostgres ? [['database clock', 'warning', apart("The database's", took)] as const] : [];
-      // The provider tells whole seconds.
+      // The provider's date has whole seconds.
       const ofProvider = apart("The identity provider's", took + 1);
       await expectOnly(few, ...database, ['provider clock', 'warning', ofProvider]);
       clock.advance(100);
@@ -419,7 +424,7 @@ for (const kind of databases) {
       expect(many.at(-1)?.sentence).to.match(/more than the 60 seconds/);
     });
 
-    it('finds a schema that is old, absent or newer', async () => {
+    it('finds a schema that is older, newer or absent', async () => {
       const [last] = await outside((sql) => sql('select name from schema_migrations order by id desc limit 1'));
       const name = String(last?.name);
       await outside((sql) =>
@@ -441,7 +446,7 @@ for (const kind of databases) {
       else await expectOnly(found, ['database', 'failed', /names no file/]);
     });
 
-    it('finds a guard that was lifted, wherever', async () => {
+    it('finds a lifted guard on any table of the ledger', async () => {
       const lifted: readonly (readonly [string, RegExp])[] = isPostgres
         ? [
             ['drop trigger checkpoints_append_only on checkpoints', /checkpoints: no trigger refuses statements/],
@@ -480,7 +485,7 @@ for (const kind of databases) {
       await fresh.drop();
     });
 
-    it('warns of records that nobody seals, of seals whose key is gone, and of records that wait for no sink', async () => {
+    it('warns of unsealed records, of checkpoints whose key is gone, and of records that wait without a sink', async () => {
       const fresh = await kind.fresh();
       const hourAgo = plusSeconds(instantFromMillis(Date.now()), -3600);
       const storage = await fresh.open({ clock: { now: () => hourAgo } });
@@ -509,7 +514,7 @@ for (const kind of databases) {
     });
 
     if (isPostgres) {
-      it('finds a month without a partition: the next, and this one', async () => {
+      it('warns if next month has no partition, and fails if this month has none', async () => {
         const fresh = await kind.fresh();
         const connection = await fresh.outside?.();
         await connection?.sql(`alter table ledger detach partition ${partition(1)}`);
@@ -528,7 +533,7 @@ for (const kind of databases) {
         await fresh.drop();
       });
 
-      it('finds a connection that leaves this machine without encryption, or with anybody’s certificate', async () => {
+      it('warns of a remote connection without encryption, or without certificate verification', async () => {
         for (const [given, sentence] of [
           ['', /is not encrypted/],
           ['?sslmode=no-verify', /for whoever answers there/],
@@ -542,7 +547,7 @@ for (const kind of databases) {
         }
       });
 
-      it('finds a role that serves and is the owner, a superuser, or may do too much or too little', async () => {
+      it('finds a serving role that is the owner or a superuser, or has too many or too few privileges', async () => {
         const { 'Service:Database:MigrationConnectionString': owner = '' } = database.settings;
         const serving = (connection: string) => complaints({ 'Service:Database:ConnectionString': connection });
         await expectOnly(await serving(owner), ['database role', 'failed', /mandate_owner, owns the ledger/]);
@@ -592,7 +597,7 @@ for (const kind of databases) {
         await fresh.drop();
       });
 
-      it('says of a database that is down only that, and why', async () => {
+      it('reports an unreachable database once, with the cause', async () => {
         const down = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
         await expectOnly(await complaints(down), ['database', 'failed', /did not answer \(ECONNREFUSED\)/]);
         const unknown = good['Service:Database:ConnectionString']?.replace(/\w+$/, 'no_such_database');
@@ -609,7 +614,7 @@ for (const kind of databases) {
         ]);
       });
 
-      it('finds a sequence that was set back', async () => {
+      it('finds a sequence that was set back below numbers in use', async () => {
         const fresh = await kind.fresh();
         const storage = await fresh.open();
         await append(storage, 4, clock.now());
@@ -621,7 +626,7 @@ for (const kind of databases) {
         await fresh.drop();
       });
 
-      it('ends within 15 seconds though the database, the provider and the sink all hang', async () => {
+      it('ends within 15 seconds if the database, the provider and the sink all hang', async () => {
         const proxy = await tcpProxy(Number(new URL(good['Service:Database:ConnectionString'] ?? '').port));
         proxy.silence();
         const silent = createServer(() => undefined);
@@ -649,14 +654,14 @@ for (const kind of databases) {
   });
 }
 
-/** `ledger_2026_11`, so many months from now. */
+/** The partition `ahead` months from now, as in `ledger_2026_11`. */
 function partition(ahead: number): string {
   const now = new Date();
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
   return `ledger_${month.toISOString().slice(0, 7).replace('-', '_')}`;
 }
 
-/** The first column of the table in the page's first section. */
+/** The checks in the first column of the table, in the first section of docs/operating.md. */
 function explainedChecks(): readonly string[] {
   const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
   const [, section = ''] = page.split(/^## /m);

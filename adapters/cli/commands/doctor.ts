@@ -1,18 +1,23 @@
+/** `mandate doctor`: its options and its report. */
+
+import type { FindingStatus, NamedFinding } from '../../../application/doctor/examine.ts';
 import { once } from '../argument.ts';
 import { type Command, command } from '../command.ts';
 import { exitCode } from '../exit-code.ts';
-import { CHECK_FAILED } from '../findings-report.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
+/** The exit code if a check failed. */
+export const CHECK_FAILED = 3;
+
 export interface DoctorRequest {
-  /** Whether a subject token is read from standard input and explained, instead of everything being looked at. */
+  /** Whether to explain a subject token from standard input instead of running all checks. */
   readonly subjectToken: boolean;
-  /** Whether its person is asked about too. */
+  /** Whether to examine the token's person too. */
   readonly person: boolean;
   readonly json: boolean;
 }
 
-/** @param run looks, reports, and answers the exit code */
+/** @param run runs the checks, prints the report and resolves with the exit code */
 export function doctorCommand(
   run: (request: DoctorRequest, settings: readonly SettingArgument[]) => Promise<number>,
 ): Command {
@@ -36,7 +41,7 @@ export function doctorCommand(
       parser
         .option('subject-token', {
           type: 'string',
-          // Without it, `-` would be an option.
+          // Without nargs, the parser would read `-` as an option.
           nargs: 1,
           describe: 'Explain a subject token instead: -, since it is read from standard input only',
           coerce: once('--subject-token', readDash),
@@ -62,4 +67,35 @@ function readDash(text: string): string {
   throw new Error(
     '--subject-token takes - alone, and reads the token from standard input. An argument can be read by everybody on this machine',
   );
+}
+
+const STATUSES: readonly FindingStatus[] = ['ok', 'warning', 'failed', 'skipped'];
+const STATUS_WIDTH = Math.max(...STATUSES.map((status) => status.length));
+
+/** Renders a line for each finding and a line of totals, or one JSON array. The text ends with a line feed. */
+export function renderFindings(findings: readonly NamedFinding[], json: boolean): string {
+  if (json) {
+    const presented = findings.map(({ check, status, sentence, remedy }) => ({
+      check,
+      status,
+      sentence,
+      remedy: remedy ?? null,
+    }));
+    return `${JSON.stringify(presented)}\n`;
+  }
+  const width = Math.max(0, ...findings.map(({ check }) => check.length));
+  const lines = findings.map(({ check, status, sentence, remedy }) =>
+    [status.padEnd(STATUS_WIDTH), check.padEnd(width), remedy === undefined ? sentence : `${sentence} ${remedy}`].join(
+      '  ',
+    ),
+  );
+  return `${[...lines, totals(findings)].join('\n')}\n`;
+}
+
+function totals(findings: readonly NamedFinding[]): string {
+  const counted = STATUSES.flatMap((status) => {
+    const count = findings.filter((finding) => finding.status === status).length;
+    return count === 0 ? [] : [`${count} ${status}`];
+  });
+  return `${counted.join(', ')}.`;
 }

@@ -19,7 +19,7 @@ const good = {
 
 describe('validating a subject token', () => {
   let key: SigningKey;
-  /** What the provider's keys say of each signature; how often they were asked. */
+  /** The result of every signature verification, and how many there were. */
   let verdict: Awaited<ReturnType<ProviderKeys['verify']>>;
   let asked: number;
   before(async () => {
@@ -48,7 +48,7 @@ describe('validating a subject token', () => {
     );
   const signed = (claims: object = {}, typ = 'at+jwt') => key.sign({ alg: 'ES256', typ }, { ...good, ...claims });
 
-  it('answers the person', async () => {
+  it('returns the person', async () => {
     expect(await validate(signed())).to.deep.equal({
       kind: 'allowed',
       value: {
@@ -59,12 +59,12 @@ describe('validating a subject token', () => {
   });
 
   for (const [what, token] of [
-    ['what is no JWS', () => 'a.b.c'],
-    ['what names a member twice', () => key.sign({ alg: 'ES256' }, '{"sub":"ada","sub":"grace"}')],
+    ['text that is not a JWS', () => 'a.b.c'],
+    ['a token that names a member twice', () => key.sign({ alg: 'ES256' }, '{"sub":"ada","sub":"grace"}')],
     ['a logout token', () => signed({}, 'logout+jwt')],
     ['a security event, by its claims', () => signed({ events: {} }, 'JWT')],
   ] as const) {
-    it(`refuses ${what} before any key is asked for`, async () => {
+    it(`refuses ${what} before it verifies a signature`, async () => {
       expect(await validate(token())).to.deep.equal({ kind: 'denied', denial: { reason: 'subject_malformed' } });
       expect(asked).to.equal(0);
     });
@@ -79,19 +79,30 @@ describe('validating a subject token', () => {
     invalid_signature: 'subject_invalid_signature',
   };
   for (const [fault, reason] of Object.entries(reasons)) {
-    it(`refuses with ${reason}, and names nobody, when its signature is ${fault}`, async () => {
+    it(`refuses with ${reason}, without naming a person, if verification ends with ${fault}`, async () => {
       verdict = { kind: fault as SignatureFault };
       expect(await validate(signed())).to.deep.equal({ kind: 'denied', denial: { reason } });
     });
   }
 
-  it('holds its iss against the issuer whose keys verified it', async () => {
+  it('compares iss with the issuer whose keys verified the signature', async () => {
     verdict = { kind: 'verified', issuer: 'https://moved.example' };
     expect(await validate(signed())).to.deep.nested.include({ 'denial.reason': 'subject_untrusted_issuer' });
     expect((await validate(signed({ iss: 'https://moved.example' }))).kind).to.equal('allowed');
   });
 
-  it('names the person of a refusal once it is known that they are one', async () => {
+  it('refuses with the first of several faults, and names the person only if that is after the sub', async () => {
+    expect(await validate(signed({ aud: 'account', act: {}, oid: undefined }))).to.deep.equal({
+      kind: 'denied',
+      denial: { reason: 'subject_audience_mismatch', about: { sponsor: undefined } },
+    });
+    expect(await validate(signed({ act: {}, oid: undefined, sid: 7 }))).to.deep.equal({
+      kind: 'denied',
+      denial: { reason: 'subject_already_delegated', about: { sponsor: 'ada' } },
+    });
+  });
+
+  it('names the person of a refusal if the checks up to the sub passed', async () => {
     const outcome = await validate(signed({ oid: undefined }));
     expect(outcome).to.deep.equal({
       kind: 'denied',

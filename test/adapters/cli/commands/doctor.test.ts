@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { doctorCommand } from '../../../../adapters/cli/commands/doctor.ts';
-import { renderFindings } from '../../../../adapters/cli/findings-report.ts';
+import { doctorCommand, renderFindings } from '../../../../adapters/cli/commands/doctor.ts';
 import { runCli } from '../../../../adapters/cli/run-cli.ts';
 
 async function run(...argv: readonly string[]) {
@@ -17,8 +16,8 @@ async function run(...argv: readonly string[]) {
   return { code, out: out.join(''), complaints: complaints.join(''), asked };
 }
 
-describe('doctor on the command line', () => {
-  it('looks at everything, or explains a token from standard input, and ends with the code of the findings', async () => {
+describe('the doctor command', () => {
+  it('passes its options on and exits with the code of the run', async () => {
     expect(await run('doctor')).to.deep.include({
       code: 3,
       asked: [{ subjectToken: false, person: false, json: false }],
@@ -28,7 +27,7 @@ describe('doctor on the command line', () => {
     ]);
   });
 
-  it('says which codes it ends with', async () => {
+  it('lists its exit codes in its help', async () => {
     expect((await run('doctor', '--help')).out).to.match(
       /Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 +a check failed/,
     );
@@ -36,11 +35,11 @@ describe('doctor on the command line', () => {
 
   for (const [title, argv] of [
     ['a token as an argument', ['--subject-token', 'eyJhbGciOi']],
-    ['a token as an argument, assigned', ['--subject-token=eyJhbGciOi']],
+    ['a token as an argument after =', ['--subject-token=eyJhbGciOi']],
     ['a person without a token', ['--person']],
-    ['an argument that it does not have', ['eyJhbGciOi']],
+    ['an unknown argument', ['eyJhbGciOi']],
   ] as const) {
-    it(`refuses ${title} with 2, and repeats nothing of it`, async () => {
+    it(`refuses ${title} with exit code 2, and does not print it`, async () => {
       const { code, out, complaints, asked } = await run('doctor', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
       expect(complaints).not.to.include('eyJ');
@@ -55,7 +54,7 @@ describe('the report of the doctor', () => {
     { check: 'outbox', status: 'warning', sentence: 'Much waits.', remedy: 'Look.' },
   ] as const;
 
-  it('is a line for each check, with what to do, and how many there are of each kind', () => {
+  it('has a line for each check, with its remedy, and counts the findings of each status', () => {
     expect(renderFindings(findings, false).split('\n')).to.deep.equal([
       'skipped  sink          There is none.',
       'failed   signing keys  There is none. Make one.',
@@ -65,7 +64,7 @@ describe('the report of the doctor', () => {
     ]);
   });
 
-  it('is an array for a program, every member of it there', () => {
+  it('is a JSON array whose objects have every member', () => {
     expect(JSON.parse(renderFindings(findings, true))).to.deep.equal(
       findings.map((finding) => ({ remedy: null, ...finding })),
     );

@@ -1,19 +1,18 @@
-/** Whether the keys that sign tokens and checkpoints can be used, and by nobody else. */
+/** Examines the keys that sign tokens and checkpoints: whether they can be loaded, and who can access their files. */
 
-import { type Examination, type Finding, failed, ok, skipped, warning } from './finding.ts';
-import { listed } from './listed.ts';
+import { type Examination, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
 
 export type LoadedKeys =
   | { readonly kind: 'loaded'; readonly kids: readonly string[]; readonly active: string }
-  /** A development host makes one up for as long as it runs. */
+  /** No key is configured: a development host generates one at each start. */
   | { readonly kind: 'ephemeral' }
-  /** Sentences that repeat no value. */
+  /** The reasons are sentences that repeat no configured value. */
   | { readonly kind: 'unusable'; readonly reasons: readonly string[] };
 
-/** Who but its owner gets at a key's file. */
 export interface KeyFile {
-  /** The setting that names it. */
+  /** The setting that names the file. */
   readonly setting: string;
+  /** What other users than its owner and group may do with the file. */
   readonly exposure: 'none' | 'readable' | 'writable';
 }
 
@@ -31,7 +30,7 @@ function describeKeys(keys: LoadedKeys): Finding {
   switch (keys.kind) {
     case 'loaded':
       return ok(
-        `${keys.active} signs; ${keys.kids.length === 1 ? 'it is the only one' : `published are ${listed(keys.kids)}`}.`,
+        `${keys.active} signs; ${keys.kids.length === 1 ? 'it is the only one' : `published are ${summarizeList(keys.kids)}`}.`,
       );
     case 'ephemeral':
       return warning(
@@ -51,7 +50,7 @@ function judgeFiles(files: readonly KeyFile[]): Finding {
     ({ setting, exposure }) => `${setting} (${exposure === 'readable' ? 'read' : 'written'} by others)`,
   );
   return warning(
-    `Others get at key files: ${listed(described)}.`,
+    `Others get at key files: ${summarizeList(described)}.`,
     'Take the permissions away (chmod 600), and change the key if somebody may have read it: `mandate keys rotate`.',
   );
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { observedNetwork } from '../../../application/doctor/observed-network.ts';
+import { observedNetwork } from '../../../application/doctor/observation.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
@@ -20,14 +20,14 @@ function scene(tookSeconds: number, date = NOON) {
   return { asked, observed: observedNetwork(network, { now: () => now }, 8000) };
 }
 
-describe('the network as the doctor observes it', () => {
-  it('gives no request more time than is left for all of them', async () => {
+describe('the observed network', () => {
+  it('limits each request to the time that is left for all of them', async () => {
     const { asked, observed } = scene(3);
     for (let time = 0; time < 4; time += 1) await observed.send(request);
     expect(asked).to.deep.equal([5000, 5000, 2000, 1]);
   });
 
-  it('remembers the last status below an address, and nothing of what did not answer', async () => {
+  it('keeps the last status for a URL prefix, and none for a request that failed', async () => {
     const { observed } = scene(0);
     await observed.send(request);
     await observed.send({ ...request, url: 'https://idp.example/users/b' });
@@ -38,7 +38,7 @@ describe('the network as the doctor observes it', () => {
     expect(observed.lastStatus('https://other.example')).to.equal(undefined);
   });
 
-  // Whole seconds are told, and the question and the answer were on their way.
+  // A date has whole seconds, and the server read its clock between request and response.
   for (const [took, told, ahead] of [
     [0, 0, 0],
     [0, -0.9, 0],
@@ -46,7 +46,7 @@ describe('the network as the doctor observes it', () => {
     [2, 30, 28],
     [2, -30, -29],
   ] as const) {
-    it(`takes a clock that told ${told} s, asked for ${took} s, to be ${ahead} s ahead`, async () => {
+    it(`counts a date ${told} s ahead, after a request of ${took} s, as ${ahead} s`, async () => {
       const { observed } = scene(took, plusSeconds(NOON, told));
       await observed.send(request);
       expect(observed.ahead('')).to.be.closeTo(ahead, 0.001);

@@ -1,22 +1,21 @@
-/** What the doctor asks the identity provider, by the very adapters that the service asks it with. */
+/** Examines the identity provider, through the adapters with which the service reads its metadata and keys. */
 
 import { travelsInTheClear } from '../../domain/transport.ts';
 import type { ProviderDescription } from '../ports/provider-metadata.ts';
-import { type Examination, type Finding, failed, ok, skipped, warning } from './finding.ts';
-import { judgeClock } from './judge-clock.ts';
-import { describeProblem, type Problem } from './problem.ts';
+import { type Examination, type Finding, failed, judgeClock, ok, skipped, warning } from './examine.ts';
+import { describeProblem, type Problem } from './observation.ts';
 
-/** A signer whose metadata and keys are fetched: the identity provider, or a transmitter. */
+/** A server whose signatures the service trusts: the identity provider, or a transmitter. */
 export interface Signer {
-  /** Where its metadata is, by the settings. */
+  /** The configured URL of its metadata, or its issuer. */
   readonly address: string;
-  /** Reads its metadata, once for all who ask. */
+  /** Reads its metadata once; later calls share the result. */
   readonly metadata: () => Promise<ProviderDescription | undefined>;
-  /** Fetches its keys; whether there is one that can be used. */
+  /** Fetches its keys. Resolves with whether one of them can be used. */
   readonly fetchKeys: () => Promise<boolean>;
-  /** What went wrong with either, when one of them did. */
+  /** Why reading the metadata or the keys failed. */
   readonly problem: () => Problem;
-  /** By how many seconds its clock is ahead of ours; `undefined` when it does not tell. */
+  /** How many seconds its clock is ahead of ours; `undefined` if its responses have no date. */
   readonly ahead: () => number | undefined;
 }
 
@@ -31,7 +30,7 @@ export function providerExaminations(provider: Signer): readonly Examination[] {
   ];
 }
 
-/** @param settings those that say where it is */
+/** @param settings the settings that hold its address, for the remedy */
 export async function examineDiscovery(signer: Signer, settings: string): Promise<Finding> {
   const description = await signer.metadata();
   if (description === undefined) {

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { timeLimit } from '../../../adapters/system/time-limit.ts';
-import { describeCode, examineAll } from '../../../application/doctor/examine-all.ts';
-import { ok } from '../../../application/doctor/finding.ts';
+import { describeCode, examineAll, judgeClock, ok } from '../../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
 
 const SECRET = 'postgresql://role:password@host';
 
 describe('the examinations', () => {
-  it('run side by side, end though one never does, and keep their order', async () => {
+  it('run concurrently, end if one of them hangs, and keep their order', async () => {
     const found = await examineAll(
       [
         { check: 'hangs', examine: () => new Promise<never>(() => undefined) },
@@ -25,7 +24,7 @@ describe('the examinations', () => {
     expect(found[0]?.sentence).to.equal('There was no answer within 0.03 seconds.');
   });
 
-  it('say of what was thrown its code at most', async () => {
+  it('report only the code of a thrown error', async () => {
     const cause = Object.assign(new Error(SECRET), { code: '28P01' });
     const thrown = new StorageUnavailable('No connection', { cause });
     const [finding] = await examineAll([{ check: 'throws', examine: () => Promise.reject(thrown) }], timeLimit);
@@ -33,5 +32,30 @@ describe('the examinations', () => {
     expect(JSON.stringify(finding)).not.to.include('password');
     expect(describeCode(Object.assign(new Error('x'), { code: SECRET }))).to.equal('');
     expect(describeCode('ECONNREFUSED')).to.equal('');
+  });
+});
+
+describe('the clock of another machine', () => {
+  for (const [ahead, status] of [
+    [0, 'ok'],
+    [5, 'ok'],
+    [-5, 'ok'],
+    [6, 'warning'],
+    [-60, 'warning'],
+    [61, 'failed'],
+    [-61, 'failed'],
+  ] as const) {
+    it(`is ${status} if it is ${ahead} seconds ahead`, () => {
+      expect(judgeClock("The database's clock", ahead).status).to.equal(status);
+    });
+  }
+
+  it('is described as ahead or behind, by name', () => {
+    expect(judgeClock("The provider's clock", 7.4).sentence).to.equal(
+      "The provider's clock is 7 seconds ahead of this machine's.",
+    );
+    expect(judgeClock("The provider's clock", -90).sentence).to.match(
+      /^The provider's clock is 90 seconds behind this machine's\. That is more/,
+    );
   });
 });

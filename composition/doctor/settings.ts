@@ -1,6 +1,6 @@
-/** The settings as the doctor has them: all of them, or of wrong ones the parts that are right. */
+/** Reads the settings for the doctor. If some are invalid, the sections without errors can still be examined. */
 
-import { type NamedFinding, ok, warning } from '../../application/doctor/finding.ts';
+import { type NamedFinding, ok, warning } from '../../application/doctor/examine.ts';
 import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection, type Settings } from '../settings/read-settings.ts';
 import { repeatedSecrets } from '../settings/repeated-secrets.ts';
@@ -9,9 +9,9 @@ import type { SectionName, SettingsSection } from '../settings/settings.ts';
 
 export interface DoctorSettings {
   readonly findings: readonly NamedFinding[];
-  /** `undefined` while anything at all is wrong. */
+  /** All settings; `undefined` if any setting is invalid. */
   readonly whole: Settings | undefined;
-  /** `undefined` while anything in this part is wrong. */
+  /** Returns `undefined` if a setting of the section is invalid. */
   section<Name extends SectionName>(name: Name): SettingsSection<Name> | undefined;
   readonly isDevelopment: boolean;
 }

@@ -1,11 +1,10 @@
-/** Whether others reach this service where it says it is, and whether it reaches its sink. */
+/** Examines addresses: the service's public address, its sink, and where the keys of agents may be fetched from. */
 
 import type { Reach } from '../ports/reach.ts';
-import { type Examination, type Finding, failed, ok, skipped, warning } from './finding.ts';
-import type { Problem } from './problem.ts';
-import { describeProblem } from './problem.ts';
+import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
+import { describeProblem, type Problem } from './observation.ts';
 
-/** What its own address answered. */
+/** The response from `Service:Issuer`. */
 export type OwnAnswer =
   | { readonly kind: 'answered'; readonly issuer: string | undefined; readonly kids: readonly string[] }
   | { readonly kind: 'failed'; readonly problem: Problem };
@@ -13,11 +12,14 @@ export type OwnAnswer =
 export interface OwnAddress {
   readonly issuer: string;
   readonly ask: () => Promise<OwnAnswer>;
-  /** The names of the configured keys; `undefined` while they cannot be loaded. */
+  /** The ids of the configured keys; `undefined` if they cannot be loaded. */
   readonly kids: () => Promise<readonly string[] | undefined>;
 }
 
-/** Never more than a warning: before the first start nobody can be there, and not every network leads back to itself. */
+/**
+ * Never fails, only warns: before its first start the service cannot answer, and some networks do not route a host's
+ * public address back to it.
+ */
 export function ownAddressExamination(own: OwnAddress): Examination {
   return { check: 'own address', examine: () => examineOwnAddress(own) };
 }
@@ -44,6 +46,7 @@ async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Fin
   return ok('Service:Issuer answers with its own metadata and keys.');
 }
 
+/** @param url `Service:Audit:Sink:Url` @param limitMs time for the connection */
 export function sinkExamination(url: string | undefined, reach: Reach, limitMs: number): Examination {
   return {
     check: 'sink',
@@ -56,5 +59,19 @@ export function sinkExamination(url: string | undefined, reach: Reach, limitMs: 
         'See that it runs and is reached from here. Records wait for it meanwhile, and no decision does.',
       );
     },
+  };
+}
+
+/** @param blockPrivateNetworks `Service:AgentKeys:BlockPrivateNetworks` */
+export function agentKeysExamination(blockPrivateNetworks: boolean): Examination {
+  return {
+    check: 'agent keys',
+    examine: async () =>
+      blockPrivateNetworks
+        ? ok('Each jwks_uri is fetched from public addresses only.')
+        : warning(
+            'A jwks_uri may lead to loopback, private, link-local and cloud metadata addresses.',
+            'Set Service:AgentKeys:BlockPrivateNetworks to true, or keep the service from such addresses with a firewall.',
+          ),
   };
 }

@@ -1,0 +1,124 @@
+/**
+ * The checks of `mandate doctor`: what a check and its finding are, and how all checks run. They run concurrently, so
+ * the slowest one alone decides the duration, and each has a time limit.
+ */
+
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/clock-skew.ts';
+import type { TimeLimit } from '../ports/time-limit.ts';
+
+export type FindingStatus =
+  | 'ok'
+  /** The service can run, but an operator should know. */
+  | 'warning'
+  /** The service cannot do its work, or cannot be trusted to do it. */
+  | 'failed'
+  /** Not checked: the feature is not configured, or the check needs something that is unavailable. */
+  | 'skipped';
+
+export interface Finding {
+  readonly status: FindingStatus;
+  /** One or two sentences, without secrets. */
+  readonly sentence: string;
+  /** A sentence that says what the operator can do; absent if there is nothing to do. */
+  readonly remedy?: string | undefined;
+}
+
+export interface NamedFinding extends Finding {
+  readonly check: string;
+}
+
+export interface Examination {
+  /** The name that the report shows. */
+  readonly check: string;
+  /** May throw: the finding is then `failed`, and shows nothing of the error but its code. */
+  examine(): Promise<Finding>;
+}
+
+export const ok = (sentence: string): Finding => ({ status: 'ok', sentence });
+export const warning = (sentence: string, remedy: string): Finding => ({ status: 'warning', sentence, remedy });
+export const failed = (sentence: string, remedy: string): Finding => ({ status: 'failed', sentence, remedy });
+export const skipped = (sentence: string): Finding => ({ status: 'skipped', sentence });
+
+/** Less than the 15 s that the whole command may take, more than the 10 s that the identity provider gets. */
+export const EXAMINATION_LIMIT_MS = 12_000;
+
+/** Returns the findings in the order of the examinations. */
+export async function examineAll(
+  examinations: readonly Examination[],
+  timeLimit: TimeLimit,
+  limitMs = EXAMINATION_LIMIT_MS,
+): Promise<readonly NamedFinding[]> {
+  return Promise.all(
+    examinations.map(async (examination) => {
+      const finding = (await timeLimit(conclude(examination), limitMs)) ?? noAnswer(limitMs);
+      return { check: examination.check, ...finding };
+    }),
+  );
+}
+
+async function conclude(examination: Examination): Promise<Finding> {
+  try {
+    return await examination.examine();
+  } catch (error) {
+    return failed(
+      `Looking failed${describeCode(error)}.`,
+      'See what the code means; if it is none of yours, report it.',
+    );
+  }
+}
+
+function noAnswer(limitMs: number): Finding {
+  return failed(
+    `There was no answer within ${limitMs / 1000} seconds.`,
+    'See what hangs on the way there: a firewall that drops packets, a name server, a server that is frozen.',
+  );
+}
+
+/** SQLSTATE: five characters with a digit. Postgres answered with an error. Codes of operating systems have no digit. */
+const SQLSTATE = / \((?=\D*\d)[0-9A-Z]{5}\)/;
+
+/** Describes a failed query: the database refused it, or did not answer. The sentence holds the error's code. */
+export function describeUnanswered(error: unknown): string {
+  const code = describeCode(error);
+  return `The database ${SQLSTATE.test(code) ? 'refused' : 'did not answer'}${code}.`;
+}
+
+/** The form of error codes of operating systems, Postgres and SQLite; text from a request does not match. */
+const CODE = /^[A-Z0-9_]{4,40}$/;
+
+/**
+ * The code of the error or of its cause, as in ` (ECONNREFUSED)`; empty if neither has one. The message is not used: it
+ * may quote a secret.
+ */
+export function describeCode(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const code = 'code' in error ? String(error.code) : '';
+  return CODE.test(code) ? ` (${code})` : describeCode(error.cause);
+}
+
+/** Synchronized clocks differ by milliseconds: a larger difference than this means that one is not synchronized. */
+const NOTEWORTHY_SECONDS = 5;
+
+/**
+ * Judges whether another clock is close enough to this machine's for tokens to be accepted.
+ *
+ * @param whose the other clock, as in `The database's clock`
+ * @param ahead seconds by which the other clock is ahead of this machine's
+ */
+export function judgeClock(whose: string, ahead: number): Finding {
+  const apart = Math.abs(ahead);
+  if (apart <= NOTEWORTHY_SECONDS) return ok(`${whose} and this machine's agree.`);
+  const sentence = `${whose} is ${Math.round(apart)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`;
+  const remedy = 'Have both machines keep their time by NTP.';
+  if (apart <= CLOCK_SKEW_SECONDS) return warning(sentence, remedy);
+  return failed(`${sentence} That is more than the ${CLOCK_SKEW_SECONDS} seconds that tokens are given.`, remedy);
+}
+
+/** More would make the line of a report unreadable. */
+const MAX_LISTED = 4;
+
+/** Joins names for a sentence: `a, b, c, d and 3 more`. */
+export function summarizeList(names: readonly string[]): string {
+  const rest = names.length - MAX_LISTED;
+  return rest > 0 ? `${names.slice(0, MAX_LISTED).join(', ')} and ${rest} more` : names.join(', ');
+}

@@ -1,0 +1,115 @@
+/**
+ * Judges the ledger: its guards and numbers, its partitions, and whether records are sealed and copied in time
+ * (specification "Ledger and seal", "Sink").
+ */
+
+import { formatDuration } from '../../domain/duration.ts';
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { type Month, monthOf, nextMonth } from '../../domain/ledger/month.ts';
+import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage-condition.ts';
+import { type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
+
+/** Judges whether the ledger, its checkpoints and every partition refuse changes. */
+export function judgeGuards({ tables, missing }: GuardCondition): Finding {
+  if (missing.length === 0) return ok(`All ${tables} tables of the ledger refuse to be changed.`);
+  return failed(
+    `The ledger can be changed: ${summarizeList(missing.map(({ table, what }) => `${table}: ${what}`))}.`,
+    'Find out who lifted the guard and run `mandate audit-verify`; then put it back as the migrations make it.',
+  );
+}
+
+/**
+ * @param months the months that have a partition; `undefined` if the database has no partitions
+ * @param monthsAhead `Service:Audit:Partitions:MonthsAhead`
+ */
+export function judgePartitions(months: readonly Month[] | undefined, now: Instant, monthsAhead: number): Finding {
+  if (months === undefined) return skipped('This database does not partition the ledger.');
+  const present = monthOf(now);
+  const wanted = [present];
+  for (let ahead = 0; ahead < monthsAhead; ahead += 1) wanted.push(nextMonth(wanted.at(-1) ?? present));
+  const missing = wanted.filter((month) => !months.includes(month));
+  if (missing.length === 0) return ok(`There is a partition for each month from ${present} to ${wanted.at(-1)}.`);
+  const sentence = `There is no partition for ${missing.join(', ')}.`;
+  const remedy = 'Run `mandate migrate`. A running service makes them ahead, and logs what keeps it.';
+  if (!missing.includes(present)) return warning(sentence, remedy);
+  return failed(`${sentence} Nothing can be recorded now, and so nothing decided.`, remedy);
+}
+
+/** @param isSetBack whether the sequence of record numbers is below numbers in use */
+export function judgeNumbering(isSetBack: boolean): Finding {
+  if (!isSetBack) return ok('New records get numbers that were never taken.');
+  return failed(
+    'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded.',
+    'Set it as its owner, as docs/auditing.md says ("After a failover that carries no sequences").',
+  );
+}
+
+/** A record may wait three intervals for its checkpoint: the current one, a missed one, and one for delay. */
+const SEALING_INTERVALS = 3;
+
+/** @param interval `Service:Audit:Checkpoint:Interval`, in seconds */
+export function judgeSealing(
+  { oldestUnsealedAt, unsealed, newestCheckpoint }: SealingCondition,
+  now: Instant,
+  interval: number,
+): Finding {
+  const newest =
+    newestCheckpoint === undefined
+      ? 'there is no checkpoint yet'
+      : `checkpoint ${newestCheckpoint.checkpointId} was closed ${ago(newestCheckpoint.closedAt, now)}`;
+  if (oldestUnsealedAt === undefined) return ok(`Every record is sealed; ${newest}.`);
+  const waiting = `${unsealed} ${unsealed === 1 ? 'record is' : 'records are'} not sealed`;
+  if (secondsBetween(oldestUnsealedAt, now) <= SEALING_INTERVALS * interval) return ok(`${waiting} yet; ${newest}.`);
+  return warning(
+    `${waiting}, the oldest from ${ago(oldestUnsealedAt, now)}; ${newest}.`,
+    'See that a replica runs, and in its log what keeps it from sealing. Nothing is lost, but what is not sealed cannot be verified.',
+  );
+}
+
+function ago(then: Instant, now: Instant): string {
+  const seconds = Math.round(secondsBetween(then, now));
+  return seconds < 1 ? 'just now' : `${formatDuration(seconds)} ago`;
+}
+
+/**
+ * Judges whether every checkpoint can be verified: its key must be published.
+ *
+ * @param signers the ids of all keys that signed a checkpoint
+ * @param kids the ids of the configured keys
+ */
+export function judgeSigners(signers: readonly string[], kids: readonly string[]): Finding {
+  if (signers.length === 0) return skipped('There is no checkpoint yet.');
+  const gone = signers.filter((kid) => !kids.includes(kid));
+  if (gone.length === 0) return ok('Every key that signed a checkpoint is configured, and so published.');
+  return warning(
+    `Checkpoints were signed with keys that are no longer configured: ${summarizeList(gone)}.`,
+    'Configure them again, to be published only, or verify with a key set that was kept: `mandate audit-verify --jwks FILE`.',
+  );
+}
+
+/** Many times the size of a drain batch: the sink does not keep up. */
+const MANY_WAITING = 10_000;
+
+export function judgeOutbox({ queueing, waiting, failing }: OutboxCondition, hasSink: boolean): Finding {
+  const records = `${waiting} ${waiting === 1 ? 'record waits' : 'records wait'} for the sink`;
+  if (!hasSink) {
+    if (!queueing && waiting === 0) return skipped('There is no sink, and nothing waits for one.');
+    return warning(
+      `${records}${queueing ? ', and more are queued' : ''}, but none is configured here.`,
+      'Configure Service:Audit:Sink:Url as the replicas have it; if there is to be no sink, a start without one ends the queueing.',
+    );
+  }
+  if (failing > 0) {
+    return warning(
+      `${records}; it has refused, or not answered for, ${failing} of them.`,
+      "See what the sink says of them, and the replicas' log. They are sent until it takes them.",
+    );
+  }
+  if (waiting >= MANY_WAITING) {
+    return warning(
+      `${records}, or more.`,
+      'See that a replica runs; a larger Service:Audit:DrainBatchSize catches up faster.',
+    );
+  }
+  return ok(`${records}.`);
+}

@@ -1,0 +1,147 @@
+/**
+ * Examines whether the identity provider answers about people, and whether the service may act for one person now
+ * (specification "Sponsor check").
+ */
+
+import type { Person } from '../../domain/sponsors/subject-token.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ProviderDescription } from '../ports/provider-metadata.ts';
+import type { SponsorDirectory } from '../ports/sponsor-directory.ts';
+import type { StorageCondition } from '../ports/storage-condition.ts';
+import { type Examination, type Finding, failed, ok, skipped } from './examine.ts';
+import { describeProblem, type Problem } from './observation.ts';
+
+/** How the service asks the identity provider about people in mode `poll`. */
+export interface SponsorQueries {
+  readonly metadata: () => Promise<ProviderDescription | undefined>;
+  /** Requests a service token. Resolves with `undefined`, or with a sentence that says why there is none. */
+  readonly requestToken: () => Promise<string | undefined>;
+  readonly directory: SponsorDirectory;
+  /** An id that no person has. */
+  readonly unknownId: string;
+  /** Why the last query about a person failed. */
+  readonly problem: () => Problem;
+  /** The status of the last response to a token request. */
+  readonly tokenStatus: () => number | undefined;
+}
+
+/** @param openQueries returns `undefined` in mode `signals`; resolves with `unusable` if there is no signing key */
+export function sponsorExamination(openQueries: () => Promise<SponsorQueries | 'unusable'> | undefined): Examination {
+  return {
+    check: 'sponsor check',
+    async examine() {
+      const opening = openQueries();
+      if (opening === undefined) return skipped('In mode signals the identity provider is not asked about people.');
+      const queries = await opening;
+      return queries === 'unusable' ? skipped('There is no signing key to ask with.') : examineQueries(queries);
+    },
+  };
+}
+
+async function examineQueries(queries: SponsorQueries): Promise<Finding> {
+  const { metadata, requestToken, directory, unknownId, problem, tokenStatus } = queries;
+  if ((await metadata()) === undefined) return skipped("The identity provider's metadata could not be read.");
+  const tokenProblem = await requestToken();
+  if (tokenProblem !== undefined) {
+    const { sentence, remedy } = describeProblem({ sentence: tokenProblem, status: tokenStatus() });
+    return failed(
+      `There is no service token. ${sentence}`,
+      remedy ??
+        'See that SponsorCheck:TokenUrl and ClientId are right, that the client authenticates by private_key_jwt with client_credentials, and that the provider reads our keys at /.well-known/jwks.json.',
+    );
+  }
+  switch (await directory.status(unknownId, 0)) {
+    case 'sponsor_not_found':
+      return ok('The identity provider answers about people: an id that nobody has is not found.');
+    case 'active':
+    case 'sponsor_disabled':
+      return failed(
+        'The identity provider knows an id that nobody has.',
+        'See that SponsorCheck:UsersUrl is its users, each at /<sub>.',
+      );
+    case 'sponsor_status_unavailable':
+      return failed(
+        `The identity provider does not say who is there. ${describeProblem(problem()).sentence}`,
+        remedyForQuery(problem()),
+      );
+  }
+}
+
+function remedyForQuery(problem: Problem): string {
+  const { remedy } = describeProblem(problem);
+  if (remedy !== undefined) return remedy;
+  switch (problem.status) {
+    case 403:
+      return 'Give the client the permission to look at users (Keycloak: view-users of realm-management).';
+    case 401:
+      return 'It does not accept the token that it issued: see that TokenUrl and UsersUrl belong to one realm.';
+    default:
+      return 'See what SponsorCheck:UsersUrl answers; for an id that nobody has it should be 404.';
+  }
+}
+
+/** What the examinations of one person ask. */
+export interface PersonSources {
+  readonly storage: () => Promise<Pick<StorageCondition, 'findBlocks' | 'isLoggedOut'> | undefined>;
+  readonly clock: Clock;
+  /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
+  readonly refuseLoggedOut: boolean;
+  /** `undefined` in mode `signals`; `unusable` if there is no signing key. */
+  readonly directory: SponsorDirectory | 'unusable' | undefined;
+  readonly problem: () => Problem;
+}
+
+export function personExaminations(person: Person, sources: PersonSources): readonly Examination[] {
+  return [
+    { check: 'person block', examine: () => examineBlock(person, sources) },
+    ...(sources.refuseLoggedOut ? [{ check: 'person logout', examine: () => examineLogout(person, sources) }] : []),
+    { check: 'person at provider', examine: () => examineStatus(person, sources) },
+  ];
+}
+
+async function examineBlock({ sponsorKey }: Person, { storage }: PersonSources): Promise<Finding> {
+  const opened = await storage();
+  if (opened === undefined) return skipped('The database does not answer.');
+  const found = await opened.findBlocks(sponsorKey);
+  if (found.length === 0) return ok('Nobody has blocked the person.');
+  const blocks = found.map(({ source, kind }) => `source ${source}, kind ${kind}`).join('; ');
+  const byOperator = found.some(({ source }) => source === 'admin');
+  return failed(`The person is blocked: ${blocks}.`, remedyForBlock(byOperator, found.length > 1));
+}
+
+function remedyForBlock(byOperator: boolean, several: boolean): string {
+  const route = 'DELETE /admin/sponsors/{sponsor_key}/block.';
+  if (several) return `Each source lifts its own block only.${byOperator ? ` An operator lifts theirs: ${route}` : ''}`;
+  return byOperator ? `An operator can lift it: ${route}` : 'Only its source can lift it.';
+}
+
+async function examineLogout(person: Person, { storage, clock }: PersonSources): Promise<Finding> {
+  const opened = await storage();
+  if (opened === undefined) return skipped('The database does not answer.');
+  if (!(await opened.isLoggedOut(person, clock.now()))) return ok('The token is not from before a logout.');
+  return failed(
+    'The session or the person of the token has logged out: the token starts no task (subject_logged_out).',
+    'Have the person sign in again, and present the new token.',
+  );
+}
+
+async function examineStatus({ subject }: Person, { directory, problem }: PersonSources): Promise<Finding> {
+  if (directory === undefined) return skipped('In mode signals the identity provider is not asked.');
+  if (directory === 'unusable') return skipped('There is no signing key to ask with.');
+  switch (await directory.status(subject, 0)) {
+    case 'active':
+      return ok('The identity provider says that the person is enabled.');
+    case 'sponsor_disabled':
+      return failed('The identity provider says that the person is disabled.', 'Enable them there.');
+    case 'sponsor_not_found':
+      return failed(
+        'The identity provider does not know the person by the sub of the token.',
+        'See that SponsorCheck:UsersUrl is where a person is at /<sub>.',
+      );
+    case 'sponsor_status_unavailable':
+      return failed(
+        `The identity provider did not answer about the person. ${describeProblem(problem()).sentence}`,
+        'Run `mandate doctor`, which says more.',
+      );
+  }
+}

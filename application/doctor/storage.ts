@@ -1,0 +1,203 @@
+/**
+ * Examines the database: its connection, schema, role and clock, and the ledger in it. If the database or the schema is
+ * unusable, the other checks are skipped.
+ */
+
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DatabaseLink, RoleCondition, StorageCondition } from '../ports/storage-condition.ts';
+import {
+  describeUnanswered,
+  type Examination,
+  type Finding,
+  failed,
+  judgeClock,
+  ok,
+  skipped,
+  summarizeList,
+  warning,
+} from './examine.ts';
+import { judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
+
+export type OpenedStorage =
+  | {
+      readonly kind: 'opened';
+      readonly condition: StorageCondition;
+      /** Describes an error that `server()` threw; `undefined` if the server did not answer with a refusal. */
+      readonly refusal: (error: unknown) => string | undefined;
+    }
+  /** `sentence` says why the database cannot be opened, `remedy` what to do. */
+  | { readonly kind: 'unusable'; readonly sentence: string; readonly remedy: string };
+
+export interface StorageDependencies {
+  readonly clock: Clock;
+  readonly isDevelopment: boolean;
+  /** `Service:Audit:Partitions:MonthsAhead`. */
+  readonly monthsAhead: number;
+  /** `Service:Audit:Checkpoint:Interval`, in seconds. */
+  readonly checkpointInterval: number;
+  readonly hasSink: boolean;
+  /** The ids of the configured keys; `undefined` if they cannot be loaded. */
+  readonly kids: () => Promise<readonly string[] | undefined>;
+}
+
+const MIGRATE = 'Run `mandate migrate`.';
+const NOT_OPENED = 'The database could not be opened.';
+
+/** @param opened the database, opened once for all examinations */
+export function storageExaminations(
+  opened: Promise<OpenedStorage>,
+  { clock, isDevelopment, monthsAhead, checkpointInterval, hasSink, kids }: StorageDependencies,
+): readonly Examination[] {
+  const schema = opened.then((storage) => (storage.kind === 'opened' ? storage.condition.schema() : 'absent'));
+  // Each examination handles the rejection itself; without examinations it would be an unhandled one.
+  schema.catch(() => undefined);
+
+  const inSchema = (check: string, examine: (condition: StorageCondition) => Promise<Finding>): Examination => ({
+    check,
+    async examine() {
+      const storage = await opened;
+      if (storage.kind === 'unusable') return skipped(NOT_OPENED);
+      const status = await schema.catch(() => undefined);
+      if (status === undefined) return skipped('The database does not answer.');
+      if (status === 'absent') return skipped('There is no schema yet.');
+      return examine(storage.condition);
+    },
+  });
+
+  return [
+    { check: 'database', examine: () => examineDatabase(opened) },
+    { check: 'database connection', examine: () => examineLink(opened) },
+    { check: 'schema', examine: () => examineSchema(opened, schema) },
+    inSchema('database role', async (condition) => judgeRole(await condition.role(), isDevelopment)),
+    inSchema('ledger guards', async (condition) => judgeGuards(await condition.guards())),
+    inSchema('ledger partitions', async (condition) =>
+      judgePartitions(await condition.months(), clock.now(), monthsAhead),
+    ),
+    inSchema('ledger numbering', async (condition) => judgeNumbering(await condition.isSetBack())),
+    inSchema('ledger sealing', async (condition) =>
+      judgeSealing(await condition.sealing(), clock.now(), checkpointInterval),
+    ),
+    inSchema('checkpoint keys', async (condition) => {
+      const configured = await kids();
+      if (configured === undefined) return skipped('The signing keys could not be loaded.');
+      return judgeSigners((await condition.sealing()).signers, configured);
+    }),
+    inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),
+    inSchema('database clock', (condition) => examineClock(condition, clock)),
+  ];
+}
+
+async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding> {
+  const storage = await opened;
+  if (storage.kind === 'unusable') return failed(storage.sentence, storage.remedy);
+  try {
+    return ok(`${await storage.condition.server()} answers.`);
+  } catch (error) {
+    const refusal = storage.refusal(error);
+    if (refusal !== undefined) return failed(refusal, 'Correct the connection string, or what it names on the server.');
+    return failed(
+      describeUnanswered(error),
+      'See that it runs, that it is reached from here, and that Service:Database:ConnectionString names its address, role and password.',
+    );
+  }
+}
+
+async function examineLink(opened: Promise<OpenedStorage>): Promise<Finding> {
+  const storage = await opened;
+  return storage.kind === 'unusable' ? skipped(NOT_OPENED) : judgeLink(await storage.condition.link());
+}
+
+const VERIFY =
+  'Add sslmode=verify-full to the address in Service:Database:ConnectionString, and to the one for migrations, unless nobody else is on the network between.';
+
+/** Judges whether an attacker on the network could read the connection, or answer in the database's place. */
+function judgeLink(link: DatabaseLink | undefined): Finding {
+  switch (link) {
+    case undefined:
+      return skipped('This database is a file.');
+    case 'local':
+      return ok('The database is on this machine.');
+    case 'verified':
+      return ok('What is sent to the database is encrypted, and its certificate is checked.');
+    case 'unverified':
+      return warning('What is sent to the database is encrypted, but for whoever answers there.', VERIFY);
+    case 'plain':
+      return warning(
+        'What is sent to the database is not encrypted: others on the way can read and change it.',
+        VERIFY,
+      );
+  }
+}
+
+async function examineSchema(
+  opened: Promise<OpenedStorage>,
+  schema: Promise<'current' | 'absent' | 'behind' | 'ahead'>,
+): Promise<Finding> {
+  if ((await opened).kind === 'unusable') return skipped(NOT_OPENED);
+  const status = await schema.catch(() => undefined);
+  switch (status) {
+    case undefined:
+      return skipped('The database does not answer.');
+    case 'current':
+      return ok('The schema is that of this release.');
+    case 'ahead':
+      return warning('A newer release has migrated the schema.', 'Run this command of the release that serves.');
+    case 'absent':
+      return failed('There is no schema.', MIGRATE);
+    case 'behind':
+      return failed('The schema is of an older release, and the service does not start on it.', MIGRATE);
+  }
+}
+
+/** Privileges that allow removing or falsifying records of decisions. */
+const OF_THE_LEDGER = /^(insert|update|delete|truncate|trigger)\b.* on (ledger(_\w+)?|checkpoints)$/;
+
+const OWN_ROLE =
+  'Serve as a role of its own: name the one that owns the schema in Service:Database:MigrationConnectionString, another in Service:Database:ConnectionString, and run `mandate migrate`.';
+
+/**
+ * Judges whether the serving role has the privileges that decisions need, and no others (design "Storage", Guards).
+ *
+ * @param isDevelopment on a development host, a serving role that owns the ledger is only a warning
+ */
+function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Finding {
+  if (role === undefined)
+    return skipped('This database knows no roles: whoever may write its file may change the ledger.');
+  const warningOrFailed = isDevelopment ? warning : failed;
+  if (role.isSuperuser) {
+    return warningOrFailed(`The role that serves, ${role.role}, is a superuser: no guard holds it.`, OWN_ROLE);
+  }
+  if (role.isOwner) {
+    return warningOrFailed(
+      `The role that serves, ${role.role}, owns the ledger, and so can lift its guards.`,
+      OWN_ROLE,
+    );
+  }
+  if (role.missing.length > 0) {
+    return failed(
+      `${role.role} lacks what decisions need: ${summarizeList(role.missing)}.`,
+      'Run `mandate migrate`, which grants it.',
+    );
+  }
+  const dangerous = role.surplus.filter((privilege) => OF_THE_LEDGER.test(privilege));
+  const remedy =
+    'Run `mandate migrate`, which takes it away on our tables; what comes by another role or from the schema, revoke yourself.';
+  if (dangerous.length > 0) return failed(`${role.role} may change the ledger: ${summarizeList(dangerous)}.`, remedy);
+  if (role.surplus.length > 0)
+    return warning(`${role.role} may do more than it needs: ${summarizeList(role.surplus)}.`, remedy);
+  return ok(`${role.role} may do what decisions need, and no more: it can only add to the ledger.`);
+}
+
+async function examineClock(condition: StorageCondition, clock: Clock): Promise<Finding> {
+  const sentAt = clock.now();
+  const databaseTime = await condition.now();
+  if (databaseTime === undefined) return skipped('The database has no clock of its own.');
+  return judgeClock("The database's clock", secondsAhead(sentAt, databaseTime, clock.now()));
+}
+
+/** The database read its clock between query and result: a time in that interval counts as equal. */
+function secondsAhead(sentAt: Instant, databaseTime: Instant, receivedAt: Instant): number {
+  if (databaseTime >= sentAt && databaseTime <= receivedAt) return 0;
+  return databaseTime > receivedAt ? secondsBetween(receivedAt, databaseTime) : secondsBetween(sentAt, databaseTime);
+}

@@ -1,0 +1,135 @@
+/** Binds every examination to its ports and runs them all. Invalid settings skip the examinations that need them. */
+
+import { reach } from '../../adapters/network/reach.ts';
+import { timeLimit } from '../../adapters/system/time-limit.ts';
+import { agentKeysExamination, ownAddressExamination, sinkExamination } from '../../application/doctor/address.ts';
+import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
+import { providerExaminations } from '../../application/doctor/provider.ts';
+import { receiverExaminations } from '../../application/doctor/receivers.ts';
+import { signingExaminations } from '../../application/doctor/signing.ts';
+import { sponsorExamination } from '../../application/doctor/sponsors.ts';
+import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import { chosenProvisioning, chosenSink, chosenSponsorCheck, chosenTransmitter } from '../settings/alternatives.ts';
+import type { DoctorSettings } from './settings.ts';
+import {
+  askOwnAddress,
+  type ConfiguredSigning,
+  closeStorage,
+  configuredSigning,
+  identityProvider,
+  type NetworkAccess,
+  networkAccess,
+  observedSigner,
+  openCondition,
+  sponsorQueries,
+} from './sources.ts';
+
+/** Returns the findings about the settings, then those of every examination, in their order. */
+export async function examineEverything(settings: DoctorSettings, clock: Clock): Promise<readonly NamedFinding[]> {
+  const database = settings.section('Service:Database');
+  const opened = database && openCondition(database);
+  const found = await examineAll(allExaminations(settings, clock, opened), timeLimit);
+  await closeStorage(opened);
+  return [...settings.findings, ...found];
+}
+
+/** Half the time limit of an examination: a sink that has not accepted a connection by then counts as unreachable. */
+const REACH_LIMIT_MS = 5000;
+
+function allExaminations(
+  settings: DoctorSettings,
+  clock: Clock,
+  opened: Promise<OpenedStorage> | undefined,
+): readonly Examination[] {
+  const access = networkAccess(clock);
+  const signingSettings = settings.section('Service:Signing');
+  const signing = signingSettings && configuredSigning(signingSettings, settings.isDevelopment);
+  const kids = async () => signing?.kids();
+  const issuer = settings.whole?.['Service:Issuer'];
+  return [
+    ...(signing === undefined ? [invalidSettings('signing keys')] : signingExaminations(signing.loaded, signing.files)),
+    ...(opened === undefined ? [invalidSettings('database')] : ofStorage(opened, settings, clock, kids)),
+    ...ofProvider(settings, signing, access),
+    ...ofReceivers(settings, access),
+    ofAgentKeys(settings),
+    ofSink(settings),
+    issuer === undefined
+      ? invalidSettings('own address')
+      : ownAddressExamination({ issuer, kids, ask: () => askOwnAddress(issuer, access) }),
+  ];
+}
+
+/** Skips a check whose settings are invalid; the findings about the settings name them. */
+function invalidSettings(check: string): Examination {
+  return { check, examine: async () => skipped('Its settings are wrong.') };
+}
+
+function ofStorage(
+  opened: Promise<OpenedStorage>,
+  settings: DoctorSettings,
+  clock: Clock,
+  kids: () => Promise<readonly string[] | undefined>,
+): readonly Examination[] {
+  const audit = settings.section('Service:Audit');
+  if (audit === undefined) return [invalidSettings('database')];
+  return storageExaminations(opened, {
+    clock,
+    isDevelopment: settings.isDevelopment,
+    monthsAhead: audit['Service:Audit:Partitions:MonthsAhead'],
+    checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
+    hasSink: chosenSink(audit) !== undefined,
+    kids,
+  });
+}
+
+function ofProvider(
+  settings: DoctorSettings,
+  signing: ConfiguredSigning | undefined,
+  access: NetworkAccess,
+): readonly Examination[] {
+  const upstream = settings.section('Service:UpstreamIdp');
+  if (upstream === undefined) return [invalidSettings('provider discovery'), invalidSettings('sponsor check')];
+  const provider = identityProvider(upstream, access);
+  const chosen = chosenSponsorCheck(upstream);
+  return [
+    ...providerExaminations(provider),
+    sponsorExamination(() => {
+      if (chosen.mode === 'signals') return undefined;
+      const ready = async () => {
+        const keys = await signing?.signingKeys();
+        return keys === undefined ? 'unusable' : sponsorQueries(chosen, keys, provider, access);
+      };
+      return ready();
+    }),
+  ];
+}
+
+function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+  const [upstream, scim, ssf] = [
+    settings.section('Service:UpstreamIdp'),
+    settings.section('Service:Scim'),
+    settings.section('Service:Ssf'),
+  ];
+  if (upstream === undefined || scim === undefined || ssf === undefined) return [invalidSettings('receivers')];
+  const transmitter = chosenTransmitter(ssf);
+  return receiverExaminations({
+    backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
+    refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+    scim: chosenProvisioning(scim) !== undefined,
+    transmitter: transmitter && observedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, access),
+    mode: chosenSponsorCheck(upstream).mode,
+    sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
+  });
+}
+
+function ofAgentKeys(settings: DoctorSettings): Examination {
+  const agentKeys = settings.section('Service:AgentKeys');
+  if (agentKeys === undefined) return invalidSettings('agent keys');
+  return agentKeysExamination(agentKeys['Service:AgentKeys:BlockPrivateNetworks']);
+}
+
+function ofSink(settings: DoctorSettings): Examination {
+  const audit = settings.section('Service:Audit');
+  return audit === undefined ? invalidSettings('sink') : sinkExamination(chosenSink(audit)?.url, reach, REACH_LIMIT_MS);
+}

@@ -1,0 +1,236 @@
+/**
+ * What the doctor examines: the configured signing keys and database, and other servers, read with the service's own
+ * adapters.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { discovery, type ProviderLocation } from '../../adapters/identity-provider/discovery.ts';
+import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
+import { serviceAssertion } from '../../adapters/identity-provider/service-assertion.ts';
+import { serviceTokens } from '../../adapters/identity-provider/service-token.ts';
+import { providerKeys } from '../../adapters/jose/provider-keys.ts';
+import { exposureOf } from '../../adapters/key-files/key-file.ts';
+import { httpNetwork } from '../../adapters/network/http-network.ts';
+import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
+import { systemRandomness } from '../../adapters/system/system-randomness.ts';
+import { timeLimit } from '../../adapters/system/time-limit.ts';
+import type { OwnAnswer } from '../../application/doctor/address.ts';
+import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
+import { observedNetwork, recordingLog } from '../../application/doctor/observation.ts';
+import type { Signer } from '../../application/doctor/provider.ts';
+import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
+import type { SponsorQueries } from '../../application/doctor/sponsors.ts';
+import type { OpenedStorage } from '../../application/doctor/storage.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
+import type { Network } from '../../application/ports/network.ts';
+import type { ProviderDescription, ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import { FILE_PROBLEMS } from '../commands/open-ledger.ts';
+import { describeDatabaseRefusal } from '../database-refusals.ts';
+import { askReplica } from '../published-by.ts';
+import {
+  chosenDatabase,
+  chosenSigningKeys,
+  chosenUpstream,
+  type SponsorCheckChoice,
+} from '../settings/alternatives.ts';
+import type { SettingsSection } from '../settings/settings.ts';
+import { configuredSigningKeys } from '../signing.ts';
+import { StartupError } from '../startup-error.ts';
+import { unusableConnection } from '../usable-connections.ts';
+
+export interface ConfiguredSigning {
+  loaded(): Promise<LoadedKeys>;
+  files(): Promise<readonly KeyFile[]>;
+  /** The ids of all keys; `undefined` if they cannot be loaded. */
+  kids(): Promise<readonly string[] | undefined>;
+  /** `undefined` if they cannot be loaded. */
+  signingKeys(): Promise<SigningKeys | undefined>;
+}
+
+/** Loads the signing keys once, for all examinations. */
+export function configuredSigning(
+  settings: SettingsSection<'Service:Signing'>,
+  isDevelopment: boolean,
+): ConfiguredSigning {
+  const choices = chosenSigningKeys(settings);
+  const loading = load();
+
+  async function load(): Promise<{ readonly loaded: LoadedKeys; readonly signingKeys?: SigningKeys }> {
+    if (choices.length === 0) {
+      return {
+        loaded: isDevelopment ? { kind: 'ephemeral' } : { kind: 'unusable', reasons: ['There is no signing key.'] },
+      };
+    }
+    try {
+      const { keys, signingKeys } = await configuredSigningKeys(settings);
+      const kids = keys.map(({ key }) => key.keyId);
+      return { loaded: { kind: 'loaded', kids, active: signingKeys.checkpoints.kid }, signingKeys };
+    } catch (error) {
+      if (!(error instanceof StartupError)) throw error;
+      return { loaded: { kind: 'unusable', reasons: error.reasons } };
+    }
+  }
+
+  return {
+    loaded: async () => (await loading).loaded,
+    signingKeys: async () => (await loading).signingKeys,
+    async kids() {
+      const { loaded } = await loading;
+      return loaded.kind === 'loaded' ? loaded.kids : undefined;
+    },
+    async files() {
+      const files = choices.map(async ({ source, setting }) => {
+        const exposure = source.kind === 'path' ? await exposureOf(source.path) : undefined;
+        return exposure === undefined ? [] : [{ setting, exposure }];
+      });
+      return (await Promise.all(files)).flat();
+    },
+  };
+}
+
+const CORRECT_IT =
+  'Correct the connection string, or put the file where it says, readable to the user that the service runs as.';
+const REBUILD = 'Run it where the service is installed, with the Node that the service runs on.';
+const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the service may read and write.';
+
+/** Opens the configured database without changing anything in it. */
+export async function openCondition(settings: SettingsSection<'Service:Database'>): Promise<OpenedStorage> {
+  const chosen = chosenDatabase(settings);
+  const log = recordingLog();
+  if (chosen.provider === 'postgres') {
+    const sentence = await unusableConnection(chosen, 'serving');
+    if (sentence !== undefined) return { kind: 'unusable', sentence, remedy: CORRECT_IT };
+    const { openPostgresCondition } = await import('../../adapters/persistence/postgres/open-condition.ts');
+    const condition = openPostgresCondition(chosen.connectionString.reveal(), log);
+    return { kind: 'opened', condition, refusal: describeRefusal };
+  }
+  const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/persistence/sqlite/open-ledger.ts');
+  try {
+    return { kind: 'opened', condition: await openSqliteCondition(chosen.path, log), refusal: describeRefusal };
+  } catch (error) {
+    if (!(error instanceof LedgerFileUnusable)) throw error;
+    const remedy = error.problem.startsWith('addon') ? REBUILD : NAME_A_FILE;
+    return { kind: 'unusable', sentence: FILE_PROBLEMS[error.problem], remedy };
+  }
+}
+
+/** Closing waits for running queries. By then the findings are complete, so a query that hangs is abandoned. */
+const CLOSE_LIMIT_MS = 1000;
+
+/** Closes the database if it was opened. Never rejects. */
+export async function closeStorage(opened: Promise<OpenedStorage> | undefined): Promise<void> {
+  const close = async () => {
+    const storage = await opened;
+    if (storage?.kind === 'opened') await storage.condition.close();
+  };
+  await timeLimit(
+    close().catch(() => undefined),
+    CLOSE_LIMIT_MS,
+  );
+}
+
+function describeRefusal(error: unknown): string | undefined {
+  return error instanceof DatabaseRefusal ? describeDatabaseRefusal(error) : undefined;
+}
+
+/** How the doctor sends requests to other servers. */
+export interface NetworkAccess {
+  readonly network: Network;
+  readonly clock: Clock;
+  /** Milliseconds for all requests of one source together. */
+  readonly limitMs: number;
+}
+
+/** Shorter than the examination's own limit: the finding can then still name the request that did not end. */
+const NETWORK_LIMIT_MS = EXAMINATION_LIMIT_MS - 500;
+
+export function networkAccess(clock: Clock): NetworkAccess {
+  return { network: httpNetwork(), clock, limitMs: NETWORK_LIMIT_MS };
+}
+
+export interface ObservedSigner extends Signer {
+  readonly keys: ProviderKeys;
+  readonly provider: ProviderMetadata;
+}
+
+/** Reads a signer's metadata and keys with the service's own adapters. */
+export function observedSigner(location: ProviderLocation, access: NetworkAccess): ObservedSigner {
+  const { clock, limitMs } = access;
+  const network = observedNetwork(access.network, clock, limitMs);
+  const log = recordingLog();
+  const provider = discovery(location, network, log);
+  const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
+  const keys = providerKeys(provider, network, clock, log, undefined, owner);
+  let reading: Promise<ProviderDescription | undefined> | undefined;
+  const metadata = (): Promise<ProviderDescription | undefined> => {
+    reading ??= provider.refresh();
+    return reading;
+  };
+  return {
+    address: location.kind === 'metadata_url' ? location.url : location.issuer,
+    metadata,
+    async fetchKeys() {
+      await metadata();
+      await keys.refreshIfDue();
+      return keys.lastFetchedAt() !== undefined;
+    },
+    problem: () => ({ sentence: log.problem(), status: network.lastStatus('') }),
+    ahead: () => network.ahead(''),
+    keys,
+    provider,
+  };
+}
+
+export function identityProvider(
+  upstream: SettingsSection<'Service:UpstreamIdp'>,
+  access: NetworkAccess,
+): ObservedSigner {
+  const chosen = chosenUpstream(upstream);
+  return observedSigner(chosen.kind === 'issuer' ? chosen : { kind: 'metadata_url', url: chosen.url }, access);
+}
+
+/** Queries the identity provider about people with the service's own adapters. */
+export function sponsorQueries(
+  chosen: SponsorCheckChoice & { readonly mode: 'poll' },
+  signingKeys: SigningKeys,
+  { provider, metadata }: Pick<ObservedSigner, 'provider' | 'metadata'>,
+  access: NetworkAccess,
+): SponsorQueries {
+  const { clock } = access;
+  const network = observedNetwork(access.network, clock, access.limitMs);
+  const log = recordingLog();
+  const assertion = serviceAssertion(signingKeys, clock, systemRandomness());
+  const tokens = serviceTokens(chosen, { network, clock, metadata: provider, assertion });
+  return {
+    metadata,
+    async requestToken() {
+      const answer = await tokens.current();
+      return answer.kind === 'token' ? undefined : answer.problem;
+    },
+    directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens }),
+    unknownId: randomUUID(),
+    problem: () => ({ sentence: log.problem(), status: network.lastStatus(chosen.usersUrl) }),
+    tokenStatus: () => network.lastStatus(chosen.tokenUrl),
+  };
+}
+
+/**
+ * Requests the service's metadata and keys from its public address, as any client would.
+ *
+ * @param issuer `Service:Issuer`
+ */
+export async function askOwnAddress(issuer: string, access: NetworkAccess): Promise<OwnAnswer> {
+  const network = observedNetwork(access.network, access.clock, access.limitMs);
+  const log = recordingLog();
+  const url = `${issuer}/.well-known/openid-configuration`;
+  const description = await discovery({ kind: 'metadata_url', url }, network, log).refresh();
+  const failed = (sentence: string | undefined): OwnAnswer => ({
+    kind: 'failed',
+    problem: { sentence, status: network.lastStatus('') },
+  });
+  if (description === undefined) return failed(log.problem());
+  const { published } = await askReplica(network, issuer, []);
+  if ('problem' in published) return failed(published.problem);
+  return { kind: 'answered', issuer: description.issuer, kids: published };
+}
