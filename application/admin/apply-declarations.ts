@@ -1,6 +1,6 @@
 /**
- * Makes the agents of a service what files declare (`mandate agent apply`): registers what is missing,
- * changes the fields that differ, leaves everything else. Doing so twice is doing it once.
+ * Applies declared agents to a service (`mandate agent apply`): registers missing agents, changes the fields that
+ * differ, and leaves everything else. Idempotent: a second run changes nothing.
  */
 
 import type { Registration } from '../../domain/agents/agent.ts';
@@ -10,7 +10,7 @@ import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import { type AgentRegistry, RegistryFailure } from '../ports/agent-registry.ts';
 
-/** A declaration that was judged. */
+/** A valid declaration, and the registration it makes. */
 export interface JudgedDeclaration {
   readonly declaration: Declaration;
   readonly registration: Registration;
@@ -29,16 +29,16 @@ export interface Applied {
 
 export interface Application {
   readonly registry: AgentRegistry;
-  /** Asks, and writes nothing: the outcomes are what would be. */
+  /** Reads the registry and writes nothing: the outcomes are those a real run would have. */
   readonly dryRun: boolean;
-  /** Told of each as soon as it is done. */
+  /** Called after each declaration. */
   readonly applied: (applied: Applied) => void;
 }
 
-/** Others may register or remove the agent between our question and our write; nobody does so again and again. */
+/** Another client may register or remove the agent between our read and our write; three times in a row is unlikely. */
 const MAX_ROUNDS = 3;
 
-/** One after the other, in their order. @throws RegistryFailure; what was told of until then is done */
+/** Applies the declarations in order. @throws RegistryFailure; declarations reported before it stay applied */
 export async function applyDeclarations(
   { registry, dryRun, applied }: Application,
   declarations: readonly JudgedDeclaration[],
@@ -68,7 +68,7 @@ async function create(
   if (answer.kind === 'already_exists') return 'overtaken';
   if (answer.kind === 'refused') return answer;
   if (registration.enabled) return { kind: 'created' };
-  // An agent is always registered enabled; only a change disables it.
+  // Agents are registered enabled; disabling one takes a second request.
   const disabled = await registry.change(registration.agentId, patchOf(declaration, [fieldNames.enabled]));
   if (disabled.kind === 'refused') return disabled;
   return disabled.kind === 'not_found' ? 'overtaken' : { kind: 'created' };

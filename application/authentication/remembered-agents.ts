@@ -1,26 +1,27 @@
 /**
- * Registrations as they were read last, to spare each exchange and refresh the reading. Nothing is allowed on the
- * strength of memory alone: the decision that commits names the revision it was judged on, and storage refuses another
- * (`agent_changed`). Nothing is refused on it either: before a refusal is final, what it was judged on is read anew.
+ * The agent cache: registrations as last read, so that an exchange or refresh need not read them again. The cache alone
+ * never allows anything: the committing decision names the revision it was judged on, and storage refuses any other
+ * revision (`agent_changed`). It never refuses anything either: a refusal based on a cached agent is final only after
+ * the agent has been read again.
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Agents } from '../ports/agents.ts';
 
-/** One request's view of the registrations. */
+/** One request's view of the cache. */
 export interface AgentsAtHand {
   find(agentId: AgentId): Promise<Agent | undefined>;
   /**
-   * Whether what `find` answered still stands, where it came from memory; what does not stand is forgotten, so that
-   * the next `find` reads.
+   * Whether the agent that `find` returned is still current. A cached agent is read again to find out, and the cache
+   * is updated.
    */
   confirm(): Promise<boolean>;
-  /** Drops what `find` answered last, read or remembered: storage holds another revision by now. */
+  /** Removes the agent that `find` returned last from the cache: storage has reported another revision. */
   forget(): void;
 }
 
-/** Far more agents than one replica serves at a time; those added first go first. */
+/** Far more agents than one replica serves at a time. The oldest entry is evicted first. */
 const MAX_REMEMBERED = 10_000;
 
 export function rememberedAgents(agents: Pick<Agents, 'find'>): () => AgentsAtHand {
@@ -51,7 +52,7 @@ export function rememberedAgents(agents: Pick<Agents, 'find'>): () => AgentsAtHa
         return current?.revision === fromMemory.revision;
       },
       forget() {
-        // Another request may have read the current registration in the meantime: that one stays.
+        // Keep an entry that another request has read in the meantime.
         if (found !== undefined && remembered.get(found.agentId) === found) remembered.delete(found.agentId);
       },
     };
