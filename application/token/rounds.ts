@@ -1,13 +1,13 @@
 /**
- * Judging again. A decision names what it was judged on (the agent's revision, the grant's scope); when that changed
- * before it could commit, nothing was written and the whole request is judged anew on what holds now.
+ * Retry on conflict. A decision names the versions it was judged on (the agent's revision, the grant's scope). If one
+ * changed before the decision could commit, nothing was written, and the whole request is judged again.
  */
 
 import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import type { Outcome } from '../outcome.ts';
 import { StorageUnavailable } from '../ports/storage-unavailable.ts';
 
-/** Each lost round means that somebody else's change went through; more than a few in one request is a storm. */
+/** Each conflict means that another change was committed; more than a few within one request are a storm of changes. */
 const MAX_ROUNDS = 8;
 
 export async function inRounds<T>(
@@ -17,7 +17,7 @@ export async function inRounds<T>(
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const outcome = await judge(agents);
     if (outcome === 'judge_again') agents.forget();
-    // A refusal may have been judged on a registration that is no longer what it was.
+    // A refusal is final only if the cached agent is still current.
     else if (outcome.kind === 'allowed' || (await agents.confirm())) return outcome;
   }
   throw new StorageUnavailable('what the request was judged on kept changing');
