@@ -36,7 +36,7 @@ export interface Application {
 }
 
 /** Another client may register or remove the agent between our read and our write; three times in a row is unlikely. */
-const MAX_ROUNDS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Applies the declarations in order. @throws RegistryFailure; declarations reported before it stay applied */
 export async function applyDeclarations(
@@ -49,7 +49,7 @@ export async function applyDeclarations(
 }
 
 async function applyOne(registry: AgentRegistry, judged: JudgedDeclaration, dryRun: boolean): Promise<AppliedOutcome> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await registry.find(judged.registration.agentId);
     const outcome =
       stored === undefined ? await create(registry, judged, dryRun) : await change(registry, judged, stored, dryRun);

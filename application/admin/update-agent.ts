@@ -32,7 +32,7 @@ export type UpdateOutcome =
   | { readonly kind: 'kept_changing' };
 
 /** An attempt fails only if another change of this agent was stored: 30 failures mean hundreds of callers at once. */
-const MAX_ROUNDS = 30;
+const MAX_ATTEMPTS = 30;
 
 /** The longest pause after the first failed attempt, in milliseconds: a few times an attempt's duration. It doubles. */
 const FIRST_PAUSE_MS = 20;
@@ -44,8 +44,8 @@ export async function updateAgent(
   agentId: AgentId,
   patch: RegistrationPatch,
 ): Promise<UpdateOutcome> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    if (round > 0) await service.retryPause(Math.min(FIRST_PAUSE_MS * 2 ** (round - 1), LONGEST_PAUSE_MS));
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await service.retryPause(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS));
 
     // 1. Read the stored agent.
     const stored = await service.agents.find(agentId);

@@ -97,9 +97,9 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
       try {
         await writeNext(windows.takeAll);
       } catch (error) {
-        log.error('denials that name nobody were counted, and could not be written before the end', error);
+        log.error('counted anonymous denials could not be written before the shutdown', error);
         for (const { event, reason, count } of windows.takeAll()) {
-          log.warn('counted denials are lost to the ledger', { event, reason, count });
+          log.warn('counted anonymous denials are missing from the ledger', { event, reason, count });
         }
       }
     },
@@ -122,6 +122,6 @@ async function answeredAnyway(
     await record();
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    log.warn('a refusal that names nobody could not be recorded', { event, reason });
+    log.warn('an anonymous denial could not be recorded', { event, reason });
   }
 }

@@ -19,7 +19,7 @@ export interface UsersPage {
 }
 
 /** The statements of a write about people, and its time. */
-export interface ProvisioningNews {
+export interface ProvisioningEffects {
   readonly statements: readonly ProvisioningStatement[];
   readonly at: Instant;
 }
@@ -46,7 +46,11 @@ export interface ProvisionedUsers {
    * Adds a user. `uniqueness`: another user has the name. `full`: there are `maxUsers` already; concurrent creates
    * never exceed it. An inactive user's person is blocked even then, in the same transaction (`statementsWithoutRoom`).
    */
-  create(user: ProvisionedUser, news: ProvisioningNews, maxUsers: number): Promise<'created' | 'uniqueness' | 'full'>;
+  create(
+    user: ProvisionedUser,
+    effects: ProvisioningEffects,
+    maxUsers: number,
+  ): Promise<'created' | 'uniqueness' | 'full'>;
 
   /**
    * Compare-and-swap: replaces `stored` by `user` if its revision is still the stored one. `gone`: the user does not
@@ -55,9 +59,9 @@ export interface ProvisionedUsers {
   replace(
     stored: ProvisionedUser,
     user: ProvisionedUser,
-    news: ProvisioningNews,
+    effects: ProvisioningEffects,
   ): Promise<'replaced' | 'uniqueness' | 'changed' | 'gone'>;
 
   /** Compare-and-swap, as `replace`. */
-  remove(stored: ProvisionedUser, news: ProvisioningNews): Promise<'removed' | 'changed' | 'gone'>;
+  remove(stored: ProvisionedUser, effects: ProvisioningEffects): Promise<'removed' | 'changed' | 'gone'>;
 }

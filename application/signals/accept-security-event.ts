@@ -76,7 +76,7 @@ async function decide(service: AcceptSecurityEvent, eventToken: string | undefin
   // 3. Apply it once: the transaction that applies it also stores the jti.
   const result = await signals.applySecurityEvent({ issuer, jti, forgetAt, at: expected.now, action });
   if (result.kind === 'outdated') {
-    service.log.info('an account-enabled came after an account-disabled or account-purged that is newer: passed over');
+    service.log.info('an account-enabled event is older than the block that it would lift, and was passed over');
   }
   return result;
 }

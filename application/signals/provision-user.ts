@@ -46,7 +46,7 @@ export type WriteRefusal =
 export type WriteOutcome = { readonly kind: 'written'; readonly user: ProvisionedUser } | WriteRefusal;
 
 /** Specification "/scim/v2": a write gives up after three attempts. */
-const MAX_ROUNDS = 3;
+const MAX_ATTEMPTS = 3;
 
 export async function createUser(service: Provisioning, body: JsonObject): Promise<WriteOutcome> {
   // 1. Read the stored attributes, and the person they name.
@@ -59,8 +59,8 @@ export async function createUser(service: Provisioning, body: JsonObject): Promi
   const at = service.clock.now();
   const userId = makeUserId(service.randomness.ulid());
   const user: ProvisionedUser = { userId, ...judged.fields, revision: 1, createdAt: at, modifiedAt: at };
-  const news = { statements: statementsOf(undefined, user), at };
-  const stored = await service.users.create(user, news, service.maxUsers);
+  const effects = { statements: statementsOf(undefined, user), at };
+  const stored = await service.users.create(user, effects, service.maxUsers);
   return stored === 'created' ? { kind: 'written', user } : { kind: stored };
 }
 
@@ -85,7 +85,7 @@ async function change(
   read: Assignments,
   start: (stored: ProvisionedUser) => { readonly draft: UserDraft; readonly known: ProvisionedUser | undefined },
 ): Promise<WriteOutcome> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     // 1. Read the stored user.
     const stored = await service.users.find(userId);
     if (stored === undefined) return { kind: 'not_found' };
@@ -114,11 +114,11 @@ export async function removeUser(
   service: Pick<Provisioning, 'users' | 'clock'>,
   userId: UserId,
 ): Promise<'removed' | 'not_found' | 'kept_changing'> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await service.users.find(userId);
     if (stored === undefined) return 'not_found';
-    const news = { statements: statementsOf(stored, undefined), at: service.clock.now() };
-    const outcome = await service.users.remove(stored, news);
+    const effects = { statements: statementsOf(stored, undefined), at: service.clock.now() };
+    const outcome = await service.users.remove(stored, effects);
     if (outcome === 'removed') return outcome;
     if (outcome === 'gone') return 'not_found';
   }

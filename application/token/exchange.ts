@@ -13,19 +13,19 @@ import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
 import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { isEnding } from '../../domain/tasks/task-token.ts';
+import type { CachedAgents } from '../authentication/agent-cache.ts';
 import {
   type AgentAuthentication,
   type AuthenticatedAgent,
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { inRounds } from './rounds.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
@@ -39,7 +39,7 @@ export interface ExchangeRequest {
 
 export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
   /** Opens one request's view of the agent cache. */
-  readonly agentsAtHand: () => AgentsAtHand;
+  readonly agentCache: () => CachedAgents;
   readonly tasks: Tasks;
   readonly digest: Digest;
   /** The subject token's required `aud`; the assertion's are in `audiences`. */
@@ -54,7 +54,7 @@ const FRESH = 0;
 export async function exchangeToken(service: Exchange, request: ExchangeRequest): Promise<Outcome<IssuedToken>> {
   const requested = { audience: request.resource, scope: formatScope(request.scope) };
 
-  return inRounds(service.agentsAtHand(), async (agents) => {
+  return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent.
     const asking = await authenticateBoth({ ...service, agents }, request, requested);
     if (asking.kind === 'denied') return asking;
@@ -69,8 +69,8 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
     const about = { sponsor: person.subject };
 
     // 3. Check the sponsor. The deciding transaction below reads the blocks again.
-    const unfit = await checkSponsor(service, person, FRESH);
-    if (unfit !== undefined) return refuse(unfit, { about });
+    const sponsorDenial = await checkSponsor(service, person, FRESH);
+    if (sponsorDenial !== undefined) return refuse(sponsorDenial, { about });
     const { sponsorKey } = person;
 
     // 4. Evaluate the policy.
@@ -100,7 +100,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
     ]);
     switch (opened.kind) {
       case 'agent_changed':
-        return 'judge_again';
+        return 'conflict';
       case 'replayed':
         return refuse('actor_replayed', { about });
       case 'sponsor_blocked':

@@ -9,14 +9,14 @@ import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeGrant } from '../../domain/tasks/grant.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';
+import type { CachedAgents } from '../authentication/agent-cache.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { inRounds } from './rounds.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface RefreshRequest {
   readonly refreshToken: string;
@@ -29,7 +29,7 @@ export interface RefreshRequest {
 
 export interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
   /** Opens one request's view of the agent cache. */
-  readonly agentsAtHand: () => AgentsAtHand;
+  readonly agentCache: () => CachedAgents;
   readonly tasks: Tasks;
   readonly digest: Digest;
   /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
@@ -44,7 +44,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     scope: request.scope === undefined ? undefined : formatScope(request.scope),
   };
 
-  return inRounds(service.agentsAtHand(), async (agents) => {
+  return retryOnConflict(service.agentCache(), async (agents) => {
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
     const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested });
     if (asking.kind === 'denied') return asking;
@@ -70,8 +70,8 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     const { sponsorKey } = task;
     const lifetime = Math.min(agent.maxTokenTtl, secondsBetween(asked, task.expiresAt));
     const maxAge = Math.min(service.sponsorCacheTtl, lifetime, secondsBetween(task.createdAt, asked));
-    const unfit = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
-    if (unfit !== undefined) return refuse(unfit);
+    const sponsorDenial = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
+    if (sponsorDenial !== undefined) return refuse(sponsorDenial);
     // The sponsor check may have taken a while; the task may have expired meanwhile.
     const now = service.clock.now();
     const endedSince = judgeGrant(grant, now);
@@ -110,7 +110,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     switch (renewed.kind) {
       case 'agent_changed':
       case 'grant_changed':
-        return 'judge_again';
+        return 'conflict';
       case 'replayed':
         return refuse('actor_replayed');
       case 'sponsor_blocked':

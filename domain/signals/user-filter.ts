@@ -10,7 +10,7 @@ import { isName, type PersonAttribute, targetOf } from './user-attribute.ts';
 export type UserFilter =
   | { readonly kind: 'equals'; readonly attribute: PersonAttribute; readonly value: string }
   /** No user can have this value. */
-  | { readonly kind: 'nobody' };
+  | { readonly kind: 'no_match' };
 
 /** RFC 7644 §3.4.2.2: attribute, operator in any case, and a JSON string up to the end. */
 const COMPARISON = /^ *(\S+) +eq +(".*") *$/is;
@@ -22,5 +22,5 @@ export function readUserFilter(text: string): UserFilter | ScimFault {
   if ((attribute !== 'userName' && attribute !== 'externalId') || typeof value !== 'string') {
     return scimFault('invalidFilter', 'The filter must be userName eq "…" or externalId eq "…".');
   }
-  return isName(value) ? { kind: 'equals', attribute, value } : { kind: 'nobody' };
+  return isName(value) ? { kind: 'equals', attribute, value } : { kind: 'no_match' };
 }

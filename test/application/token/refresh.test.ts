@@ -66,7 +66,7 @@ describe('the checks of a refresh', () => {
     };
     return refreshToken(
       {
-        agentsAtHand: () => ({ find: async () => agent, confirm: async () => true, forget: () => undefined }),
+        agentCache: () => ({ find: async () => agent, confirm: async () => true, forget: () => undefined }),
         agentKeys: keys,
         clock: { now: () => now },
         audiences: [ISSUER],

@@ -24,7 +24,7 @@ describe('A filter of users', () => {
 
   it('finds nobody by a name that nobody can have', () => {
     for (const value of ['', ' ', 'a'.repeat(257), 'a\u0000']) {
-      expect(readUserFilter(`externalId eq ${JSON.stringify(value)}`)).to.deep.equal({ kind: 'nobody' });
+      expect(readUserFilter(`externalId eq ${JSON.stringify(value)}`)).to.deep.equal({ kind: 'no_match' });
     }
   });
 

@@ -3,22 +3,22 @@
  * changed before the decision could commit, nothing was written, and the whole request is judged again.
  */
 
-import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
+import type { CachedAgents } from '../authentication/agent-cache.ts';
 import type { Outcome } from '../outcome.ts';
 import { StorageUnavailable } from '../ports/storage-unavailable.ts';
 
-/** Each conflict means that another change was committed; more than a few within one request are a storm of changes. */
-const MAX_ROUNDS = 8;
+/** Each conflict means that another change was committed. So many within one request mean a storm of changes. */
+const MAX_ATTEMPTS = 8;
 
-export async function inRounds<T>(
-  agents: AgentsAtHand,
-  judge: (agents: AgentsAtHand) => Promise<Outcome<T> | 'judge_again'>,
+export async function retryOnConflict<T>(
+  agents: CachedAgents,
+  judge: (agents: CachedAgents) => Promise<Outcome<T> | 'conflict'>,
 ): Promise<Outcome<T>> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const outcome = await judge(agents);
-    if (outcome === 'judge_again') agents.forget();
+    if (outcome === 'conflict') agents.forget();
     // A refusal is final only if the cached agent is still current.
     else if (outcome.kind === 'allowed' || (await agents.confirm())) return outcome;
   }
-  throw new StorageUnavailable('what the request was judged on kept changing');
+  throw new StorageUnavailable('the agent or its grant kept changing while the request was judged');
 }

@@ -10,7 +10,7 @@ import type { AgentId } from '../../domain/identifiers.ts';
 import type { Agents } from '../ports/agents.ts';
 
 /** One request's view of the cache. */
-export interface AgentsAtHand {
+export interface CachedAgents {
   find(agentId: AgentId): Promise<Agent | undefined>;
   /**
    * Whether the agent that `find` returned is still current. A cached agent is read again to find out, and the cache
@@ -22,38 +22,38 @@ export interface AgentsAtHand {
 }
 
 /** Far more agents than one replica serves at a time. The oldest entry is evicted first. */
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
-export function rememberedAgents(agents: Pick<Agents, 'find'>): () => AgentsAtHand {
-  const remembered = new Map<AgentId, Agent>();
+export function agentCache(agents: Pick<Agents, 'find'>): () => CachedAgents {
+  const cache = new Map<AgentId, Agent>();
 
   async function read(agentId: AgentId): Promise<Agent | undefined> {
     const agent = await agents.find(agentId);
-    remembered.delete(agentId);
+    cache.delete(agentId);
     if (agent === undefined) return undefined;
-    remembered.set(agentId, agent);
-    const [eldest] = remembered.keys();
-    if (remembered.size > MAX_REMEMBERED && eldest !== undefined) remembered.delete(eldest);
+    cache.set(agentId, agent);
+    const [oldest] = cache.keys();
+    if (cache.size > MAX_CACHED && oldest !== undefined) cache.delete(oldest);
     return agent;
   }
 
   return () => {
-    let fromMemory: Agent | undefined;
+    let fromCache: Agent | undefined;
     let found: Agent | undefined;
     return {
       async find(agentId) {
-        fromMemory = remembered.get(agentId);
-        found = fromMemory ?? (await read(agentId));
+        fromCache = cache.get(agentId);
+        found = fromCache ?? (await read(agentId));
         return found;
       },
       async confirm() {
-        if (fromMemory === undefined) return true;
-        const current = await read(fromMemory.agentId);
-        return current?.revision === fromMemory.revision;
+        if (fromCache === undefined) return true;
+        const current = await read(fromCache.agentId);
+        return current?.revision === fromCache.revision;
       },
       forget() {
         // Keep an entry that another request has read in the meantime.
-        if (found !== undefined && remembered.get(found.agentId) === found) remembered.delete(found.agentId);
+        if (found !== undefined && cache.get(found.agentId) === found) cache.delete(found.agentId);
       },
     };
   };
