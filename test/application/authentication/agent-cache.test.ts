@@ -3,7 +3,7 @@ import { agentCache } from '../../../application/authentication/agent-cache.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 
-describe('remembered agents', () => {
+describe('the agent cache', () => {
   const id = agentIdOf('jira-triage');
   let stored: Agent | undefined;
   let readings: number;
@@ -18,13 +18,13 @@ describe('remembered agents', () => {
     readings = 0;
   });
 
-  it('are read once for any number of requests', async () => {
+  it('reads an agent once for any number of requests', async () => {
     const cached = agentCache(source);
     for (let request = 0; request < 5; request += 1) expect((await cached().find(id))?.revision).to.equal(7);
     expect(readings).to.equal(1);
   });
 
-  it('confirm a refusal only on what storage says now', async () => {
+  it('confirms a refusal only after reading the agent again', async () => {
     const cached = agentCache(source);
     const first = cached();
     await first.find(id);
@@ -37,7 +37,7 @@ describe('remembered agents', () => {
     expect((await second.find(id))?.revision).to.equal(8);
   });
 
-  it('never remember that an agent is not there, nor keep one that was removed', async () => {
+  it('never caches a missing agent, and drops a removed one', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const request = cached();
@@ -49,7 +49,7 @@ describe('remembered agents', () => {
     expect((await cached().find(id))?.revision).to.equal(9);
   });
 
-  it('forget what a decision found changed', async () => {
+  it('drops an agent that a decision found changed', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const request = cached();
@@ -59,7 +59,7 @@ describe('remembered agents', () => {
     expect((await request.find(id))?.revision).to.equal(8);
   });
 
-  it('forget what was only just read, too', async () => {
+  it('drops such an agent even if this request read it', async () => {
     const cached = agentCache(source);
     const request = cached();
     await request.find(id);
@@ -69,7 +69,7 @@ describe('remembered agents', () => {
     expect(readings).to.equal(2);
   });
 
-  it('keep what another request has read since', async () => {
+  it('keeps an entry that another request has read since', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const [slow, quick] = [cached(), cached()];
