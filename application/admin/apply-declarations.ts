@@ -53,7 +53,7 @@ async function applyOne(registry: AgentRegistry, judged: JudgedDeclaration, dryR
     const stored = await registry.find(judged.registration.agentId);
     const outcome =
       stored === undefined ? await create(registry, judged, dryRun) : await change(registry, judged, stored, dryRun);
-    if (outcome !== 'overtaken') return outcome;
+    if (outcome !== 'conflict') return outcome;
   }
   throw new RegistryFailure('An agent came and went under the change.');
 }
@@ -62,16 +62,16 @@ async function create(
   registry: AgentRegistry,
   { declaration, registration }: JudgedDeclaration,
   dryRun: boolean,
-): Promise<AppliedOutcome | 'overtaken'> {
+): Promise<AppliedOutcome | 'conflict'> {
   if (dryRun) return { kind: 'created' };
   const answer = await registry.register(patchOf(declaration, registrationFields(declaration)));
-  if (answer.kind === 'already_exists') return 'overtaken';
+  if (answer.kind === 'already_exists') return 'conflict';
   if (answer.kind === 'refused') return answer;
   if (registration.enabled) return { kind: 'created' };
   // Agents are registered enabled; disabling one takes a second request.
   const disabled = await registry.change(registration.agentId, patchOf(declaration, [fieldNames.enabled]));
   if (disabled.kind === 'refused') return disabled;
-  return disabled.kind === 'not_found' ? 'overtaken' : { kind: 'created' };
+  return disabled.kind === 'not_found' ? 'conflict' : { kind: 'created' };
 }
 
 async function change(
@@ -79,11 +79,11 @@ async function change(
   { declaration, registration }: JudgedDeclaration,
   stored: Registration,
   dryRun: boolean,
-): Promise<AppliedOutcome | 'overtaken'> {
+): Promise<AppliedOutcome | 'conflict'> {
   const fields = differingFields(declaration, registration, stored);
   if (fields.length === 0) return { kind: 'unchanged' };
   if (dryRun) return { kind: 'changed', fields };
   const answer = await registry.change(registration.agentId, patchOf(declaration, fields));
   if (answer.kind === 'refused') return answer;
-  return answer.kind === 'not_found' ? 'overtaken' : { kind: 'changed', fields };
+  return answer.kind === 'not_found' ? 'conflict' : { kind: 'changed', fields };
 }

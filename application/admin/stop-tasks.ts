@@ -8,7 +8,7 @@ export interface TaskStopping {
   readonly clock: Clock;
 }
 
-/** It blocks nobody: a person whose tasks were ended may start new ones at once. Blocking is a separate request. */
+/** This places no block: a person whose tasks were ended may start new ones at once. Blocking is a separate request. */
 export function stopTasks({ tasks, clock }: TaskStopping, selection: TaskSelection): Promise<EndOutcome> {
   return tasks.end(selection, { at: clock.now(), reason: 'operator_kill_switch' });
 }

@@ -38,18 +38,18 @@ export interface DenialLedger {
 
 /** @param windowSeconds `undefined` writes every denial as its own record */
 export function anonymousDenials(service: DenialLedger, windowSeconds: number | undefined): AnonymousDenials {
-  return windowSeconds === undefined ? eachByItself(service) : aggregated(service, windowSeconds);
+  return windowSeconds === undefined ? withoutAggregation(service) : withAggregation(service, windowSeconds);
 }
 
-function eachByItself(service: DenialLedger): AnonymousDenials {
+function withoutAggregation(service: DenialLedger): AnonymousDenials {
   return {
-    record: (denial) => answeredAnyway(service, denial, () => append(service, denial)),
+    record: (denial) => logIfUnavailable(service, denial, () => append(service, denial)),
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
 }
 
-function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDenials {
+function withAggregation(service: DenialLedger, windowSeconds: number): AnonymousDenials {
   const { clock, log } = service;
   const windows = aggregation(windowSeconds);
 
@@ -80,7 +80,7 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
       // No `await` between the lookup and opening the window: of concurrent denials exactly one is the first.
       const occurrence = windows.occurred(denial, clock.now());
       if (occurrence.kind === 'counted') return undefined;
-      return answeredAnyway(service, denial, async () => {
+      return logIfUnavailable(service, denial, async () => {
         try {
           if (occurrence.ended !== undefined) await write([occurrence.ended]);
           await append(service, denial);
@@ -113,7 +113,7 @@ function append({ ledger, clock }: DenialLedger, denial: AnonymousDenial | Summa
 }
 
 /** Without aggregation there is no later summary: a denial that can't be written is only logged. */
-async function answeredAnyway(
+async function logIfUnavailable(
   { log }: DenialLedger,
   { event, reason }: AnonymousDenial,
   record: () => Promise<void>,

@@ -95,11 +95,11 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   // 3. Write the export, or find the one that an interrupted run wrote.
   // 4. Read it back and recompute every root from the file. Only then give it its final name.
   const content = await contentOf(month, exported, end.checkpointId, archiving.checkpoints);
-  const made = await standingOrWritten(content, last, archiving);
-  if ('stop' in made) return made.stop;
+  const ready = await findOrWrite(content, last, archiving);
+  if ('stop' in ready) return ready.stop;
 
   // 5. In one transaction, record it and drop the month.
-  const { stored } = made;
+  const { stored } = ready;
   const at = archiving.clock.now();
   const sha256 = await stored.sha256();
   const entry = archivedEntry(at, {
@@ -119,8 +119,8 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
       return undefined;
     }
     case 'gained':
-      // The export ends too early; its name has to be free for a complete one.
-      if (made.kind === 'written') await archiving.folder.withdraw(stored);
+      // The export lacks the gained record. Withdraw it, so that its name is free for a complete one.
+      if (ready.kind === 'written') await archiving.folder.withdraw(stored);
       return { kind: 'gained', month, partition };
     case 'undelivered':
     case 'locked':
@@ -180,21 +180,23 @@ async function contentOf(
   return { header: { month, checkpoints: count, records }, after, through };
 }
 
-type Made = { readonly kind: 'standing' | 'written'; readonly stored: StoredExport } | { readonly stop: ArchiveStop };
+type ReadyExport =
+  | { readonly kind: 'found' | 'written'; readonly stored: StoredExport }
+  | { readonly stop: ArchiveStop };
 
-async function standingOrWritten(
+async function findOrWrite(
   content: ExportContent,
   last: Checkpoint | undefined,
   archiving: Archiving,
-): Promise<Made> {
+): Promise<ReadyExport> {
   const { folder } = archiving;
   const { month } = content.header;
-  const standing = await folder.find(month);
-  if (standing !== undefined) {
-    const fault = await faultOf(standing, content, last, archiving);
-    const same = fault === undefined && (await sameLines(standing.lines(), exportLines(archiving, content)));
-    if (same) return { kind: 'standing', stored: standing };
-    return { stop: { kind: 'export_differs', month, location: standing.location, fault: known(fault) } };
+  const found = await folder.find(month);
+  if (found !== undefined) {
+    const fault = await faultOf(found, content, last, archiving);
+    const same = fault === undefined && (await sameLines(found.lines(), exportLines(archiving, content)));
+    if (same) return { kind: 'found', stored: found };
+    return { stop: { kind: 'export_differs', month, location: found.location, fault: known(fault) } };
   }
   const draft = await folder.draft(month, exportLines(archiving, content));
   const fault = await faultOf(draft, content, last, archiving);
@@ -205,7 +207,7 @@ async function standingOrWritten(
   return publish(draft, month);
 }
 
-async function publish(draft: DraftExport, month: Month): Promise<Made> {
+async function publish(draft: DraftExport, month: Month): Promise<ReadyExport> {
   const published = await draft.publish();
   if (published.kind === 'published') return { kind: 'written', stored: published.stored };
   await draft.discard();

@@ -49,11 +49,11 @@ interface Entry {
 export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeReading): SealedTrees {
   // By checkpoint id, least recently used first.
   const entries = new Map<number, Entry>();
-  let line: Promise<unknown> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
 
   /** Reads one tree at a time: many at once would add up to long pauses of the event loop. */
   function read(checkpoint: Checkpoint, signed: string, begins: () => void): Promise<SealedTree | undefined> {
-    const reading = line.then(async () => {
+    const reading = queue.then(async () => {
       begins();
       // Without a valid signature the root is not a signed one, whatever leads to it. An unknown key is accepted: an
       // auditor who kept a key that is no longer published can still verify the proof.
@@ -61,7 +61,7 @@ export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeRe
       if (verdict === 'invalid_signature') return undefined;
       return readSealedTree(hash, { ledger: checkpoints, turn }, checkpoint);
     });
-    line = reading.catch(() => undefined);
+    queue = reading.catch(() => undefined);
     return reading;
   }
 

@@ -56,7 +56,7 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
   try {
     const header = await readHeader(stored);
     const checkpoints = lineReader(stored, 1, parseCheckpoint);
-    const records = upcoming(lineReader(stored, 1 + header.checkpoints, parseRecord));
+    const records = lookahead(lineReader(stored, 1 + header.checkpoints, parseRecord));
     try {
       let first: Checkpoint | undefined;
       const fault = await verify({ ...means, header, checkpoints, records }, (checkpoint) => {
@@ -77,7 +77,7 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
 interface Reading extends ExportVerification {
   readonly header: ArchiveHeader;
   readonly checkpoints: LineReader<Checkpoint>;
-  readonly records: Upcoming;
+  readonly records: Lookahead;
 }
 
 /** @param verified called after each verified checkpoint, when its records have been read */
@@ -140,7 +140,7 @@ async function sealedRecords(
   return toHex(tree.root()) === rootHash ? { months } : { fault: { kind: 'root_mismatch', checkpointId } };
 }
 
-async function countFault(records: Upcoming, header: ArchiveHeader): Promise<ExportFault | undefined> {
+async function countFault(records: Lookahead, header: ArchiveHeader): Promise<ExportFault | undefined> {
   const unsealed = await records.peek();
   if (unsealed !== undefined) return { kind: 'record_outside', seq: unsealed.seq };
   const held = records.taken();
@@ -164,14 +164,14 @@ function unconfirmedMark(
 }
 
 /** A record reader with a lookahead of one. */
-interface Upcoming {
+interface Lookahead {
   peek(): Promise<ArchivedRecord | undefined>;
   take(peeked: ArchivedRecord): ArchivedRecord;
   taken(): number;
   close(): Promise<void>;
 }
 
-function upcoming(reader: LineReader<ArchivedRecord>): Upcoming {
+function lookahead(reader: LineReader<ArchivedRecord>): Lookahead {
   let next: ArchivedRecord | undefined;
   let taken = 0;
   return {

@@ -1,7 +1,7 @@
 /**
  * Verifies the whole ledger (specification "Ledger and seal", `audit-verify`). For every checkpoint in order it checks
- * the link to the previous one, the signature, and the root against the tree rebuilt from the records. It stops at the
- * first fault.
+ * the link to the previous one, the signature, and the root, which it rebuilds from the records. It stops at the first
+ * fault.
  *
  * Records are read in large pages whatever the size of the checkpoints, but never before the checkpoint that seals
  * them: its range is then final, and the service may write to the ledger during the verification.

@@ -22,8 +22,8 @@ export interface TaskExpiry {
 }
 
 /**
- * Sweeps in batches until every task that had expired when the pass began is recorded, by this instance or another, or
- * until `mayGoOn` returns false. A pass so ends even if tasks expire as fast as they are swept, and leaves nothing for
+ * Sweeps in batches until every task that had expired when the pass began is recorded, by any instance. It stops earlier
+ * if `mayGoOn` returns false. A pass so ends even if tasks expire as fast as they are swept, and leaves nothing for
  * the next one. Each batch is its own transaction; between batches the pass yields to other requests. Tasks that other
  * instances are sweeping are skipped without waiting.
  *

@@ -1,8 +1,8 @@
 /**
  * RSA moduli that look sound but can be factored once the flaw of the key generator is known.
  *
- * ROCA (CVE-2017-15361): the library of a widespread security chip made its primes as k·M + (65537^a mod M), where M is
- * the product of the first small primes. A modulus of two such primes is itself a power of 65537 modulo M, and so
+ * ROCA (CVE-2017-15361): the library of a widespread security chip made its primes as k·M + (65537^a mod M). M is the
+ * product of the first small primes. A modulus of two such primes is itself a power of 65537 modulo M, and so
  * modulo each of those small primes. For keys of 2048 bits and more, M includes every prime up to at least 701. A
  * randomly made modulus matches this fingerprint less than once in 2^160.
  */

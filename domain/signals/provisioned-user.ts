@@ -63,8 +63,8 @@ export function judgeUser(
 ): { readonly kind: 'valid'; readonly fields: UserFields } | ScimFault {
   if (userName === undefined) return scimFault('invalidValue', 'A user needs a userName.');
   const named = person === 'userName' ? userName : externalId;
-  const stands = known !== undefined && !active && named === known[person] ? known.sponsorKey : undefined;
-  const sponsorKey = (named === undefined ? undefined : parseSponsorKey(named)) ?? stands;
+  const fallback = known !== undefined && !active && named === known[person] ? known.sponsorKey : undefined;
+  const sponsorKey = (named === undefined ? undefined : parseSponsorKey(named)) ?? fallback;
   if (sponsorKey !== undefined) return { kind: 'valid', fields: { userName, externalId, active, sponsorKey } };
   if (named === undefined) return scimFault('invalidValue', `A user needs ${article(person)}: it names the person.`);
   const rule = `must be 1 to ${MAX_NAME_LENGTH} characters without white space: it names the person.`;

@@ -36,12 +36,16 @@ export function statementsOf(
   const left = before !== undefined && before.sponsorKey !== after?.sponsorKey ? before : undefined;
   if (after === undefined) return left === undefined ? [] : [{ ...about(left), state: 'deleted', isNew: true }];
   // A person whom this user did not name before is not *re*activated by it.
-  const turned = left === undefined && before !== undefined && before.active !== after.active;
+  const activeChanged = left === undefined && before !== undefined && before.active !== after.active;
   if (after.active) {
-    const now = { ...about(after), state: 'active', isNew: turned } as const;
+    const now = { ...about(after), state: 'active', isNew: activeChanged } as const;
     return left === undefined ? [now] : [{ ...about(left), state: 'left', isNew: true }, now];
   }
-  const now = { ...about(after), state: 'disabled', isNew: turned || before?.sponsorKey !== after.sponsorKey } as const;
+  const now = {
+    ...about(after),
+    state: 'disabled',
+    isNew: activeChanged || before?.sponsorKey !== after.sponsorKey,
+  } as const;
   return left === undefined ? [now] : [{ ...about(left), state: 'left_inactive', isNew: left.active }, now];
 }
 

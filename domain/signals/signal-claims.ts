@@ -55,7 +55,7 @@ export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal):
   if (now - issuedAt > oldestAccepted) return refused('too_old');
   const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
-  // The last accepted second has to be over.
+  // The token is accepted until the end of its last second, so the jti is kept one second longer.
   const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);
   return { kind: 'accepted', jti, forgetAt, issuedAt: instantFromSeconds(issuedAt) };
 }

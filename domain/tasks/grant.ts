@@ -21,7 +21,7 @@ export function looksLikeGrant(token: string): boolean {
 type GrantReason = Extract<DenialReason, 'grant_revoked' | 'task_revoked' | 'task_expired' | 'task_ending'>;
 
 /**
- * Checks 2 to 4 of a refresh, in the specification's order. The end of a task revokes its grants too, but the task's
+ * Checks 2 to 4 of a refresh, in the specification's order. The end of a task revokes its grants too. The task's
  * reason is reported, so that the client knows that the task is over. `grant_revoked` means that only the grant was.
  */
 export function judgeGrant(grant: Grant, now: Instant): GrantReason | undefined {
