@@ -4,6 +4,6 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
-  /** `cause` is logged by its class, code and stack: its message alone may hold request data. */
+  /** `cause` is logged by its class, code and stack: its message is not trusted to be free of request data. */
   error(message: string, cause: unknown, fields?: LogFields): void;
 }
