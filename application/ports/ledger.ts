@@ -30,7 +30,7 @@ export interface LedgerQuery {
   readonly decision?: LedgerDecision | undefined;
   readonly after?: LedgerPosition | undefined;
   readonly limit: number;
-  /** The time of the query. Records young enough for a running append to sort among them are read with appends held up. */
+  /** The time of the query. Records so young that a running append could sort among them are read under a lock. */
   readonly now: Instant;
 }
 

@@ -8,7 +8,7 @@ import type { Month } from '../../domain/ledger/month.ts';
 import type { SubjectSession } from './signals.ts';
 import type { Sponsors } from './sponsors.ts';
 
-/** The protection of the connection to the database. */
+/** How the connection to the database is protected. */
 export type DatabaseLink =
   /** The connection does not leave this machine. */
   | 'local'

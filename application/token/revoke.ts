@@ -1,6 +1,6 @@
 /**
  * Revocation (RFC 7009; specification "POST /oauth2/revoke"): an agent revokes a grant, and with it the task, or a
- * single token. A token of another agent is recorded as a refusal but answered as a success. The response therefore
+ * single token. Any other token is recorded as a refusal but answered as a success. The response therefore
  * never shows whether a token exists.
  */
 

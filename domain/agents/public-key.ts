@@ -101,7 +101,7 @@ function curve(algorithm: SignatureAlgorithm, bytes: number, coordinates: readon
 function modulusProblems(value: Json | undefined): readonly string[] {
   const modulus = integer(value);
   if (modulus === undefined) return ['must have an n in base64url'];
-  // Without leading zeros: they do not make factoring harder.
+  // Leading zero octets do not count: they do not make factoring harder.
   const bits = modulus.toString(2).length;
   if (bits < MIN_MODULUS_BITS || bits > MAX_MODULUS_BITS) {
     return [`must have a modulus of ${MIN_MODULUS_BITS} to ${MAX_MODULUS_BITS} bits`];

@@ -60,7 +60,7 @@ describe('The statements of a write of a user', () => {
     expect(held('active', 0, 0)).to.equal('A active!');
     expect(held('active', 2, 0)).to.equal('A active!');
     expect(held('active', 2, 1), 'one of them is inactive').to.equal(undefined);
-    expect(held('left', 0, 0), 'nobody else has that name').to.equal('A deleted!');
+    expect(held('left', 0, 0), 'no other user names that person').to.equal('A deleted!');
     expect(held('left', 2, 1)).to.equal('A disabled');
     expect(held('left', 2, 0)).to.equal('A active');
     expect(held('left_inactive', 0, 0), 'no user has that name').to.equal('A deleted!');

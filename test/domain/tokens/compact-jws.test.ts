@@ -14,7 +14,7 @@ import {
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const encode = (part: string | object) =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
-const SIGNATURE = encode('a signature that nobody checks here');
+const SIGNATURE = encode('a signature that is not checked here');
 const HEADER = { alg: 'ES256', kid: 'key-3', typ: 'at+jwt' };
 const CLAIMS = { iss: 'https://idp.example', exp: 1_789_653_821, nested: { a: [1, { b: null }] } };
 
