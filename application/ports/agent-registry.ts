@@ -18,9 +18,9 @@ export interface AgentRegistry {
 }
 
 /**
- * Thrown if the service does not answer, answers in an unexpected form, or refuses the credentials. Retrying is
- * useless. Whether the last request was applied is unknown. The message is a sentence for the operator, without
- * received data.
+ * Thrown if the service does not answer, answers in an unexpected form, or refuses the credentials. Further
+ * requests are useless. Whether the last one was applied is unknown. The message is a sentence for the operator,
+ * without received data.
  */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure';

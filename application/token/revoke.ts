@@ -1,7 +1,7 @@
 /**
  * Revocation (RFC 7009; specification "POST /oauth2/revoke"): an agent revokes a grant, and with it the task, or a
- * single token. Any other token is recorded as a refusal but answered as a success. The response therefore
- * never shows whether a token exists.
+ * single token. A token that was not issued to the agent is recorded as a refusal but answered as a success. The
+ * response therefore never shows whether a token exists.
  */
 
 import { agentSubject } from '../../domain/identifiers.ts';
