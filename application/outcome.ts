@@ -1,6 +1,6 @@
 /**
- * What a use case answers. A refusal is a value, never an exception; what nobody can answer for (the database gone, a
- * bug) is thrown.
+ * The result of a use case. A refusal is a value, never an exception. Failures (the database is gone, a bug) are
+ * thrown.
  */
 
 import type { DenialReason } from '../domain/denial.ts';
@@ -21,13 +21,13 @@ export interface Denied {
 
 export interface Denial {
   readonly reason: DenialReason;
-  /** A public sentence that says more than the reason's own; fixed text, nothing that was sent. */
+  /** A more specific public sentence than the reason's; fixed text, nothing from the request. */
   readonly detail?: string | undefined;
-  /** Whom and what the record names. Nothing before an assertion's signature has verified. */
+  /** The agent, person and task that the record names. Empty until an assertion's signature has verified. */
   readonly about?: DenialSubject | undefined;
   /** The verified assertion this refusal uses up. */
   readonly assertion?: SpentAssertion | undefined;
-  /** Set once the person has been found acceptable but for the list of blocks, which the recording reads. */
+  /** Set once only a block could still refuse the person: the transaction that records the denial checks for one. */
   readonly sponsorKey?: SponsorKey | undefined;
 }
 

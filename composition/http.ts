@@ -13,7 +13,7 @@ import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
 import { unblockSponsor } from '../application/admin/unblock-sponsor.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
-import { rememberedAgents } from '../application/authentication/remembered-agents.ts';
+import { agentCache } from '../application/authentication/agent-cache.ts';
 import { listCheckpoints } from '../application/ledger/list-checkpoints.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { queryLedger } from '../application/ledger/query.ts';
@@ -42,7 +42,7 @@ export function httpSurfaces(
 
   const tokenService = {
     ...{ agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
-    agentsAtHand: rememberedAgents(agents),
+    agentCache: agentCache(agents),
     directory,
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],

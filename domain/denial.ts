@@ -1,14 +1,14 @@
 /**
- * The catalogue of refusals: every reason this service can refuse a request with, the OAuth error it is answered
- * with, and the one public sentence that goes with it. A reason that is not here does not compile.
+ * The catalogue of refusals: every denial reason, its OAuth error and its one public sentence. A reason that is not
+ * here does not compile.
  *
  * Sources: specification "Errors" (OAuth error bodies, denial reasons); decisions "Reasons".
  *
- * The reason goes to the ledger and the log; the sentence goes to the caller. The two are kept apart on purpose:
+ * The reason goes to the ledger and the log, the sentence to the caller. They differ on purpose:
  * `actor_unknown_agent` and `actor_invalid_signature` share a sentence, so that ids can't be enumerated.
  */
 
-/** Error codes of RFC 6749 §5.2, RFC 8693 §2.2.2, RFC 8707 §2, RFC 7009 §2.2.1 and the specification's two own. */
+/** Codes of RFC 6749 §5.2, RFC 8693 §2.2.2, RFC 8707 §2 and RFC 7009 §2.2.1, and two that the specification adds. */
 export type OAuthError =
   | 'invalid_request'
   | 'invalid_client'
@@ -41,11 +41,11 @@ const catalogue = {
     'The token_type_hint must be access_token or refresh_token when it is sent.',
   ),
 
-  // Admission, before the request is looked at: every surface says it in its own shape.
+  // Admission refuses before the request is read; each surface sends these in its own error shape.
   rate_limited: entry('slow_down', 'Too many requests come from this address. Retry the request later.'),
   overloaded: entry('temporarily_unavailable', 'The service is at capacity. Retry the request.'),
 
-  // The client assertion (RFC 7523 §3). One sentence until its signature has verified.
+  // The client assertion (RFC 7523 §3). Until its signature has verified, the agent-related refusals share a sentence.
   actor_malformed: entry('invalid_client', 'Client authentication failed: no well-formed client assertion was sent.'),
   actor_unsupported_algorithm: entry(
     'invalid_client',
@@ -140,11 +140,11 @@ const catalogue = {
   audience_mismatch: entry('invalid_target', "The resource is not the task's."),
   scope_widened: entry('invalid_scope', 'A refresh may not ask for a scope that the task does not hold.'),
 
-  // Revocation. Answered like a success (RFC 7009 §2.2), so its sentence is never sent.
+  // Revocation. The response is that of a success (RFC 7009 §2.2), so this sentence is never sent.
   revocation_not_owner: entry('invalid_grant', 'The token was not issued to this agent.'),
 } as const satisfies Record<string, Entry>;
 
-/** A machine-readable reason: a fixed snake_case word that never holds anything a caller sent. */
+/** A machine-readable reason: a fixed snake_case word that never contains request data. */
 export type DenialReason = keyof typeof catalogue;
 
 /** The OAuth error and the public sentence of a reason. */
@@ -156,8 +156,8 @@ export function describeDenial(reason: DenialReason): Entry {
 export const denialReasons = Object.keys(catalogue) as readonly DenialReason[];
 
 /**
- * Reasons that mean "not now" rather than "no": nothing was decided, the same request may be sent again, and so the
- * assertion that came with it is not used up.
+ * Whether the refusal is temporary. Nothing was decided: the client may send the same request again, and its assertion
+ * is not used up.
  */
 export function isTemporary(reason: DenialReason): boolean {
   return catalogue[reason].error === 'temporarily_unavailable';

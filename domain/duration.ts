@@ -8,14 +8,14 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-/** A hundred years: longer than anything is kept, and an instant that far ahead is still a safe integer. */
+/** A hundred years: longer than any retention, and an instant that far ahead is still a safe integer. */
 const MAX_SECONDS = 36_525 * DAY;
 
-/** ISO 8601: weeks stand alone; a `T` is followed by a component. No years, months or fractions; none at all is zero. */
+/** ISO 8601 without years, months and fractions. Weeks cannot be mixed with other units. Bare `P` counts as zero. */
 const WEEKS = /^P(\d+)W$/;
 const COMPONENTS = /^P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
 
-/** As .NET writes a TimeSpan, `[d.]hh:mm:ss`. Its reader takes `24:00:00` for 24 days, so hours end at 23 here. */
+/** As .NET writes a TimeSpan, `[d.]hh:mm:ss`. .NET reads `24:00:00` as 24 days, so hours end at 23 here. */
 const TIME_SPAN = /^(?:(\d+)\.)?([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
 
 /** Seconds of an ISO 8601 duration above zero; `undefined` for anything else. */
@@ -47,14 +47,14 @@ function component(amount: number, unit: string): string {
   return amount === 0 ? '' : `${amount}${unit}`;
 }
 
-/** Days, hours, minutes and seconds, as both patterns capture them. */
+/** Adds the days, hours, minutes and seconds that either pattern captured. */
 function total(match: RegExpExecArray | null): number | undefined {
   if (!match) return undefined;
   const [, days, hours, minutes, seconds] = match;
   return bounded(count(days) * DAY + count(hours) * HOUR + count(minutes) * MINUTE + count(seconds));
 }
 
-/** A component that is absent is zero; one with absurdly many digits becomes a number that `bounded` refuses. */
+/** An absent component is zero. One with too many digits becomes a number that `bounded` refuses. */
 function count(digits: string | undefined): number {
   return digits === undefined ? 0 : Number(digits);
 }

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a field of something that was sent (specification "Validation errors"): the field under the name
- * it has for the sender, and a sentence that says what would be right and never repeats the value.
+ * A problem with one field of a request (specification "Validation errors"). `field` is the name that the sender uses.
+ * The sentence says which values are valid, and never repeats the one that was sent.
  */
 export interface FieldError {
   readonly field: string;

@@ -1,6 +1,6 @@
 /**
- * Identifiers as types (specification "Resources"; decisions "Names and identifiers"). A plain string does not pass
- * where one of these is asked for; the `parse` and `make` functions here are the only way in.
+ * Identifiers as branded types (specification "Resources"; decisions "Names and identifiers"). The compiler refuses a
+ * plain string in their place. Only the `parse` and `make` functions here create them.
  */
 
 declare const brand: unique symbol;
@@ -10,9 +10,9 @@ export type AgentId = Branded<'AgentId'>;
 export type TaskId = Branded<'TaskId'>;
 /** The `jti` of a task token. */
 export type TokenId = Branded<'TokenId'>;
-/** The value of the sponsor key claim: who the person is for blocks and provisioning. */
+/** The value of the sponsor key claim: it identifies the person for blocks and provisioning. */
 export type SponsorKey = Branded<'SponsorKey'>;
-/** A provisioned user, for as long as its record is there (RFC 7643 §3.1). */
+/** The `id` of a provisioned user: it never changes while the user exists (RFC 7643 §3.1). */
 export type UserId = Branded<'UserId'>;
 
 /** 1 to 128 lowercase letters, digits, `-`, `_`, `.`, starting with a letter or digit. */

@@ -40,7 +40,7 @@ export function toMillisecondText(instant: Instant): string {
   return new Date(Math.floor(instant / 1000)).toISOString();
 }
 
-/** UTC ISO 8601 with exactly six fractional digits: how instants are stored where text is, and exported. */
+/** UTC ISO 8601 with exactly six fractional digits: the form in exports and in text columns. */
 export function toMicrosecondText(instant: Instant): string {
   const micros = ((instant % 1000) + 1000) % 1000;
   return `${toMillisecondText(instant).slice(0, -1)}${String(micros).padStart(3, '0')}Z`;

@@ -19,13 +19,13 @@ export function formatScope(scope: Scope): string {
   return scope.join(' ');
 }
 
-/** What all of them hold, in the order of the first. */
+/** The names that every scope holds, in the order of the first. */
 export function intersectScopes(first: Scope, ...others: readonly Scope[]): Scope {
   const held = others.map((scope) => new Set(scope));
   return first.filter((name) => held.every((set) => set.has(name)));
 }
 
-/** Whether `inner` asks for nothing that `outer` does not hold. */
+/** Whether every name of `inner` is in `outer`. */
 export function isWithin(inner: Scope, outer: Scope): boolean {
   const held = new Set(outer);
   return inner.every((name) => held.has(name));

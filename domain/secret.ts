@@ -1,19 +1,19 @@
 /**
- * A value that must not be read by accident: however it is printed, logged, serialised or inspected, it shows as
- * `[redacted]` (specification "Configuration rules": secret-holding settings are never logged or returned).
+ * A value that must not leak by accident: printed, logged, serialised or inspected it shows as `[redacted]`
+ * (specification "Configuration rules": secret-holding settings are never logged or returned).
  */
 
 const REDACTED = '[redacted]';
 
 export class Secret {
-  /** Private at run time too: no spread, key listing, structured clone or inspection with hidden members reaches it. */
+  /** Private at run time as well: spread, key listing, structured clone and inspection cannot reach it. */
   readonly #value: string;
 
   constructor(value: string) {
     this.#value = value;
   }
 
-  /** The value itself, for the one place that uses it. */
+  /** Returns the value. Call it only where the value is used. */
   reveal(): string {
     return this.#value;
   }
@@ -26,7 +26,7 @@ export class Secret {
     return REDACTED;
   }
 
-  /** What `util.inspect`, and so `console.log` and assertion messages, print. */
+  /** `util.inspect` calls it, and through it `console.log` and assertion messages. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return REDACTED;
   }

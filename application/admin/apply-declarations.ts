@@ -1,6 +1,6 @@
 /**
- * Makes the agents of a service what files declare (`mandate agent apply`): registers what is missing,
- * changes the fields that differ, leaves everything else. Doing so twice is doing it once.
+ * Applies declared agents to a service (`mandate agent apply`): registers missing agents, changes the fields that
+ * differ, and leaves everything else. Idempotent: a second run changes nothing.
  */
 
 import type { Registration } from '../../domain/agents/agent.ts';
@@ -10,7 +10,7 @@ import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import { type AgentRegistry, RegistryFailure } from '../ports/agent-registry.ts';
 
-/** A declaration that was judged. */
+/** A valid declaration, and the registration it makes. */
 export interface JudgedDeclaration {
   readonly declaration: Declaration;
   readonly registration: Registration;
@@ -29,16 +29,16 @@ export interface Applied {
 
 export interface Application {
   readonly registry: AgentRegistry;
-  /** Asks, and writes nothing: the outcomes are what would be. */
+  /** Reads the registry and writes nothing: the outcomes are those a real run would have. */
   readonly dryRun: boolean;
-  /** Told of each as soon as it is done. */
+  /** Called after each declaration. */
   readonly applied: (applied: Applied) => void;
 }
 
-/** Others may register or remove the agent between our question and our write; nobody does so again and again. */
-const MAX_ROUNDS = 3;
+/** Another client may register or remove the agent between our read and our write; three times in a row is unlikely. */
+const MAX_ATTEMPTS = 3;
 
-/** One after the other, in their order. @throws RegistryFailure; what was told of until then is done */
+/** Applies the declarations in order. @throws RegistryFailure; declarations reported before it stay applied */
 export async function applyDeclarations(
   { registry, dryRun, applied }: Application,
   declarations: readonly JudgedDeclaration[],
@@ -49,11 +49,11 @@ export async function applyDeclarations(
 }
 
 async function applyOne(registry: AgentRegistry, judged: JudgedDeclaration, dryRun: boolean): Promise<AppliedOutcome> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await registry.find(judged.registration.agentId);
     const outcome =
       stored === undefined ? await create(registry, judged, dryRun) : await change(registry, judged, stored, dryRun);
-    if (outcome !== 'overtaken') return outcome;
+    if (outcome !== 'conflict') return outcome;
   }
   throw new RegistryFailure('An agent came and went under the change.');
 }
@@ -62,16 +62,16 @@ async function create(
   registry: AgentRegistry,
   { declaration, registration }: JudgedDeclaration,
   dryRun: boolean,
-): Promise<AppliedOutcome | 'overtaken'> {
+): Promise<AppliedOutcome | 'conflict'> {
   if (dryRun) return { kind: 'created' };
   const answer = await registry.register(patchOf(declaration, registrationFields(declaration)));
-  if (answer.kind === 'already_exists') return 'overtaken';
+  if (answer.kind === 'already_exists') return 'conflict';
   if (answer.kind === 'refused') return answer;
   if (registration.enabled) return { kind: 'created' };
-  // An agent is always registered enabled; only a change disables it.
+  // Agents are registered enabled; disabling one takes a second request.
   const disabled = await registry.change(registration.agentId, patchOf(declaration, [fieldNames.enabled]));
   if (disabled.kind === 'refused') return disabled;
-  return disabled.kind === 'not_found' ? 'overtaken' : { kind: 'created' };
+  return disabled.kind === 'not_found' ? 'conflict' : { kind: 'created' };
 }
 
 async function change(
@@ -79,11 +79,11 @@ async function change(
   { declaration, registration }: JudgedDeclaration,
   stored: Registration,
   dryRun: boolean,
-): Promise<AppliedOutcome | 'overtaken'> {
+): Promise<AppliedOutcome | 'conflict'> {
   const fields = differingFields(declaration, registration, stored);
   if (fields.length === 0) return { kind: 'unchanged' };
   if (dryRun) return { kind: 'changed', fields };
   const answer = await registry.change(registration.agentId, patchOf(declaration, fields));
   if (answer.kind === 'refused') return answer;
-  return answer.kind === 'not_found' ? 'overtaken' : { kind: 'changed', fields };
+  return answer.kind === 'not_found' ? 'conflict' : { kind: 'changed', fields };
 }

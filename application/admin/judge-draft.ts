@@ -1,4 +1,4 @@
-/** The second pass over a registration (specification "Validation errors"): the whole of it, its keys tried out. */
+/** The second validation of a registration (specification "Validation errors"): all rules, and a test of each key. */
 
 import { judgeKeySource } from '../../domain/agents/key-source.ts';
 import {

@@ -7,7 +7,7 @@ import type { Agents } from '../ports/agents.ts';
 export interface AgentsPage {
   /** In `agent_id` order. */
   readonly agents: readonly Agent[];
-  /** The id to continue from; `undefined` when nothing follows. */
+  /** The id to continue after; `undefined` on the last page. */
   readonly nextAfter: AgentId | undefined;
 }
 
@@ -17,7 +17,7 @@ export async function listAgents(
 ): Promise<AgentsPage> {
   const { after, limit } = page;
   if (limit === undefined) return { agents: await service.agents.list({ after }), nextAfter: undefined };
-  // One more than asked for tells whether another page follows.
+  // Read one more than the limit: it tells whether another page follows.
   const found = await service.agents.list({ after, limit: limit + 1 });
   const agents = found.slice(0, limit);
   return { agents, nextAfter: found.length > limit ? agents.at(-1)?.agentId : undefined };

@@ -9,7 +9,7 @@ export interface AdminRefusal {
 
 export type AdminDenialReason = CredentialDenialReason;
 
-/** Names nobody, so it is answered even where the ledger can't take it (decisions "Token endpoint"). */
+/** Anonymous, so the request is answered even if the ledger is unavailable (decisions "Token endpoint"). */
 export async function refuseAdmin({ anonymous }: AdminRefusal, reason: AdminDenialReason): Promise<void> {
   await anonymous.record({ event: 'admin.denied', reason });
 }

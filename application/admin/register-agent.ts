@@ -20,11 +20,11 @@ export type RegisterOutcome =
   | { readonly kind: 'already_exists' };
 
 export async function registerAgent(service: AgentRegistration, draft: RegistrationDraft): Promise<RegisterOutcome> {
-  // 1. Is it a registration.
+  // 1. The registration is valid.
   const verdict = await judgeDraft(service, draft);
   if (verdict.kind === 'invalid') return verdict;
 
-  // 2. Is the id free: storage decides, so of two that race one is refused.
+  // 2. The id is free. Storage decides this atomically: of two concurrent registrations one is refused.
   const at = service.clock.now();
   const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at };
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;

@@ -1,4 +1,4 @@
-/** Removes an agent none of whose tasks is stored any more (specification "Admin API", DELETE of an agent). */
+/** Removes an agent that has no stored tasks (specification "Admin API", DELETE of an agent). */
 
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';

@@ -1,4 +1,4 @@
-/** The operator's kill switches: a task, an agent's tasks, a person's (specification "Admin API", DELETE of tasks). */
+/** The operator's kill switches: they end a task, an agent's tasks or a person's (specification "Admin API"). */
 
 import type { Clock } from '../ports/clock.ts';
 import type { EndOutcome, TaskSelection, Tasks } from '../ports/tasks.ts';
@@ -8,7 +8,7 @@ export interface TaskStopping {
   readonly clock: Clock;
 }
 
-/** A person whose tasks were stopped may start new ones at once; that is what a block is for. */
+/** This places no block: a person whose tasks were ended may start new ones at once. Blocking is a separate request. */
 export function stopTasks({ tasks, clock }: TaskStopping, selection: TaskSelection): Promise<EndOutcome> {
   return tasks.end(selection, { at: clock.now(), reason: 'operator_kill_switch' });
 }

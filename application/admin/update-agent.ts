@@ -28,15 +28,15 @@ export type UpdateOutcome =
   | { readonly kind: 'updated'; readonly agent: Agent }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }
   | { readonly kind: 'not_found' }
-  /** Nothing is stored: other changes of this agent were stored first, in every round. */
+  /** Nothing is stored: every attempt met a concurrent change of this agent. */
   | { readonly kind: 'kept_changing' };
 
-/** A round is lost only when another change of the same agent was stored: this many mean hundreds of callers at once. */
-const MAX_ROUNDS = 30;
+/** An attempt fails only if another change of this agent was stored: 30 failures mean hundreds of callers at once. */
+const MAX_ATTEMPTS = 30;
 
-/** The longest pause after the first lost round, in milliseconds: a few times what a round takes. It then doubles. */
+/** The longest pause after the first failed attempt, in milliseconds: a few times an attempt's duration. It doubles. */
 const FIRST_PAUSE_MS = 20;
-/** A caller waits for all its pauses together: about eight seconds on average when every round is lost. */
+/** All pauses of a request add up to about eight seconds on average if every attempt fails. */
 const LONGEST_PAUSE_MS = 640;
 
 export async function updateAgent(
@@ -44,18 +44,18 @@ export async function updateAgent(
   agentId: AgentId,
   patch: RegistrationPatch,
 ): Promise<UpdateOutcome> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    if (round > 0) await service.retryPause(Math.min(FIRST_PAUSE_MS * 2 ** (round - 1), LONGEST_PAUSE_MS));
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await service.retryPause(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS));
 
-    // 1. What is stored.
+    // 1. Read the stored agent.
     const stored = await service.agents.find(agentId);
     if (stored === undefined) return { kind: 'not_found' };
 
-    // 2. What it would become, judged as a whole.
+    // 2. Merge the patch, and judge the result as a whole.
     const verdict = await judgePatch(service, stored, patch);
     if (verdict.kind === 'invalid') return verdict;
 
-    // 3. Stored, if it was merged onto what still stands.
+    // 3. Store it, if the agent has not changed since it was read.
     const at = service.clock.now();
     const unchanged = isSameRegistration(verdict.registration, stored);
     const agent: Agent = {

@@ -1,10 +1,10 @@
 /**
- * Who is asking: an agent, by its client assertion (RFC 7523 §2.2; specification "Client assertion rules").
+ * Authenticates an agent by its client assertion (RFC 7523 §2.2; specification "Client assertion rules").
  *
- * The order of the checks is a security property. Until the signature has verified, no record names the agent, and
- * every refusal sounds the same whatever the service knows of it; only after it may a disabled agent learn that it is
- * disabled. One exception: while an agent's own key set can't be fetched, its caller is told to come back (decisions
- * "Reasons"), or a fault at the agent's host would look like a wrong key.
+ * The order of the checks is a security property. Until the signature has verified, no record names the agent, and a
+ * refusal does not show whether the agent exists. Only then may the caller learn that the agent is disabled. One
+ * exception: if an agent's key set can't be fetched, its caller is asked to retry (decisions "Reasons"). Otherwise a
+ * fault at the agent's host would look like a wrong key.
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
@@ -25,20 +25,20 @@ export interface AgentAuthentication {
   readonly agents: Pick<Agents, 'find'>;
   readonly agentKeys: AgentKeys;
   readonly clock: Clock;
-  /** The issuer and its token endpoint: either may be the assertion's `aud`. */
+  /** The issuer and its token endpoint: the assertion's `aud` must be one of them. */
   readonly audiences: readonly string[];
 }
 
 export interface Credentials {
-  /** The compact JWS; `undefined` when none was sent. */
+  /** The compact JWS; `undefined` if none was sent. */
   readonly assertion: string | undefined;
-  /** The `client_id` parameter, when one was sent. */
+  /** The `client_id` parameter, if one was sent. */
   readonly clientId: string | undefined;
 }
 
 export interface AuthenticatedAgent {
   readonly agent: Agent;
-  /** Not used up yet: whatever decides the request does that. */
+  /** Not used up yet: the decision on the request does that. */
   readonly assertion: SpentAssertion;
   readonly instance: string | undefined;
 }
@@ -53,15 +53,15 @@ const SIGNATURE_REASONS = {
 } as const satisfies Record<SignatureFault, DenialReason>;
 
 /**
- * @param options.about what the record of a refusal says beside the agent, once that is known
- * @param options.disabledToo a disabled agent may still take access away (decisions "Token endpoint", revocation)
+ * @param options.about further fields for the record of a refusal that names the agent
+ * @param options.disabledToo accepts disabled agents: they may still revoke their tokens (decisions "Token endpoint")
  */
 export async function authenticateAgent(
   { agents, agentKeys, clock, audiences }: AgentAuthentication,
   { assertion, clientId }: Credentials,
   options: { readonly about?: DenialSubject; readonly disabledToo?: boolean } = {},
 ): Promise<Outcome<AuthenticatedAgent>> {
-  // 1. A well-formed assertion by one agent, about itself.
+  // 1. The assertion is well-formed, and made by one agent about itself.
   const jws = assertion === undefined ? undefined : readCompactJws(assertion);
   if (jws === undefined || !isAssertionType(jws)) return denied('actor_malformed');
   if (!isOneOf(ASSERTION_ALGORITHMS, jws.algorithm)) return denied('actor_unsupported_algorithm');
@@ -69,20 +69,21 @@ export async function authenticateAgent(
   if (issuer === undefined || issuer !== textClaim(jws.claims, 'sub')) return denied('actor_issuer_subject_mismatch');
   if (clientId !== undefined && clientId !== issuer) return denied('actor_client_id_mismatch');
 
-  // 2. Signed with one of that agent's keys.
+  // 2. One of that agent's keys signed it.
   const agentId = parseAgentId(issuer);
   const agent = agentId === undefined ? undefined : await agents.find(agentId);
   if (agent === undefined) return denied('actor_unknown_agent');
   const signature = await agentKeys.verify(agent, jws);
   if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
 
-  // 3. Made for us, for now. From here on refusals name the agent.
+  // 3. It is meant for this service, and valid now. From here on refusals name the agent.
   const about = { ...options.about, agentId: agent.agentId };
   const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now() });
   if (verdict.kind === 'refused') return denied(verdict.reason, { about });
   const spent = { agentId: agent.agentId, jti: verdict.jti, forgetAt: verdict.forgetAt };
 
-  // 4. Not before here: an assertion that was overheard, or made for another, tells nobody that the agent is disabled.
+  // 4. The agent is enabled. Not checked earlier: a stolen assertion, or one made for another audience, must not reveal
+  // that the agent is disabled.
   if (!agent.enabled && options.disabledToo !== true) return denied('agent_disabled', { about, assertion: spent });
   return allowed({ agent, assertion: spent, instance: verdict.instance });
 }

@@ -1,9 +1,9 @@
 /**
- * May the person be acted for (specification "Sponsor check")? Two sources, cumulative: the service's own list of
- * blocks, and in `poll` mode the identity provider.
+ * Checks whether an agent may act for the person (specification "Sponsor check"). Two sources can refuse: the service's
+ * own blocks and, in `poll` mode, the identity provider.
  *
- * The list that counts is read by the transaction that decides (Tasks.open, Tasks.renew, Ledger.refuse), under a lock
- * on the person. Here it is read only to spare the provider a question whose answer can't matter.
+ * The transaction that decides (Tasks.open, Tasks.renew, Ledger.refuse) reads the blocks under a lock on the person;
+ * that read is the one that counts. Here they are read only to save a request to the provider.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';
@@ -14,15 +14,15 @@ import type { Sponsors } from '../ports/sponsors.ts';
 
 export interface SponsorCheck {
   readonly sponsors: Sponsors;
-  /** `undefined` in `signals` mode: the provider tells us, and is not asked. */
+  /** `undefined` in `signals` mode: the provider pushes changes and is never queried. */
   readonly directory: SponsorDirectory | undefined;
 }
 
 type SponsorReason = Extract<DenialReason, `sponsor_${string}`>;
 
 /**
- * @param person.subject the provider is asked by `sub`, whatever the sponsor key claim is
- * @param maxAge seconds; 0 asks as of now
+ * @param person.subject the provider is queried by `sub`, whichever claim is the sponsor key
+ * @param maxAge maximum age of a cached answer in seconds; 0 queries the provider
  */
 export async function checkSponsor(
   { sponsors, directory }: SponsorCheck,

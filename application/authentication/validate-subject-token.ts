@@ -1,4 +1,4 @@
-/** Validates the access token of the human for whom the agent asks (specification "Exchange" rules 3 and 5). */
+/** Validates the human's access token (specification "Exchange" rules 3 and 5). */
 
 import type { DenialReason } from '../../domain/denial.ts';
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
@@ -18,7 +18,7 @@ export interface SubjectValidation {
 
 const SIGNATURE_REASONS = {
   unsupported_algorithm: 'subject_unsupported_algorithm',
-  // A provider that publishes no usable key counts as one whose keys cannot be fetched.
+  // No usable key in the provider's key set: its signing keys are not available to us.
   no_registered_keys: 'subject_keys_unavailable',
   keys_unavailable: 'subject_keys_unavailable',
   unknown_key: 'subject_unknown_key',
@@ -26,7 +26,7 @@ const SIGNATURE_REASONS = {
   invalid_signature: 'subject_invalid_signature',
 } as const satisfies Record<SignatureFault, DenialReason>;
 
-/** A refusal's `about` holds the human's `sub` if every check up to `sub` passed; the caller adds the rest. */
+/** Once `sub` is known to be a human's, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
   { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
   subjectToken: string,

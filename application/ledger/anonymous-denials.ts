@@ -1,8 +1,8 @@
 /**
- * Denials that name nobody, of every surface of one instance: written, or counted and summarised (specification
- * "Aggregation"). They are answered even where the ledger can't take them; such a one is counted into the next summary
- * (decisions "Token endpoint"). Where the database did not say whether it took a record, that one is counted as well:
- * rather twice than not at all.
+ * Records anonymous denials, which name no agent and no person, for all surfaces of an instance: each is written, or
+ * counted for a summary (specification "Aggregation"). The request is answered even if the ledger is unavailable; the
+ * denial is then counted into the next summary (decisions "Token endpoint"). A write whose result is unknown is counted
+ * too: better recorded twice than lost.
  */
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';
@@ -13,20 +13,20 @@ import { StorageUnavailable } from '../ports/storage-unavailable.ts';
 
 export interface AnonymousDenials {
   /**
-   * Writes or counts one denial. Where the database does not answer it returns all the same.
+   * Writes or counts one denial. It returns normally even if the database is unavailable.
    *
-   * @returns `undefined` where it was counted: there is nothing to wait for
+   * @returns `undefined` if the denial was counted: there is nothing to await
    */
   record(denial: AnonymousDenial): Promise<void> | undefined;
 
   /**
-   * Writes the summaries of windows that have ended. What could not be written is kept, and counted on.
+   * Writes the summaries of the ended windows. A summary that could not be written stays counted.
    *
    * @throws StorageUnavailable
    */
   closeEnded(): Promise<void>;
 
-  /** Writes all that is counted, once no more requests come. What can't be written now is lost, and logged instead. */
+  /** Writes every count at shutdown, when no more requests come. Counts that can't be written are logged and lost. */
   closeAll(): Promise<void>;
 }
 
@@ -36,24 +36,24 @@ export interface DenialLedger {
   readonly log: Log;
 }
 
-/** @param windowSeconds `undefined` to write every denial as a record of its own */
+/** @param windowSeconds `undefined` writes every denial as its own record */
 export function anonymousDenials(service: DenialLedger, windowSeconds: number | undefined): AnonymousDenials {
-  return windowSeconds === undefined ? eachByItself(service) : aggregated(service, windowSeconds);
+  return windowSeconds === undefined ? withoutAggregation(service) : withAggregation(service, windowSeconds);
 }
 
-function eachByItself(service: DenialLedger): AnonymousDenials {
+function withoutAggregation(service: DenialLedger): AnonymousDenials {
   return {
-    record: (denial) => answeredAnyway(service, denial, () => append(service, denial)),
+    record: (denial) => logIfUnavailable(service, denial, () => append(service, denial)),
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
 }
 
-function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDenials {
+function withAggregation(service: DenialLedger, windowSeconds: number): AnonymousDenials {
   const { clock, log } = service;
   const windows = aggregation(windowSeconds);
 
-  /** Writes summaries in turn; from the first that fails on, all are given back. */
+  /** Writes the summaries in order. At the first failure, that one and all later ones are given back. */
   const write = async (summaries: readonly Summary[]): Promise<void> => {
     let written = 0;
     try {
@@ -67,7 +67,7 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
     }
   };
 
-  // One after another, so that whoever waits for the end of a window finds its summary written, whoever wrote it.
+  // One write at a time: a caller that waits for the end of a window then finds its summary written.
   let writing: Promise<void> = Promise.resolve();
   const writeNext = (take: () => readonly Summary[]): Promise<void> => {
     const next = writing.then(() => write(take()));
@@ -77,10 +77,10 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
 
   return {
     record(denial) {
-      // Nothing is awaited between asking and opening the window: of many at once exactly one is the first.
+      // No `await` between the lookup and opening the window: of concurrent denials exactly one is the first.
       const occurrence = windows.occurred(denial, clock.now());
       if (occurrence.kind === 'counted') return undefined;
-      return answeredAnyway(service, denial, async () => {
+      return logIfUnavailable(service, denial, async () => {
         try {
           if (occurrence.ended !== undefined) await write([occurrence.ended]);
           await append(service, denial);
@@ -97,9 +97,9 @@ function aggregated(service: DenialLedger, windowSeconds: number): AnonymousDeni
       try {
         await writeNext(windows.takeAll);
       } catch (error) {
-        log.error('denials that name nobody were counted, and could not be written before the end', error);
+        log.error('counted anonymous denials could not be written before the shutdown', error);
         for (const { event, reason, count } of windows.takeAll()) {
-          log.warn('counted denials are lost to the ledger', { event, reason, count });
+          log.warn('counted anonymous denials are missing from the ledger', { event, reason, count });
         }
       }
     },
@@ -112,8 +112,8 @@ function append({ ledger, clock }: DenialLedger, denial: AnonymousDenial | Summa
   return ledger.append({ at: clock.now(), event, decision: 'deny', reason, ...count });
 }
 
-/** Without a window nothing can be counted on: what the database did not take then stands in the log alone. */
-async function answeredAnyway(
+/** Without aggregation there is no later summary: a denial that can't be written is only logged. */
+async function logIfUnavailable(
   { log }: DenialLedger,
   { event, reason }: AnonymousDenial,
   record: () => Promise<void>,
@@ -122,6 +122,6 @@ async function answeredAnyway(
     await record();
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    log.warn('a refusal that names nobody could not be recorded', { event, reason });
+    log.warn('an anonymous denial could not be recorded', { event, reason });
   }
 }

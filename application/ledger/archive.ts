@@ -1,11 +1,12 @@
 /**
- * Months leave the ledger (specification "Ledger and seal", `audit-archive`): oldest first, each exported, read back and
- * recorded before it goes. Nothing is dropped that is not in a verified export, and everything can be run again: what
- * an interrupted run left is used when it is exactly what this one would write.
+ * Archives months of the ledger, oldest first (specification "Ledger and seal", `audit-archive`). Each month is
+ * exported, read back and recorded before it is dropped. Only records in a verified export are dropped. Every step can
+ * be repeated: a file that an interrupted run left is used if its content is exactly right.
  *
- * An export takes over where the one before it ended, by checkpoints, and ends with the checkpoint of its month's
- * highest number. A checkpoint that straddles the boundary so leaves whole with the earlier month; those of its records
- * that lie in the later one stay until that goes, and are not exported again. So every record is in one export.
+ * An export begins after the checkpoint with which the previous export ended. It ends with the checkpoint that covers
+ * its month's highest number. A checkpoint across the month boundary is exported whole, with the earlier month. Its
+ * records of the later month stay in the ledger until that month leaves, and are not exported again. So every record is
+ * in exactly one export.
  */
 
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
@@ -33,9 +34,9 @@ export interface Archiving {
   readonly hash: Hash;
   readonly turn: Turn;
   readonly clock: Clock;
-  /** Told of each month once it has left. */
+  /** Called after each archived month. */
   readonly archived: (month: ArchivedMonth) => void;
-  /** Told now and then how far the verification of a month is, in sequence numbers. */
+  /** Called now and then while a month is verified, with sequence numbers. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -47,13 +48,13 @@ export interface ArchivedMonth {
   readonly sha256: string;
 }
 
-/** How many months left, and why the next one could not; those that left have left. */
+/** The number of archived months, and why the next one was not. Archived months stay archived. */
 export interface ArchiveOutcome {
   readonly months: number;
   readonly stop: ArchiveStop | undefined;
 }
 
-/** @throws StorageUnavailable, ExportUnusable: the month under way is still held, or, rarely, that is unknown */
+/** @throws StorageUnavailable, ExportUnusable: the current month is then still held, or (rarely) its state unknown */
 export async function archive(before: Month, archiving: Archiving): Promise<ArchiveOutcome> {
   if (before > monthOf(archiving.clock.now())) return stopped(0, { kind: 'after_current_month', before });
   const held = await archiving.archives.exclusively(() => archiveMonths(before, archiving));
@@ -73,17 +74,17 @@ async function archiveMonths(before: Month, archiving: Archiving): Promise<Archi
 
 async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<ArchiveStop | undefined> {
   const { month, partition } = held;
-  // Nothing dates a record so far back but a clock that is wrong by days, and an export of that name exists.
+  // Only a clock that was wrong by days dates a record into an archived month. An export of that name exists.
   if (held.leftBefore) return { kind: 'archived_before', month, partition };
   if (held.undelivered) return { kind: 'undelivered', month };
 
-  // 1. Every record of the month is sealed.
+  // 1. Check that every record of the month is sealed.
   const exported = await archiving.archives.exported();
   const last = await lastToExport(held, exported, archiving.checkpoints);
   if (last === 'not_sealed') return { kind: 'not_sealed', month };
   const range = last && rangeAfter(exported, last);
 
-  // 2. The chain verifies to there, and so do the records that have not left.
+  // 2. Verify the chain to its end, and all records up to there that are still held.
   const end = {
     checkpointId: last?.checkpointId ?? exported.lastCheckpoint,
     lastSeq: last?.lastSeq ?? exported.lastSeq,
@@ -91,14 +92,14 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   const verdict = await verifyLedger({ ...archiving, ledger: ledgerThrough(archiving.checkpoints, end) });
   if (verdict.kind === 'broken') return { kind: 'not_intact', month, fault: verdict.fault };
 
-  // 3. It is written, or stands written by a run that was interrupted.
-  // 4. It is read back, every root recomputed from the file; only then it has its name.
+  // 3. Write the export, or find the one that an interrupted run wrote.
+  // 4. Read it back and recompute every root from the file. Only then give it its final name.
   const content = await contentOf(month, exported, end.checkpointId, archiving.checkpoints);
-  const made = await standingOrWritten(content, last, archiving);
-  if ('stop' in made) return made.stop;
+  const ready = await findOrWrite(content, last, archiving);
+  if ('stop' in ready) return ready.stop;
 
-  // 5. In one transaction it is recorded and leaves.
-  const { stored } = made;
+  // 5. In one transaction, record it and drop the month.
+  const { stored } = ready;
   const at = archiving.clock.now();
   const sha256 = await stored.sha256();
   const entry = archivedEntry(at, {
@@ -118,8 +119,8 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
       return undefined;
     }
     case 'gained':
-      // It ends too early, and its name is wanted for one that does not.
-      if (made.kind === 'written') await archiving.folder.withdraw(stored);
+      // The export lacks the gained record. Withdraw it, so that its name is free for a complete one.
+      if (ready.kind === 'written') await archiving.folder.withdraw(stored);
       return { kind: 'gained', month, partition };
     case 'undelivered':
     case 'locked':
@@ -128,7 +129,7 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   }
 }
 
-/** The checkpoint of the month's highest number; `undefined` when nothing of the month is left to export. */
+/** The checkpoint of the month's highest number; `undefined` if nothing of the month is left to export. */
 async function lastToExport(
   { lastSeq }: HeldMonth,
   exported: Exported,
@@ -148,7 +149,7 @@ function rangeAfter(exported: Exported, last: Checkpoint): ExportedRange {
   };
 }
 
-/** The ledger as if nothing came after this checkpoint. */
+/** The ledger cut off after this checkpoint. */
 function ledgerThrough(
   checkpoints: Checkpoints,
   { checkpointId, lastSeq }: Pick<Checkpoint, 'checkpointId' | 'lastSeq'>,
@@ -179,21 +180,23 @@ async function contentOf(
   return { header: { month, checkpoints: count, records }, after, through };
 }
 
-type Made = { readonly kind: 'standing' | 'written'; readonly stored: StoredExport } | { readonly stop: ArchiveStop };
+type ReadyExport =
+  | { readonly kind: 'found' | 'written'; readonly stored: StoredExport }
+  | { readonly stop: ArchiveStop };
 
-async function standingOrWritten(
+async function findOrWrite(
   content: ExportContent,
   last: Checkpoint | undefined,
   archiving: Archiving,
-): Promise<Made> {
+): Promise<ReadyExport> {
   const { folder } = archiving;
   const { month } = content.header;
-  const standing = await folder.find(month);
-  if (standing !== undefined) {
-    const fault = await faultOf(standing, content, last, archiving);
-    const same = fault === undefined && (await sameLines(standing.lines(), exportLines(archiving, content)));
-    if (same) return { kind: 'standing', stored: standing };
-    return { stop: { kind: 'export_differs', month, location: standing.location, fault: known(fault) } };
+  const found = await folder.find(month);
+  if (found !== undefined) {
+    const fault = await faultOf(found, content, last, archiving);
+    const same = fault === undefined && (await sameLines(found.lines(), exportLines(archiving, content)));
+    if (same) return { kind: 'found', stored: found };
+    return { stop: { kind: 'export_differs', month, location: found.location, fault: known(fault) } };
   }
   const draft = await folder.draft(month, exportLines(archiving, content));
   const fault = await faultOf(draft, content, last, archiving);
@@ -204,14 +207,14 @@ async function standingOrWritten(
   return publish(draft, month);
 }
 
-async function publish(draft: DraftExport, month: Month): Promise<Made> {
+async function publish(draft: DraftExport, month: Month): Promise<ReadyExport> {
   const published = await draft.publish();
   if (published.kind === 'published') return { kind: 'written', stored: published.stored };
   await draft.discard();
   return { stop: { kind: 'export_differs', month, location: published.location, fault: undefined } };
 }
 
-/** What is wrong with a file as the export of this content. */
+/** The fault of a file as the export of this content; `another` for an intact export of other content. */
 async function faultOf(
   stored: StoredExport,
   { header }: ExportContent,
@@ -225,7 +228,7 @@ async function faultOf(
     found.month === header.month &&
     found.checkpoints === header.checkpoints &&
     found.records === header.records &&
-    // It links to all before it.
+    // The last checkpoint links to all checkpoints before it, so comparing it compares them all.
     (verdict.last && formatCheckpoint(verdict.last)) === (last && formatCheckpoint(last));
   return same ? undefined : 'another';
 }

@@ -1,4 +1,4 @@
-/** Copies the records that wait for the sink (specification "Sink"). Never on the path of a request. */
+/** Delivers queued records to the sink (specification "Sink"). It runs in the background, never during a request. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Outbox } from '../ports/outbox.ts';
@@ -11,12 +11,12 @@ export interface Delivery {
   readonly batchSize: number;
 }
 
-/** So that a pass ends even where records come as fast as they go; the next one goes on. */
+/** Ends a pass even if records arrive as fast as they are delivered; the next pass continues. */
 const MAX_BATCHES = 1000;
 
 /**
- * Sends batch after batch until nothing is due any more, one fails, or `mayGoOn` says no. Who fails waits (Outbox), and
- * what became due meanwhile is for the next pass: a sink that is down gets one batch to refuse, not all of them.
+ * Sends batches until nothing is due, a batch fails, or `mayGoOn` returns false. A failed batch waits (Outbox), and
+ * records that become due meanwhile are left to the next pass. A sink that is down is sent one batch, not all of them.
  *
  * @throws StorageUnavailable
  */

@@ -1,4 +1,4 @@
-/** Reads and writes the lines of an export, a few at a time, whichever their number. */
+/** Reads and writes the lines of an export in batches, so that memory does not grow with their number. */
 
 import {
   type ArchiveHeader,
@@ -13,7 +13,7 @@ import type { Lines, StoredExport } from '../ports/exports.ts';
 import type { Turn } from '../ports/turn.ts';
 import { recordPages } from './record-pages.ts';
 
-/** Thrown for a line that no export has. */
+/** Thrown for a line that is not in the format of an export. */
 export class MalformedLine extends Error {
   override readonly name = 'MalformedLine';
   /** Counted from 1. */
@@ -25,14 +25,14 @@ export class MalformedLine extends Error {
   }
 }
 
-/** What stands on some lines of a file, one after another; to be closed. */
+/** Reads the values on consecutive lines of a file. The caller must close it. */
 export interface LineReader<Value> {
   /** `undefined` after the last. @throws MalformedLine, ExportDamaged, ExportUnusable */
   next(): Promise<Value | undefined>;
   close(): Promise<void>;
 }
 
-/** @param skipped how many lines come before those that are wanted */
+/** @param skipped the number of lines before the first wanted one */
 export function lineReader<Value>(
   stored: StoredExport,
   skipped: number,
@@ -41,7 +41,7 @@ export function lineReader<Value>(
   const batches = stored.lines()[Symbol.asyncIterator]();
   let batch: readonly string[] = [];
   let at = 0;
-  // Lines before the batch.
+  // The number of lines before the current batch.
   let passed = 0;
   return {
     async next() {
@@ -78,24 +78,24 @@ export async function readHeader(stored: StoredExport): Promise<ArchiveHeader> {
   }
 }
 
-/** Which checkpoints an export has: those after one, through another. */
+/** The checkpoints of an export: those with ids above `after`, up to `through`. */
 export interface ExportContent {
   readonly header: ArchiveHeader;
   readonly after: number;
   readonly through: number;
 }
 
-/** Some milliseconds' worth of rows on any machine. */
+/** A page takes some milliseconds on any machine. */
 const CHECKPOINTS_AT_ONCE = 1000;
 const RECORDS_AT_ONCE = 2000;
 
-/** What the ledger is asked for an export. */
+/** The parts of the ledger that an export reads. */
 export interface ExportReading {
   readonly checkpoints: Pick<Checkpoints, 'page' | 'records'>;
   readonly turn: Turn;
 }
 
-/** The text of an export, from the ledger. */
+/** The text of an export, made from the ledger. */
 export async function* exportLines(reading: ExportReading, content: ExportContent): Lines {
   yield [formatHeader(content.header)];
   for await (const page of checkpointPages(reading.checkpoints, content)) yield page.map(formatCheckpoint);

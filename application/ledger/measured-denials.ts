@@ -1,4 +1,4 @@
-/** Denials counted where they are recorded, whether by a record each or, where they name nobody, for a summary. */
+/** Counts denials for the metrics at the point where they are recorded, one by one or for a summary. */
 
 import type { Agents } from '../ports/agents.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -8,7 +8,7 @@ import type { AnonymousDenials } from './anonymous-denials.ts';
 
 type Counting = Pick<Measurements, 'denied'>;
 
-/** Those that name nobody count as soon as they happen: the database may be away, or take its time. */
+/** Anonymous denials count as soon as they happen: the database may be slow or unavailable. */
 export function measuredAnonymousDenials(anonymous: AnonymousDenials, { denied }: Counting): AnonymousDenials {
   return {
     ...anonymous,
@@ -25,7 +25,7 @@ export interface Recording {
   readonly sponsors: Sponsors;
 }
 
-/** Those that name somebody count once they are recorded, under the reason that was. */
+/** Other denials count once they are recorded, under the recorded reason. */
 export function measuredDenials<Storage extends Recording>(storage: Storage, { denied }: Counting): Storage {
   const { ledger, agents, sponsors } = storage;
   return {

@@ -1,6 +1,6 @@
 /**
- * Proves that a record is what was sealed (specification "Inclusion proof", `GET /audit/records/{seq}/proof`). No path
- * is answered that does not fold from the record, as it stands in the ledger now, to the root that was signed.
+ * Proves that a record was sealed (specification "Inclusion proof", `GET /audit/records/{seq}/proof`). Every returned
+ * path leads from the record, as the ledger holds it now, to the signed root.
  */
 
 import { type Checkpoint, toHex } from '../../domain/ledger/checkpoint.ts';
@@ -19,7 +19,7 @@ export interface InclusionProof {
   readonly seq: number;
   readonly checkpoint: Checkpoint;
   readonly leafIndex: number;
-  /** Lowercase hex, from the leaf's sibling upwards; empty when the checkpoint sealed one record. */
+  /** Lowercase hex, from the leaf's sibling upwards; empty if the checkpoint sealed only one record. */
   readonly auditPath: readonly string[];
 }
 
@@ -27,30 +27,30 @@ export type ProofOutcome =
   | { readonly kind: 'proof'; readonly proof: InclusionProof }
   /** No record has this number, or it is not sealed yet. */
   | { readonly kind: 'not_found' }
-  /** The record has left with an export. */
+  /** The record's month has been archived. */
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
-  /** The records that the checkpoint covers no longer rebuild the root that was signed. */
+  /** The root rebuilt from the checkpoint's records is no longer the signed one. */
   | { readonly kind: 'broken'; readonly checkpoint: Checkpoint };
 
 export async function proveRecord(service: RecordProving, seq: number): Promise<ProofOutcome> {
-  // 1. Which checkpoint seals it.
+  // 1. Find the checkpoint that seals the record.
   const sealing = await service.checkpoints.sealing(seq);
   if (sealing.kind === 'not_sealed') return { kind: 'not_found' };
   if (sealing.kind === 'archived') return sealing;
   const { checkpoint } = sealing;
 
-  // 2. Its place in the checkpoint's tree. A tree that was kept and does not fit the records is read anew, once: either
-  // may be the one that is sound.
+  // 2. Find the record in the checkpoint's tree. If a cached tree does not match the records, read the tree again once:
+  // either the tree or the records may be the altered part.
   const place = await findPlace(service, checkpoint, seq);
   const found = place === 'stale' ? await findPlace(service, checkpoint, seq) : place;
   if (typeof found === 'object') return found;
 
-  // 3. Its month may have left while it was read.
+  // 3. The month may have been archived during the read.
   const now = await service.checkpoints.sealing(seq);
   return now.kind === 'archived' ? now : { kind: 'broken', checkpoint };
 }
 
-/** `broken` when the records are not those that were sealed; `stale` when those around this one are not. */
+/** `broken`: the checkpoint's records are not the sealed ones. `stale`: this record's block differs from the tree. */
 async function findPlace(
   { checkpoints, trees, hash }: RecordProving,
   checkpoint: Checkpoint,
@@ -59,7 +59,7 @@ async function findPlace(
   const tree = await trees.find(checkpoint);
   if (tree === undefined) return 'broken';
   const block = tree.blockOf(seq);
-  // One more than there can be shows what was put in.
+  // Read one more than a block can hold, so that an inserted record is noticed.
   const records = await checkpoints.records(block.range, block.range.firstSeq - 1, BLOCK_SIZE + 1);
   const leaves = treeOf(hash, records);
   if (!block.holds(leaves)) {
@@ -67,7 +67,7 @@ async function findPlace(
     return 'stale';
   }
   const index = records.findIndex((record) => record.seq === seq);
-  // The block is as it was sealed, so at this number nothing was ever committed.
+  // The block is intact, so no record with this number was ever committed.
   return index < 0
     ? { kind: 'not_found' }
     : { kind: 'proof', proof: proofOf(seq, checkpoint, block, index, leaves.path(index)) };

@@ -1,4 +1,4 @@
-/** Reads the ledger a page at a time (specification "GET /audit"). Writes nothing. */
+/** Reads the ledger in pages (specification "GET /audit"). Read only. */
 
 import type { Instant } from '../../domain/instant.ts';
 import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
@@ -32,7 +32,7 @@ export type LedgerAnswer =
       readonly nextCursor: string | undefined;
       readonly archivedBefore: Instant | undefined;
     }
-  /** Read on with these filters, the cursor would skip records that they ask for. */
+  /** The cursor belongs to other filters. Continuing with it would skip records that these filters select. */
   | { readonly kind: 'foreign_cursor' };
 
 export async function queryLedger(service: LedgerReading, question: LedgerQuestion): Promise<LedgerAnswer> {
@@ -49,10 +49,10 @@ export async function queryLedger(service: LedgerReading, question: LedgerQuesti
   };
 }
 
-/** 128 bits: told apart by accident only, since whoever may page may also ask anything else. */
+/** 128 bits prevent accidental collisions. A deliberate one gains nothing: its author may query everything anyway. */
 const FINGERPRINT_LENGTH = 32;
 
-/** The page's length is left out: it may change from page to page. */
+/** Without the page's length, which may change from page to page. */
 function fingerprintOf(digest: Digest, { sponsor, agentId, taskId, from, to, decision }: LedgerFilters): string {
   const filters = [sponsor, agentId, taskId, from, to, decision].map((filter) => filter ?? null);
   return digest(JSON.stringify(filters)).slice(0, FINGERPRINT_LENGTH);

@@ -1,7 +1,7 @@
 /**
- * The one exit through which every refusal of the token, introspection and revocation endpoints leaves: it is written
- * to the ledger before it is answered (specification "Errors": every denial is written, none is dropped), but for those
- * that name nobody, which may be counted (specification "Aggregation").
+ * The one exit for every refusal of the token, introspection and revocation endpoints. It is written to the ledger
+ * before it is answered (specification "Errors": every denial is written, none is dropped). Anonymous denials may be
+ * counted instead (specification "Aggregation").
  */
 
 import { isTemporary } from '../../domain/denial.ts';
@@ -17,11 +17,11 @@ export interface DenialRecording {
 }
 
 /**
- * Runs a decision and records its refusal as `token.denied`. The answered reason is the recorded one, which may be an
- * earlier check's (see Ledger.refuse).
+ * Runs a decision and records its refusal as `token.denied`. The returned reason is the recorded one, which may be that
+ * of an earlier check (see Ledger.refuse).
  *
- * @throws StorageUnavailable when a refusal that names somebody can't be recorded: it is then not answered as one
- *   (decisions "Token endpoint"). One that names nobody is answered all the same.
+ * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded: the refusal is then not
+ *   answered (decisions "Token endpoint"). An anonymous one is answered all the same.
  */
 export function recordDenials({ ledger, anonymous, clock }: DenialRecording) {
   return async <T>(decide: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
@@ -34,7 +34,7 @@ export function recordDenials({ ledger, anonymous, clock }: DenialRecording) {
     }
     const recorded = await ledger.refuse({
       entry: { at: clock.now(), event: 'token.denied', ...denial.about, decision: 'deny', reason: denial.reason },
-      // "Not now" leaves the assertion unused: the same request may be sent again (specification, temporarily_unavailable).
+      // A temporary refusal does not use up the assertion: the client may send the same request again.
       assertion: isTemporary(denial.reason) ? undefined : denial.assertion,
       sponsorKey: denial.sponsorKey,
     });
@@ -43,8 +43,8 @@ export function recordDenials({ ledger, anonymous, clock }: DenialRecording) {
 }
 
 /**
- * Names nobody, and leaves the ledger nothing to decide: an assertion to use up or a person to look up would, and comes
- * only after its agent is known. What else was sent is not recorded, since nobody vouches for it.
+ * The denial names no agent, person or task, and the ledger has nothing to decide: no assertion to use up, no person to
+ * look up. Other parts of the request are not recorded, since nothing has verified them.
  */
 function isAnonymous({ about, assertion, sponsorKey }: Denial): boolean {
   const named = about?.agentId ?? about?.sponsor ?? about?.taskId;

@@ -1,6 +1,6 @@
 /**
- * The records of a range, a page at a time, in the order of their numbers: the next page is on its way while one is
- * worked on, and everybody else has a turn between two of them. No more than two pages are ever held.
+ * Reads the records of a range in pages, by sequence number. The next page is fetched while the caller works on the
+ * current one, so at most two pages are in memory. Between two pages it yields to the event loop.
  */
 
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
@@ -10,7 +10,7 @@ import type { Turn } from '../ports/turn.ts';
 export interface PagedReading {
   readonly ledger: Pick<Checkpoints, 'records'>;
   readonly turn: Turn;
-  /** How many records are hashed in one go: some five microseconds each. */
+  /** Records hashed without a break, at about five microseconds each. */
   readonly pageSize: number;
 }
 
@@ -26,7 +26,7 @@ export async function* recordPages(
     const isLast = page.length < pageSize;
     if (!isLast) {
       reading = ledger.records(range, last.seq, pageSize);
-      // Whoever stops reading here never learns of a page that fails.
+      // If the caller stops here, nothing awaits this promise: its rejection must not be unhandled.
       reading.catch(() => undefined);
     }
     yield page;

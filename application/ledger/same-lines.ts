@@ -1,6 +1,6 @@
 import type { Lines } from '../ports/exports.ts';
 
-/** Whether two texts are the same, line by line, however each comes in batches. */
+/** Whether two texts have the same lines, however they are split into batches. */
 export async function sameLines(left: Lines, right: Lines): Promise<boolean> {
   const [ours, theirs] = [eachLine(left), eachLine(right)];
   try {

@@ -1,6 +1,6 @@
 /**
- * One sealing pass (specification "Ledger and seal"): everything unsealed becomes one checkpoint. The root is rebuilt
- * from the committed rows, since the signature says that they are the ledger.
+ * One sealing pass (specification "Ledger and seal"): it seals all unsealed records with one checkpoint. The root is
+ * rebuilt from the committed rows, because the signature vouches for them.
  */
 
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
@@ -24,22 +24,22 @@ export interface LedgerSealing {
 export type SealOutcome =
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint }
   | { readonly kind: 'nothing_unsealed' }
-  /** Another instance sealed these records meanwhile; what came since is for the next pass. */
+  /** Another instance sealed these records first. The next pass seals later ones. */
   | { readonly kind: 'overtaken' };
 
-/** Hashed within some three milliseconds: nobody who asks for a token meanwhile notices. */
+/** Hashing a page takes about three milliseconds, short enough not to delay token requests. */
 const PAGE_SIZE = 500;
 
 export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
-  // 1. What there is to seal. The range is final, so what is read of it is all that it will ever hold.
+  // 1. Find the unsealed range. It is final: no later append can commit into it.
   const unsealed = await service.checkpoints.unsealed();
   if (unsealed === undefined) return { kind: 'nothing_unsealed' };
   const { previous, firstSeq, lastSeq } = unsealed;
 
-  // 2. Its root.
+  // 2. Rebuild its root.
   const { treeSize, rootHash } = await rebuild(service, unsealed);
 
-  // 3. The link to what was sealed before, and the signature.
+  // 3. Link to the previous checkpoint, and sign.
   const unsigned: UnsignedCheckpoint = {
     checkpointId: (previous?.checkpointId ?? 0) + 1,
     firstSeq,
@@ -52,7 +52,7 @@ export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
   };
   const checkpoint = { ...unsigned, signature: await service.signer.sign(canonicalCheckpoint(unsigned)) };
 
-  // 4. Whoever adds the successor first has sealed the range.
+  // 4. Add the checkpoint. Of concurrent instances the first one wins.
   const outcome = await service.checkpoints.add(checkpoint);
   return outcome === 'added' ? { kind: 'sealed', checkpoint } : { kind: 'overtaken' };
 }
@@ -67,7 +67,7 @@ async function rebuild(
     for (const record of page) tree.add(leafHash(hash, canonicalRecord(record)));
     lastSeq = page.at(-1)?.seq;
   }
-  // The range ends with a record. Without it somebody has deleted from the ledger, and that must not be signed.
+  // The range ends with an existing record. If it is missing, a row was deleted, and that must not be signed.
   if (lastSeq !== range.lastSeq)
     throw new Error('The ledger no longer holds the record that the unsealed range ends with.');
   return { treeSize: tree.size, rootHash: toHex(tree.root()) };

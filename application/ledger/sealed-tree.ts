@@ -1,7 +1,7 @@
 /**
- * The tree of one checkpoint as proofs need it, without its lower levels: the records' leaves are hashed in blocks, and
- * only the root of each block is kept. A proof reads its own block afresh and takes the rest of its path from here. So
- * a tree of half a million records takes half a megabyte, and a block that was tampered with shows at once.
+ * A checkpoint's Merkle tree for proofs, without its lower levels. Records are hashed in blocks, and only each block's
+ * root is kept. A proof reads its own block again and takes the upper part of its path from here. A tree of half a
+ * million records so takes half a megabyte, and tampering with the proof's block is noticed at once.
  */
 
 import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
@@ -11,38 +11,38 @@ import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { SeqRange } from '../ports/checkpoints.ts';
 import { type PagedReading, recordPages } from './record-pages.ts';
 
-/** A power of two: a block is then a full subtree, all but the last one. As many records are read for a proof. */
+/** Records per block. A power of two, so that every block but the last is a full subtree. A proof reads one block. */
 export const BLOCK_SIZE = 64;
 
-/** Read and hashed within some two milliseconds. */
+/** Reading and hashing a page takes about two milliseconds. */
 const PAGE_SIZE = 4 * BLOCK_SIZE;
 
 export interface SealedTree {
-  /** The block that a number lies in, if it is held. */
+  /** The block for a sequence number, whether or not a record has it. */
   blockOf(seq: number): SealedBlock;
-  /** Of the memory that it takes. */
+  /** The memory that the tree takes. */
   readonly bytes: number;
 }
 
 export interface SealedBlock {
-  /** Together the blocks' ranges are the checkpoint's, so a record that was put in anywhere is in one. */
+  /** The blocks' ranges cover the checkpoint's range without gaps, so every inserted record falls into one of them. */
   readonly range: SeqRange;
   /** The index of its first leaf. */
   readonly firstIndex: number;
-  /** From the block's root to the root that was signed. */
+  /** From the block's root to the signed root. */
   readonly path: readonly Uint8Array[];
-  /** Whether these records are the block that was sealed: whether they lead to the root that was signed. */
+  /** Whether these records are the sealed block: whether they lead to the signed root. */
   holds(records: MerkleTree): boolean;
 }
 
-/** Rebuilds the tree from the ledger's rows; `undefined` when they do not rebuild the root that was signed. */
+/** Rebuilds the tree from the ledger's rows; `undefined` if its root is not the signed one. */
 export async function readSealedTree(
   hash: Hash,
   reading: Omit<PagedReading, 'pageSize'>,
   checkpoint: Checkpoint,
 ): Promise<SealedTree | undefined> {
   const { firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
-  // A row of nonsense must not take memory for it.
+  // Refuse an impossible size before allocating memory for it.
   if (treeSize < 1 || treeSize > lastSeq - firstSeq + 1) return undefined;
   const blockCount = Math.ceil(treeSize / BLOCK_SIZE);
   const firstSeqs = new Float64Array(blockCount);
@@ -62,7 +62,7 @@ export async function readSealedTree(
   return { blockOf: (seq) => blockAt(hash, { checkpoint, firstSeqs, blocks }, seq), bytes: bytesOf(blockCount) };
 }
 
-/** @param block no more than a block holds, or what was put in would not show */
+/** @param block every record read for a block, inserted ones too: they change its size or its root */
 export function treeOf(hash: Hash, block: readonly LedgerRecord[]): MerkleTree {
   const tree = merkleTree(hash, block.length);
   for (const record of block) tree.add(leafHash(hash, canonicalRecord(record)));
@@ -96,7 +96,7 @@ function blockAt(hash: Hash, { checkpoint, firstSeqs, blocks }: Blocks, seq: num
   };
 }
 
-/** The index of the last number that is not above `seq`, or 0. */
+/** The index of the last number not above `seq`, or 0. */
 function lastAtMost(numbers: Float64Array, seq: number): number {
   let low = 0;
   let high = numbers.length - 1;
@@ -108,7 +108,7 @@ function lastAtMost(numbers: Float64Array, seq: number): number {
   return low;
 }
 
-/** Two nodes of 32 bytes and a number of 8 for each block; and what any object takes. */
+/** Two nodes of 32 bytes and a number of 8 for each block, and an estimate for the objects. */
 function bytesOf(blockCount: number): number {
   return 1024 + blockCount * 72;
 }

@@ -1,6 +1,6 @@
 /**
- * The trees that proofs were asked from lately. Rebuilding one reads every record of its checkpoint, so it is kept; but
- * not for long, since what was tampered with meanwhile shows only when it is rebuilt.
+ * A cache of the trees that proofs have used lately. Rebuilding a tree reads every record of its checkpoint. The cache
+ * is short-lived, because only rebuilding the tree shows tampering with other records.
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
@@ -22,46 +22,46 @@ export interface TreeReading {
 }
 
 export interface SealedTrees {
-  /** The checkpoint's tree; `undefined` when its signature is invalid, or its records do not rebuild the signed root. */
+  /** The checkpoint's tree; `undefined` if its signature is invalid or its records do not rebuild the signed root. */
   find(checkpoint: Checkpoint): Promise<SealedTree | undefined>;
-  /** Has the next one who asks wait for a tree that is read anew, unless this one was replaced already. */
+  /** Removes a stale tree, so that the next `find` reads it again. A newer tree of the checkpoint stays. */
   forget(checkpoint: Checkpoint, tree: SealedTree): void;
 }
 
-/** How long tampering can go unnoticed that spares the records a proof is asked for. */
+/** How long tampering that spares the proved record's block can stay unnoticed. */
 export const KEPT_SECONDS = 60;
-/** From then on a tree that is asked for is read anew beside the answer, so that nobody waits for a busy one. */
+/** After this age a requested tree is read again in the background, so that no proof waits for a busy checkpoint. */
 export const RENEWED_AFTER_SECONDS = 30;
-/** Hundreds of checkpoints of fifty thousand records. */
+/** Room for hundreds of checkpoints of fifty thousand records. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 interface Entry {
-  /** What was signed, and the signature: a row that says anything else is another checkpoint. */
+  /** The signed text and the signature: a checkpoint row with other content never matches this entry. */
   readonly identity: string;
-  /** When its reading began; `undefined` while it waits in line, and so cannot be out of date. */
+  /** When its read began; `undefined` while it is queued, when it cannot be out of date. */
   readAt: Instant | undefined;
   readonly tree: Promise<SealedTree | undefined>;
-  /** Once it is read. */
+  /** The tree, once it has been read. */
   held: SealedTree | undefined;
   renewing: boolean;
 }
 
 export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeReading): SealedTrees {
-  // By checkpoint, what was asked for the longest ago first.
+  // By checkpoint id, least recently used first.
   const entries = new Map<number, Entry>();
-  let line: Promise<unknown> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
 
-  /** One after another: many at once would add up to one long piece of work in every turn. */
+  /** Reads one tree at a time: many at once would add up to long pauses of the event loop. */
   function read(checkpoint: Checkpoint, signed: string, begins: () => void): Promise<SealedTree | undefined> {
-    const reading = line.then(async () => {
+    const reading = queue.then(async () => {
       begins();
-      // What does not carry our signature is not the root that was signed, whatever folds to it. A key that is not
-      // published any more is another matter: the auditor who kept it can still verify what is answered here.
+      // Without a valid signature the root is not a signed one, whatever leads to it. An unknown key is accepted: an
+      // auditor who kept a key that is no longer published can still verify the proof.
       const verdict = await verifier.verify(checkpoint.kid, signed, checkpoint.signature);
       if (verdict === 'invalid_signature') return undefined;
       return readSealedTree(hash, { ledger: checkpoints, turn }, checkpoint);
     });
-    line = reading.catch(() => undefined);
+    queue = reading.catch(() => undefined);
     return reading;
   }
 
@@ -86,7 +86,7 @@ export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeRe
     if (entries.get(checkpointId) === entry) entries.delete(checkpointId);
   }
 
-  /** The newest may be as large as it is: whoever asked for it would else wait for it each time. */
+  /** Keeps the newest tree whatever its size: otherwise every proof from it would wait for a new read. */
   function shrink(newest: Entry): void {
     let bytes = [...entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0);
     for (const [checkpointId, entry] of entries) {

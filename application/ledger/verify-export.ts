@@ -1,9 +1,10 @@
 /**
  * Verifies an export alone (specification "Ledger and seal", `audit-verify --archive`): its text, the signature and
- * range of each of its checkpoints, the links between them, and every root, rebuilt from its own records. What came
- * before its first checkpoint is not in it, so that one's link is taken as it is.
+ * range of each checkpoint, the links between them, and every root, rebuilt from the export's records. The checkpoint
+ * before the first one is not in the export, so the first link cannot be checked.
  *
- * The file is read twice side by side, once at its checkpoints and once at its records: neither is ever held whole.
+ * Two readers go through the file side by side, one at the checkpoints and one at the records. Neither part is ever
+ * held in memory as a whole.
  */
 
 import {
@@ -41,7 +42,7 @@ export type ExportVerdict =
     }
   | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
 
-/** What comes before a fault, and verified. */
+/** The verified part before a fault. */
 export interface VerifiedPart {
   readonly checkpoints: number;
   readonly records: number;
@@ -55,7 +56,7 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
   try {
     const header = await readHeader(stored);
     const checkpoints = lineReader(stored, 1, parseCheckpoint);
-    const records = upcoming(lineReader(stored, 1 + header.checkpoints, parseRecord));
+    const records = lookahead(lineReader(stored, 1 + header.checkpoints, parseRecord));
     try {
       let first: Checkpoint | undefined;
       const fault = await verify({ ...means, header, checkpoints, records }, (checkpoint) => {
@@ -76,10 +77,10 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
 interface Reading extends ExportVerification {
   readonly header: ArchiveHeader;
   readonly checkpoints: LineReader<Checkpoint>;
-  readonly records: Upcoming;
+  readonly records: Lookahead;
 }
 
-/** @param verified is told of each checkpoint that is, with the records in it taken */
+/** @param verified called after each verified checkpoint, when its records have been read */
 async function verify(reading: Reading, verified: (checkpoint: Checkpoint) => void): Promise<ExportFault | undefined> {
   const { header, checkpoints, records, hash, verifier, marks = [], progress } = reading;
   let [first, last]: [Checkpoint | undefined, Checkpoint | undefined] = [undefined, undefined];
@@ -100,7 +101,7 @@ async function verify(reading: Reading, verified: (checkpoint: Checkpoint) => vo
     verified(next);
     progress?.(records.taken(), header.records);
   }
-  // The highest record of a month is what its last checkpoint is chosen for.
+  // The last checkpoint of an export is the one that covers the month's highest record, so it must hold one.
   if (!endsInMonth) return { kind: 'wrong_month', month: header.month };
   return (await countFault(records, header)) ?? unconfirmedMark(marks, first, last);
 }
@@ -111,7 +112,7 @@ async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoi
   return verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
 }
 
-/** Takes the records of a checkpoint's range and rebuilds its root. */
+/** Reads the records of a checkpoint's range and rebuilds its root. */
 async function sealedRecords(
   { records, header, hash }: Reading,
   { checkpointId, firstSeq, lastSeq, treeSize, rootHash }: Checkpoint,
@@ -139,14 +140,14 @@ async function sealedRecords(
   return toHex(tree.root()) === rootHash ? { months } : { fault: { kind: 'root_mismatch', checkpointId } };
 }
 
-async function countFault(records: Upcoming, header: ArchiveHeader): Promise<ExportFault | undefined> {
+async function countFault(records: Lookahead, header: ArchiveHeader): Promise<ExportFault | undefined> {
   const unsealed = await records.peek();
   if (unsealed !== undefined) return { kind: 'record_outside', seq: unsealed.seq };
   const held = records.taken();
   return held === header.records ? undefined : { kind: 'count', of: 'records', announced: header.records, held };
 }
 
-/** A mark that the export can say nothing of must not look confirmed. */
+/** A mark outside of the export cannot be confirmed by it, and must not look confirmed. */
 function unconfirmedMark(
   marks: readonly Mark[],
   first: Checkpoint | undefined,
@@ -162,15 +163,15 @@ function unconfirmedMark(
   return outside && { kind: 'mark_outside', checkpointId: outside.checkpointId };
 }
 
-/** Records of which the next one can be looked at before it is taken. */
-interface Upcoming {
+/** A record reader with a lookahead of one. */
+interface Lookahead {
   peek(): Promise<ArchivedRecord | undefined>;
   take(peeked: ArchivedRecord): ArchivedRecord;
   taken(): number;
   close(): Promise<void>;
 }
 
-function upcoming(reader: LineReader<ArchivedRecord>): Upcoming {
+function lookahead(reader: LineReader<ArchivedRecord>): Lookahead {
   let next: ArchivedRecord | undefined;
   let taken = 0;
   return {

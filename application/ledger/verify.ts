@@ -1,9 +1,10 @@
 /**
- * Verifies the whole ledger (specification "Ledger and seal", `audit-verify`): of every checkpoint in order its place in
- * the chain, its signature, and its root against the tree rebuilt from the records. It stops at the first fault.
+ * Verifies the whole ledger (specification "Ledger and seal", `audit-verify`). For every checkpoint in order it checks
+ * the link to the previous one, the signature, and the root, which it rebuilds from the records. It stops at the first
+ * fault.
  *
- * Records are read in large pages whatever the size of the checkpoints, and never before the checkpoint that seals
- * them: only then is a range final, and the ledger may be verified while it is written.
+ * Records are read in large pages whatever the size of the checkpoints, but never before the checkpoint that seals
+ * them: its range is then final, and the service may write to the ledger during the verification.
  */
 
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
@@ -22,7 +23,7 @@ import type { Hash } from '../ports/hash.ts';
 import type { Turn } from '../ports/turn.ts';
 import { recordPages } from './record-pages.ts';
 
-/** All that a verification asks of a ledger. */
+/** The parts of a ledger that a verification reads. */
 export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivedThrough'>;
 
 export interface LedgerVerification {
@@ -30,33 +31,33 @@ export interface LedgerVerification {
   readonly verifier: CheckpointVerifier;
   readonly hash: Hash;
   readonly turn: Turn;
-  /** What an auditor kept of earlier verifications. */
+  /** The marks that an auditor kept of earlier verifications. */
   readonly marks?: readonly Mark[];
-  /** Called once in a while, with the sequence numbers verified so far and in all. */
+  /** Called now and then, with the sequence numbers verified so far and in all. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
 export interface VerificationCounts {
-  /** That verified, archived ones included. */
+  /** Verified checkpoints, archived ones included. */
   checkpoints: number;
-  /** That are sealed as they stand in the ledger. */
+  /** Verified records: the ledger holds them as they were sealed. */
   records: number;
-  /** Checkpoints whose records have left with an export: only their signature and link could be verified here. */
+  /** Checkpoints whose records have been archived: only their signature and link could be verified. */
   archived: number;
-  /** Records that no checkpoint covers yet, of which nothing can be said. */
+  /** Records that no checkpoint covers yet: they could not be verified. */
   unsealed: number;
 }
 
 export type VerificationOutcome = {
-  /** Of the last checkpoint that verified. */
+  /** The mark of the last verified checkpoint. */
   readonly lastMark: Mark | undefined;
   readonly counts: Readonly<VerificationCounts>;
 } & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: VerificationFault });
 
-/** Their signatures are verified side by side with the hashing of their records. */
+/** The signatures of a batch are verified while its records are hashed. */
 const CHECKPOINTS_AT_ONCE = 500;
 const RECORDS_AT_ONCE = 2000;
-/** Somebody who can write rows by hand can number them so, too. */
+/** Rows written by hand can have negative numbers. */
 const BELOW_EVERY_NUMBER = Number.MIN_SAFE_INTEGER;
 
 /** @throws StorageUnavailable when the ledger cannot be read */
@@ -76,13 +77,13 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
   return fault === undefined ? { kind: 'intact', lastMark, counts } : { kind: 'broken', lastMark, counts, fault };
 }
 
-/** How far a verification has come. */
+/** The progress of a verification. */
 interface Walk extends LedgerVerification {
   readonly marks: readonly Mark[];
   readonly archivedThrough: number;
   readonly counts: VerificationCounts;
   readonly total: number;
-  /** The last checkpoint that verified. */
+  /** The last verified checkpoint. */
   newest: Checkpoint | undefined;
 }
 
@@ -98,9 +99,9 @@ async function walkCheckpoints(walk: Walk): Promise<VerificationFault | undefine
 
 async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<VerificationFault | undefined> {
   const verdicts = batch.map((checkpoint) => signatureVerdict(walk.verifier, checkpoint));
-  // Not the last one's: were that altered, the records of those before it would seem to be missing.
+  // Not the last checkpoint's `lastSeq`: if it was altered, records of earlier checkpoints would seem to be missing.
   const highest = Math.max(...batch.map((checkpoint) => checkpoint.lastSeq));
-  // Nor one that no number can be: asking for it, a database fails.
+  // A number beyond the safe integers makes the database fail.
   const lastSeq = Math.min(highest, Number.MAX_SAFE_INTEGER);
   const records = recordStream(walk, { firstSeq: afterNewest(walk), lastSeq });
   for (const [index, checkpoint] of batch.entries()) {
@@ -111,7 +112,7 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
       (await rootFault(walk, records, checkpoint)) ??
       contradictedMark(walk.marks, checkpoint);
     if (fault !== undefined) {
-      // Its records may have been counted before a mark contradicted it.
+      // Remove the checkpoint's records from the count: a mark may contradict it after they were counted.
       Object.assign(walk.counts, counts);
       return fault;
     }
@@ -124,7 +125,7 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
 
 function signatureVerdict(verifier: CheckpointVerifier, checkpoint: Checkpoint): Promise<CheckpointVerdict> {
   const verdict = verifier.verify(checkpoint.kid, canonicalCheckpoint(checkpoint), checkpoint.signature);
-  // An earlier fault ends the verification before this is waited for.
+  // An earlier fault may end the verification before this promise is awaited: its rejection must not be unhandled.
   verdict.catch(() => undefined);
   return verdict;
 }
@@ -133,7 +134,7 @@ function signatureFault({ checkpointId }: Checkpoint, verdict: CheckpointVerdict
   return verdict === undefined || verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
 }
 
-/** Takes the records of the checkpoint's range and rebuilds its root from them. */
+/** Reads the records of the checkpoint's range and rebuilds its root. */
 async function rootFault(
   walk: Walk,
   records: RecordStream,
@@ -146,8 +147,7 @@ async function rootFault(
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
   });
   if (outside !== undefined) return { kind: 'record_outside', seq: outside };
-  // Records that are said to have left are not missed. Those that are all still here must be the ones that were
-  // sealed, whatever is said of them.
+  // Archived records may be missing. If all of them are still there, they are verified like any others.
   if (tree.size < treeSize && (await hasLeft(walk, checkpointId))) {
     walk.counts.archived += 1;
     return undefined;
@@ -158,7 +158,7 @@ async function rootFault(
   return undefined;
 }
 
-/** Asked again where it matters: a month may leave while its records are read. */
+/** Reads `archivedThrough` again if needed: a month may be archived while its records are read. */
 async function hasLeft({ ledger, archivedThrough }: Walk, checkpointId: number): Promise<boolean> {
   return checkpointId <= archivedThrough || checkpointId <= ((await ledger.archivedThrough())?.checkpointId ?? 0);
 }
@@ -177,9 +177,9 @@ function afterNewest({ newest }: Walk): number {
   return newest === undefined ? BELOW_EVERY_NUMBER + 1 : newest.lastSeq + 1;
 }
 
-/** Records across the borders of checkpoints and pages. */
+/** Records as one stream across checkpoints and pages. */
 interface RecordStream {
-  /** Hands over the records up to a number, in order, those that were handed over before left out. */
+  /** Passes on the records up to a number, in order, from where the previous call ended. */
   through(lastSeq: number, take: (record: LedgerRecord) => void): Promise<void>;
 }
 
@@ -205,13 +205,13 @@ function recordStream({ ledger, turn, progress, total }: Walk, range: SeqRange):
   };
 }
 
-/** How far the newest checkpoint reaches, for the progress: ids have no holes, so it is found by halving. */
+/** The newest checkpoint's last number, for the progress. Ids have no gaps, so a binary search finds it. */
 async function lastSealed(ledger: VerifiableLedger): Promise<number> {
   const successor = async (id: number) => (await ledger.page(id, 1))[0];
   let low = 0;
   let step = 1;
   let last = await successor(0);
-  // Doubles while there is something beyond, then halves.
+  // Double the step while there is a checkpoint beyond, then halve it.
   for (let growing = true; step >= 1; step = growing ? step * 2 : Math.floor(step / 2)) {
     const beyond = await successor(low + step);
     if (beyond === undefined) growing = false;

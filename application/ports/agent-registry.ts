@@ -7,19 +7,20 @@ export type RegistryAnswer<Kind extends string> =
   | { readonly kind: Kind }
   | { readonly kind: 'refused'; readonly errors: readonly FieldError[] };
 
-/** The agents of a running service, as its operators reach them from outside: over its admin API. */
+/** The agents of a running service, seen from outside through its admin API. */
 export interface AgentRegistry {
-  /** @throws RegistryFailure, as all of these do */
+  /** @throws RegistryFailure, like all methods here */
   find(agentId: AgentId): Promise<Registration | undefined>;
-  /** All of the fields that the agent is to have. */
+  /** @param fields all fields of the new agent */
   register(fields: RegistrationPatch): Promise<RegistryAnswer<'registered' | 'already_exists'>>;
-  /** The named fields, and no others. */
+  /** @param fields only the fields to change */
   change(agentId: AgentId, fields: RegistrationPatch): Promise<RegistryAnswer<'changed' | 'not_found'>>;
 }
 
 /**
- * Nobody answered, or not as the service does, or not with these credentials: there is no use in asking on. Whether the
- * last question was decided is unknown. The message is a sentence for the operator, without anything that was received.
+ * Thrown if the service does not answer, answers in an unexpected form, or refuses the credentials. Further
+ * requests are useless. Whether the last one was applied is unknown. The message is a sentence for the operator,
+ * without received data.
  */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure';

@@ -3,26 +3,26 @@ import type { Month } from '../../domain/ledger/month.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { SeqRange } from './checkpoints.ts';
 
-/** What has left so far: everything through these numbers is in an export, and nothing above them. */
+/** The archived part of the ledger: everything up to and including these numbers, and nothing above. */
 export interface Exported {
   readonly lastCheckpoint: number;
   readonly lastSeq: number;
 }
 
-/** A month that the ledger still holds. */
+/** A month that is still in the ledger. */
 export interface HeldMonth {
   readonly month: Month;
-  /** The table that holds it. */
+  /** The name of its table. */
   readonly partition: string;
-  /** The highest number among its records; `undefined` when it has none. */
+  /** The highest sequence number in the month; `undefined` if it is empty. */
   readonly lastSeq: number | undefined;
-  /** Whether a month of this name has left before, and its partition was made anew. */
+  /** Whether this month has been archived before, and its partition was created again. */
   readonly leftBefore: boolean;
-  /** Whether records that old still have to be copied to the sink. */
+  /** Whether the sink still lacks records of this month or earlier. */
   readonly undelivered: boolean;
 }
 
-/** What an export holds, by its checkpoints and the range they seal. */
+/** The checkpoints of an export, and the range of numbers that they seal. */
 export interface ExportedRange extends SeqRange {
   readonly firstCheckpoint: number;
   readonly lastCheckpoint: number;
@@ -31,36 +31,37 @@ export interface ExportedRange extends SeqRange {
 export interface Departure {
   readonly month: Month;
   readonly at: Instant;
-  /** What had left before this month: the departure is refused when that is no longer so. */
+  /** The archived part before this month. If it has changed, the departure is refused. */
   readonly before: Exported;
-  /** `undefined` when there was nothing to export. */
+  /** `undefined` if there was nothing to export. */
   readonly range: ExportedRange | undefined;
-  /** `audit.archived`. */
+  /** The `audit.archived` entry. */
   readonly entry: LedgerEntry;
 }
 
-/** The months of the ledger, and their leaving. All methods may throw StorageUnavailable. */
+/** The months of the ledger, and their archiving. All methods may throw StorageUnavailable. */
 export interface Archives {
   /**
-   * Runs `work` while nobody else does so on the same database. The hold ends with the process, and with the
-   * connection: `remove` is safe even then, because it is refused when another departure came between.
+   * Runs `work` under a database-wide lock; `busy` if another process holds it. The lock ends with the process or its
+   * connection. `remove` is safe even then: it is refused if another departure came first.
    */
   exclusively<Answer>(work: () => Promise<Answer>): Promise<{ readonly answer: Answer } | 'busy'>;
 
-  /** Every month before this one that is still held, oldest first. */
+  /** Every stored month before `month`, oldest first. */
   heldBefore(month: Month): Promise<readonly HeldMonth[]>;
 
   exported(): Promise<Exported>;
 
   /**
-   * One transaction: appends the entry, detaches and drops the month's partition and notes what left. Appends wait for
-   * it no longer than a moment: when its lock is not to be had within that, nothing happened, and it is `locked`.
+   * One transaction: appends the entry, detaches and drops the month's partition, and stores what was archived. It
+   * waits for its table lock only for a moment, because appends wait behind it; without the lock it answers `locked`.
    *
-   * `undelivered`: records that old still have to be copied to the sink; nothing happened.
-   * `gained`: the partition holds a record above everything exported; nothing happened.
-   * `overtaken`: the month is gone, or another departure came between; nothing happened.
+   * In every case but `removed`, nothing happened:
+   * - `undelivered`: the sink still lacks records of this month or earlier.
+   * - `gained`: the partition holds a record above the exported range.
+   * - `overtaken`: the month is gone, or another departure came first.
    *
-   * When it throws, whether the month left is unknown.
+   * If it throws, whether the month was removed is unknown.
    */
   remove(departure: Departure): Promise<'removed' | 'undelivered' | 'gained' | 'overtaken' | 'locked'>;
 }

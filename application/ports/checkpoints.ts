@@ -7,53 +7,51 @@ export interface SeqRange {
   readonly lastSeq: number;
 }
 
-/** What the next checkpoint has to seal. */
+/** The range that the next checkpoint has to seal. */
 export interface Unsealed extends SeqRange {
-  /** The newest checkpoint, which the next one links to; `undefined` before the first. */
+  /** The newest checkpoint, to which the next one links; `undefined` before the first. */
   readonly previous: Checkpoint | undefined;
 }
 
-/** Where a sequence number stands. */
+/** Whether a sequence number is sealed. */
 export type Sealing =
-  /** No checkpoint covers this number. */
+  /** No checkpoint covers the number. */
   | { readonly kind: 'not_sealed' }
-  /** The export of its month holds what it has; only its checkpoint is still here. */
+  /** The number's month has been archived; only its checkpoint is still stored. */
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
-  /** Whether a record has it or not: what is not there may never have been, or may have been deleted. */
+  /** A checkpoint covers the number. A record with it may exist, may have been deleted, or may never have existed. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };
 
 /**
- * The seals of the ledger, append-only like it, and its records in the order of their numbers, which is the order they
- * are sealed in. All methods may throw StorageUnavailable; whether `add` was applied is then unknown.
+ * The checkpoints, append-only like the ledger, and the records in sequence order, in which they are sealed. All
+ * methods may throw StorageUnavailable; whether `add` was applied is then unknown.
  */
 export interface Checkpoints {
   /**
-   * The range from the last seal to the newest record, or `undefined` when nothing is unsealed. Final: it waits for
-   * every append that has a number already, so none ever commits into it later (design "Storage", Sealing). Holds
-   * appends up for no longer than the slowest one under way.
+   * The range from the last checkpoint to the newest record; `undefined` if nothing is unsealed. The range is final:
+   * the method waits for every append that already has a number, so none commits into it later (design "Storage",
+   * Sealing). It delays new appends no longer than the slowest running append takes.
    */
   unsealed(): Promise<Unsealed | undefined>;
 
   /**
-   * Up to `limit` records of a range whose numbers are above `after`, in the order of their numbers. Records of
-   * archived months are no longer there. Should one number be there twice, as only tampering brings about, both are on
-   * one page, which then is longer.
+   * Up to `limit` records of a range with numbers above `after`, in order. Archived records are missing. Only tampering
+   * can store a number twice: both records are then on the same page, which is longer than `limit`.
    */
   records(range: SeqRange, after: number, limit: number): Promise<readonly LedgerRecord[]>;
 
   /**
-   * Adds a checkpoint, durably, if it is the successor of the newest one: its id is the next, its range begins where
-   * that one ended. `overtaken` when another instance sealed meanwhile;
-   * nothing was written then.
+   * Adds a checkpoint, durably, if it is the successor of the newest one: its id is the next, and its range begins
+   * after the previous range. `overtaken`: another instance sealed first, and nothing was written.
    */
   add(checkpoint: Checkpoint): Promise<'added' | 'overtaken'>;
 
   /** Up to `limit` checkpoints whose id is above `after`, oldest first. */
   page(after: number, limit: number): Promise<readonly Checkpoint[]>;
 
-  /** Where a number stands, and by which checkpoint it is sealed. */
+  /** Whether a number is sealed, and by which checkpoint. */
   sealing(seq: number): Promise<Sealing>;
 
-  /** The last checkpoint whose records have left the ledger; those before it have left as well. `undefined`: none has. */
+  /** The last archived checkpoint. All before it are archived as well. `undefined` if none is. */
   archivedThrough(): Promise<Checkpoint | undefined>;
 }

@@ -1,6 +1,6 @@
 import type { Instant } from '../../domain/instant.ts';
 
-/** What time it is. Tests move it; nothing else reads the system's clock. */
+/** The current time. Nothing else reads the system clock, so tests can set it. */
 export interface Clock {
   now(): Instant;
 }

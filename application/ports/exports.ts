@@ -1,9 +1,9 @@
 import type { Month } from '../../domain/ledger/month.ts';
 
-/** Why a file or directory could not be used. */
+/** Why a file or directory is unusable. */
 export type ExportProblem = 'missing' | 'not_a_directory' | 'not_permitted' | 'disk_full' | 'no_hard_links' | 'failed';
 
-/** Thrown when the file system did not do what it was asked; names where, since the operator chose the place. */
+/** Thrown if a file operation fails. It names the path: the operator chose it. */
 export class ExportUnusable extends Error {
   override readonly name = 'ExportUnusable';
   readonly problem: ExportProblem;
@@ -16,10 +16,10 @@ export class ExportUnusable extends Error {
   }
 }
 
-/** What is wrong with a file that can be read, but not as the text of an export. */
+/** Why a readable file is not the text of an export. */
 export type ExportDamage = 'not_gzip' | 'cut_off' | 'not_utf8' | 'line_too_long' | 'followed_by_more';
 
-/** Thrown while reading such a file. */
+/** Thrown while a damaged file is read. */
 export class ExportDamaged extends Error {
   override readonly name = 'ExportDamaged';
   readonly damage: ExportDamage;
@@ -30,38 +30,38 @@ export class ExportDamaged extends Error {
   }
 }
 
-/** Lines without their line feeds, in batches. */
+/** Lines without line feeds, in batches. */
 export type Lines = AsyncIterable<readonly string[]>;
 
-/** A file that should be an export. */
+/** A file that may be an export. */
 export interface StoredExport {
   /** Its absolute path. */
   readonly location: string;
-  /** From the start, each time. @throws ExportDamaged, ExportUnusable */
+  /** Each call reads from the start. @throws ExportDamaged, ExportUnusable */
   lines(): Lines;
-  /** Of the file as it stands, compressed; lowercase hex. @throws ExportUnusable */
+  /** Hash of the compressed file; lowercase hex. @throws ExportUnusable */
   sha256(): Promise<string>;
 }
 
-/** An export that is written and durable, but under a temporary name. */
+/** A written and durable export that still has a temporary name. */
 export interface DraftExport extends StoredExport {
-  /** Gives it its name, durably. Never overwrites: when the name is `taken`, the draft is still one. */
+  /** Renames it to its final name, durably. Never overwrites: if the name is `taken`, it stays a draft. */
   publish(): Promise<
     | { readonly kind: 'published'; readonly stored: StoredExport }
     | { readonly kind: 'taken'; readonly location: string }
   >;
-  /** Deletes it. */
+  /** Deletes the draft. */
   discard(): Promise<void>;
 }
 
-/** The directory that exports go to. All methods may throw ExportUnusable. */
+/** The directory for exports. All methods may throw ExportUnusable. */
 export interface ExportFolder {
-  /** Finds out whether exports can be written there, and removes drafts that an interrupted run left. */
+  /** Checks that the directory is writable, and removes drafts of interrupted runs. */
   prepare(): Promise<void>;
-  /** The export that stands under the month's name. */
+  /** The file with the name of the month's export. */
   find(month: Month): Promise<StoredExport | undefined>;
-  /** Nothing is left of a draft that could not be written. What `lines` throws is thrown as it is. */
+  /** Writes a draft. If that fails, nothing of it remains. Errors of `lines` are rethrown unchanged. */
   draft(month: Month, lines: Lines): Promise<DraftExport>;
-  /** Deletes a month's export that this run has published and found to be of no use. */
+  /** Deletes an export that this run has published and then found incomplete. */
   withdraw(stored: StoredExport): Promise<void>;
 }

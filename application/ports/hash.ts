@@ -1,2 +1,2 @@
-/** SHA-256 of bytes, as records and checkpoints are hashed with it. */
+/** SHA-256 of bytes, for records and checkpoints. */
 export type { Hash } from '../../domain/ledger/merkle-tree.ts';

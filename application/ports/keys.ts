@@ -5,23 +5,23 @@ import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { CheckpointSigner } from './checkpoint-keys.ts';
 
-/** Why a signature did not verify, in the order in which it is found out. */
+/** Why a signature did not verify, in the order of the checks. */
 export type SignatureFault =
-  /** Not an algorithm that this surface accepts. */
+  /** This surface does not accept the algorithm. */
   | 'unsupported_algorithm'
-  /** A key set that holds no usable key. */
+  /** The key set has no usable key. */
   | 'no_registered_keys'
-  /** The keys could not be fetched, and none are held. */
+  /** The keys could not be fetched, and none are cached. */
   | 'keys_unavailable'
   /** No key has the token's `kid`. */
   | 'unknown_key'
-  /** The key named, or every key when none is named, does not fit the token's algorithm. */
+  /** The named key does not fit the token's algorithm; without a `kid`, no key does. */
   | 'key_mismatch'
   | 'invalid_signature';
 
 export type SignatureVerdict = { readonly kind: 'verified' } | { readonly kind: SignatureFault };
 
-/** The service's own keys: every one is published, one signs. */
+/** The service's own keys: all are published, one signs. */
 export interface SigningKeys {
   /** Signs claims as a compact JWS, ES256, with the active key's `kid` and this `typ`. */
   sign(type: string, claims: JsonObject): Promise<string>;
@@ -29,23 +29,23 @@ export interface SigningKeys {
   verify(jws: CompactJws): Promise<boolean>;
   /** Public members only. */
   published(): JwkSet;
-  /** Signs with the active key as well, but checkpoints. */
+  /** Signs checkpoints, also with the active key. */
   readonly checkpoints: CheckpointSigner;
 }
 
 export interface AgentKeys {
   /** Verifies an assertion with the agent's registered keys, inline or fetched. ES256, RS256, PS256. */
   verify(agent: Agent, assertion: CompactJws): Promise<SignatureVerdict>;
-  /** Whether a structurally sound key can really be used (an EC point that is on its curve, say). */
+  /** Whether a key can be imported; for example, its EC point must lie on the curve. */
   isUsable(key: Jwk): Promise<boolean>;
 }
 
-/** The upstream identity provider, or a transmitter of signals, as its metadata and key set show it. */
+/** The keys of the upstream identity provider or of a signal transmitter, from its metadata and key set. */
 export interface ProviderKeys {
-  /** Verifies a token with the provider's published keys; says which issuer those keys speak for. */
+  /** Verifies a token with the provider's published keys. `issuer` is the issuer to which the keys belong. */
   verify(
     jws: CompactJws,
   ): Promise<{ readonly kind: 'verified'; readonly issuer: string } | { readonly kind: SignatureFault }>;
-  /** When keys were last fetched successfully; `undefined` before the first time. */
+  /** When keys were last fetched successfully; `undefined` before the first fetch. */
   lastFetchedAt(): Instant | undefined;
 }

@@ -4,16 +4,16 @@ import type { Instant } from '../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../domain/ledger/record.ts';
 import type { SpentAssertion } from './tasks.ts';
 
-/** A refusal, to be recorded by the transaction that decides it. */
+/** A refusal and the facts that the recording transaction checks. */
 export interface Refusal {
   readonly entry: LedgerEntry & { readonly decision: 'deny'; readonly reason: DenialReason };
-  /** The assertion that this decision uses up, when it is one that does. */
+  /** The assertion that the refusal uses up, if it uses one up. */
   readonly assertion?: SpentAssertion | undefined;
-  /** The person, when they had been found acceptable but for the list of blocks. */
+  /** The person, if only a block could still refuse them. */
   readonly sponsorKey?: SponsorKey | undefined;
 }
 
-/** Where a page ended: pages are ordered by time, then sequence number. */
+/** The end of a page: records are ordered by time, then by sequence number. */
 export interface LedgerPosition {
   readonly at: Instant;
   readonly seq: number;
@@ -30,7 +30,7 @@ export interface LedgerQuery {
   readonly decision?: LedgerDecision | undefined;
   readonly after?: LedgerPosition | undefined;
   readonly limit: number;
-  /** The time of asking: records younger than a transaction can be long are read with appends held off. */
+  /** The time of the query. Records so young that a running append could sort among them are read under a lock. */
   readonly now: Instant;
 }
 
@@ -38,26 +38,26 @@ export interface LedgerPage {
   readonly records: readonly LedgerRecord[];
   /** `undefined` on the last page. */
   readonly next: LedgerPosition | undefined;
-  /** The earliest instant still online; `undefined` while nothing has been archived. */
+  /** The earliest instant that is not archived; `undefined` while no month has been archived. */
   readonly archivedBefore: Instant | undefined;
 }
 
 /** The append-only ledger. All methods may throw StorageUnavailable. */
 export interface Ledger {
-  /** Durable once it returns. */
+  /** The entry is durable once this returns. */
   append(entry: LedgerEntry): Promise<void>;
 
   /**
-   * Records a refusal and uses up its assertion, in one transaction, and answers the reason that was recorded. That
-   * is another than the entry's in two cases, in which an earlier check fails after all: `actor_replayed` when the
-   * assertion, or the client assertion beside it, was used before (the other one is used up then), and else the block's
-   * reason when the person is on the list of blocks.
+   * Records a refusal and uses up its assertion, in one transaction, and returns the recorded reason. It differs from
+   * the entry's reason if an earlier check fails now:
+   * - `actor_replayed` if the assertion, or the client assertion beside it, was used before. The other one is used up.
+   * - the block's reason if the person is blocked.
    */
   refuse(refusal: Refusal): Promise<DenialReason>;
 
   /**
-   * One page, oldest first. No record that commits later sorts before `next`, so paging on from it neither skips nor
-   * repeats one, whatever is being written meanwhile.
+   * One page, oldest first. No record that commits later sorts before `next`. Continuing from it therefore neither
+   * skips nor repeats a record, whatever is appended meanwhile.
    */
   page(query: LedgerQuery): Promise<LedgerPage>;
 }

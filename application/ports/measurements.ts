@@ -1,13 +1,13 @@
 /**
- * What is counted and timed of a running service, for whoever watches it. Nothing that was sent is ever told to it: what
- * it is told are words of closed sets. No method throws, or waits for anything.
+ * Counters and timers of a running service. They receive only words of closed sets, never request data. No method
+ * throws or waits.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
 
-/** Which part of the service a request was for, by its path alone. */
+/** The part of the service that a request addresses, known from its path alone. */
 export const surfaces = [
   'token',
   'introspection',
@@ -24,34 +24,34 @@ export const surfaces = [
 export type Surface = (typeof surfaces)[number];
 
 export const outcomes = [
-  /** Answered 2xx or 3xx. */
+  /** 2xx or 3xx. */
   'ok',
-  /** What was asked for is refused, malformed or not there: 4xx. */
+  /** 4xx: the request is refused, malformed, or names something that does not exist. */
   'refused',
   'rate_limited',
   'overloaded',
-  /** 503: the database, the identity provider or an agent's keys were not there to decide by. */
+  /** 503: the database, the identity provider or an agent's keys were unavailable. */
   'unavailable',
-  /** 5xx: nobody can answer for it. */
+  /** Any other 5xx: a fault of the service. */
   'failed',
-  /** The client left before its answer was out. */
+  /** The client closed the connection before the response was complete. */
   'aborted',
 ] as const;
 export type RequestOutcome = (typeof outcomes)[number];
 
-/** A refusal of the admin API that its own transaction records. */
+/** A refusal that the admin API's own transaction records. */
 export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
 
-/** What is admitted apart from the rest: buckets of the rate limits, and kinds of work that have their turns. */
+/** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 export type AdmissionKind =
   | { readonly reason: 'rate_limited'; readonly kind: 'main' | 'introspection' | 'logout' | 'scim' | 'events' }
   | { readonly reason: 'overloaded'; readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'other' };
 
 export interface Measurements {
-  /** @param seconds from when its head had been read until its answer was out */
+  /** @param seconds from reading the request's head to the end of the response */
   answered(surface: Surface, outcome: RequestOutcome, seconds: number): void;
 
-  /** A request was not let in. It is answered as well, and denied. */
+  /** Admission refused a request. The request also counts as answered, and as denied. */
   notAdmitted(refusal: AdmissionKind): void;
 
   /** A denial was recorded, or counted for a summary. */

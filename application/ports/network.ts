@@ -5,13 +5,13 @@ export interface NetworkRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For the whole exchange, from connecting to the last byte. */
+  /** For the whole request, from connecting to the last byte of the response. */
   readonly timeoutMs: number;
-  /** An answer whose body is longer is a failure, and is not read on. */
+  /** A longer response body is a failure; reading stops there. */
   readonly maxBytes: number;
   /**
-   * Connects to no address that is loopback, private, link-local or otherwise not public, whether the URL holds it or
-   * its host resolves to it: that is a failure. So is a host with both kinds of address.
+   * Fails instead of connecting to an address that is not public (loopback, private, link-local and the like), whether
+   * it is in the URL or in DNS. A host with public and other addresses fails as well.
    */
   readonly publicOnly?: boolean;
 }
@@ -19,19 +19,19 @@ export interface NetworkRequest {
 export interface NetworkAnswer {
   readonly status: number;
   readonly body: string;
-  /** The other side's clock as it answered, in whole seconds (RFC 9110 §6.6.1); `undefined` where it does not tell. */
+  /** The responder's clock, in whole seconds (RFC 9110 §6.6.1); `undefined` without a `Date` header. */
   readonly date?: Instant | undefined;
 }
 
 /**
- * Thrown when no whole answer came: no connection, a time-out, too long, not UTF-8. A redirect is an answer. The
- * message is fixed text, and at most the operating system's code for what happened.
+ * Thrown without a complete response: no connection, a time-out, too long, not UTF-8. A redirect is a response. The
+ * message is fixed text with at most the operating system's error code.
  */
 export class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
-  /** Whether the other side did answer, with something that can't be read: it is up, and this answer is useless. */
+  /** Whether the server did respond, but unreadably: the server is up, this response is useless. */
   readonly answered: boolean;
-  /** The status that such an answer began with. */
+  /** The status of such a response. */
   readonly status: number | undefined;
 
   constructor(message: string, options: ErrorOptions & { readonly answered?: boolean; readonly status?: number } = {}) {
@@ -41,7 +41,7 @@ export class NetworkFailure extends Error {
   }
 }
 
-/** HTTP to others. Never follows a redirect, never sends cookies, and reads no more than it was told to. */
+/** An HTTP client. It never follows a redirect, never sends cookies, and reads at most `maxBytes`. */
 export interface Network {
   /** @throws NetworkFailure */
   send(request: NetworkRequest): Promise<NetworkAnswer>;

@@ -1,15 +1,15 @@
-/** The upstream identity provider, or a transmitter of signals, as its metadata document describes it. */
+/** The metadata document of the upstream identity provider, or of a signal transmitter. */
 
 export interface ProviderDescription {
-  /** The `iss` of what it signs. */
+  /** The `iss` of the tokens it signs. */
   readonly issuer: string;
-  /** Where its public keys are: absolute, http or https. */
+  /** The URL of its public keys: absolute, http or https. */
   readonly jwksUri: string;
 }
 
 export interface ProviderMetadata {
-  /** What is held; read first when nothing is. `undefined` when it could not be read. */
+  /** The cached metadata, fetched first if there is none. `undefined` if it could not be fetched. */
   current(): Promise<ProviderDescription | undefined>;
-  /** Reads it anew; what is held stays when that fails. Questions asked meanwhile share the reading. */
+  /** Fetches the metadata again; on failure the cached one stays. Concurrent callers share one fetch. */
   refresh(): Promise<ProviderDescription | undefined>;
 }

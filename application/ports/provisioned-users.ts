@@ -5,61 +5,63 @@ import type { ProvisioningStatement } from '../../domain/signals/provisioning-st
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 
 export interface UsersQuestion {
-  /** `userName` is compared in any case, `externalId` exactly. */
+  /** `userName` is compared without regard to case, `externalId` exactly. */
   readonly match?: { readonly attribute: PersonAttribute; readonly value: string } | undefined;
-  /** How many to pass over. */
+  /** The number of matches to skip. */
   readonly skip: number;
   readonly limit: number;
 }
 
 export interface UsersPage {
   readonly users: readonly ProvisionedUser[];
-  /** How many match, on whatever page. */
+  /** The number of matches on all pages. */
   readonly total: number;
 }
 
-/** What a write says about people, and when it was said. */
-export interface ProvisioningNews {
+/** The statements of a write about people, and its time. */
+export interface ProvisioningEffects {
   readonly statements: readonly ProvisioningStatement[];
   readonly at: Instant;
 }
 
 /**
- * The provisioned users. Each write is one decision in one transaction: it takes its locks on the people that it is
- * about before it reads anything, then writes the user and brings about what its statements say, or writes nothing.
+ * The provisioned users. Each write is one decision in one transaction. It locks the people concerned before it reads
+ * anything. Then it writes the user and applies the effects of its statements, or writes nothing.
  *
- * - A person who is to be refused is blocked, source `scim`, also where another source has blocked them, and their live
- *   tasks end, recorded as Tasks.revokeByGrant says. A block of this source takes the new kind and keeps its time.
- * - A person who is active loses the block of this source, unless another user of theirs is inactive. Blocks of other
- *   sources are never touched.
- * - A `sponsor.signal` entry comes before all that follows from it. None is written where the statement is not new and
- *   changed nothing.
+ * - A refused person is blocked with source `scim`, even if another source has blocked them. Their live tasks end,
+ *   recorded as Tasks.revokeByGrant says. An existing block of this source takes the new kind and keeps its time.
+ * - An active person loses the block of this source, unless another user of theirs is inactive. Blocks of other sources
+ *   never change.
+ * - A `sponsor.signal` entry precedes the entries of its effects. A repeated statement without an effect has none.
  *
  * All methods may throw StorageUnavailable; whether a write was applied is then unknown.
  */
 export interface ProvisionedUsers {
   find(userId: UserId): Promise<ProvisionedUser | undefined>;
 
-  /** In the order of ids, which is that of creation. */
+  /** In the order of ids, which is the order of creation. */
   list(question: UsersQuestion): Promise<UsersPage>;
 
   /**
-   * Adds a user. `uniqueness`: another has that name. `full`: there are `maxUsers`, counted so that of any number of
-   * creates at once none goes over. An inactive user's person is then blocked all the same, in the same transaction
-   * (`statementsWithoutRoom`).
+   * Adds a user. `uniqueness`: another user has the name. `full`: there are `maxUsers` already; concurrent creates
+   * never exceed it. An inactive user's person is blocked even then, in the same transaction (`statementsWithoutRoom`).
    */
-  create(user: ProvisionedUser, news: ProvisioningNews, maxUsers: number): Promise<'created' | 'uniqueness' | 'full'>;
+  create(
+    user: ProvisionedUser,
+    effects: ProvisioningEffects,
+    maxUsers: number,
+  ): Promise<'created' | 'uniqueness' | 'full'>;
 
   /**
-   * Compare and swap: `user` takes the place of `stored` if that is still the revision that stands. `gone`: there is no
-   * such user any more.
+   * Compare-and-swap: replaces `stored` by `user` if its revision is still the stored one. `gone`: the user does not
+   * exist any more.
    */
   replace(
     stored: ProvisionedUser,
     user: ProvisionedUser,
-    news: ProvisioningNews,
+    effects: ProvisioningEffects,
   ): Promise<'replaced' | 'uniqueness' | 'changed' | 'gone'>;
 
-  /** Compare and swap, likewise. */
-  remove(stored: ProvisionedUser, news: ProvisioningNews): Promise<'removed' | 'changed' | 'gone'>;
+  /** Compare-and-swap, as `replace`. */
+  remove(stored: ProvisionedUser, effects: ProvisioningEffects): Promise<'removed' | 'changed' | 'gone'>;
 }

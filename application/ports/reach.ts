@@ -1,5 +1,5 @@
 /**
- * Connects to where an http or https URL leads, over TLS for the latter, and sends nothing. Resolves with `undefined`,
- * or with a sentence that says why not: fixed text, and at most the operating system's code.
+ * Opens a connection to an http or https URL, with TLS for https, and sends nothing. Resolves with `undefined` on
+ * success, otherwise with a sentence: fixed text with at most the operating system's error code.
  */
 export type Reach = (url: string, limitMs: number) => Promise<string | undefined>;

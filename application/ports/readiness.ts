@@ -1,7 +1,7 @@
-/** Something `/readyz` asks. */
+/** A check of `/readyz`. */
 export interface ReadinessCheck {
-  /** A word for the check, as it appears in the JSON answer. */
+  /** The check's name in the JSON response, one word. */
   readonly name: string;
-  /** Bounded in time; never throws. `detail` is one sentence, and nothing secret. */
+  /** Bounded in time; never throws. `detail` is one sentence without secrets. */
   check(): Promise<{ readonly status: 'Healthy' | 'Degraded' | 'Unhealthy'; readonly detail: string }>;
 }

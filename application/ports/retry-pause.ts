@@ -1,2 +1,2 @@
-/** Waits for a random time of at most `longestMs` milliseconds, so that callers who lost the same race meet no more. */
+/** Waits a random time of at most `longestMs` milliseconds, so that conflicting callers do not retry together. */
 export type RetryPause = (longestMs: number) => Promise<void>;

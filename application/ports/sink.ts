@@ -1,10 +1,10 @@
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 
-/** Where a copy of every record goes (specification "Sink"). */
+/** The destination of a copy of every record (specification "Sink"). */
 export interface Sink {
   /**
-   * Sends one batch, in the order of sequence numbers. True once the sink has answered with success; false for any
-   * other answer, and for none within ten seconds. Never throws, and never says what was sent.
+   * Sends one batch in sequence order. True after a success response; false for any other response, or for none within
+   * ten seconds. Never throws, and never logs the records.
    */
   deliver(records: readonly LedgerRecord[]): Promise<boolean>;
 }

@@ -1,16 +1,16 @@
-/** The identity provider's own word on a person (specification "Sponsor check", mode `poll`). */
+/** The identity provider's status of a person (specification "Sponsor check", mode `poll`). */
 
 export type SponsorStatus =
   | 'active'
   | 'sponsor_disabled'
   | 'sponsor_not_found'
-  /** Nobody could be asked, or the answer about this person was unusable: never read as a yes. */
+  /** The provider was unreachable or its response about this person unusable: never treated as active. */
   | 'sponsor_status_unavailable';
 
 export interface SponsorDirectory {
   /**
-   * Asks by `sub`. `maxAge` seconds is how old a remembered answer may be: 0 asks as of now and remembers nothing
-   * (an exchange); above it, an answer is remembered for later refreshes.
+   * Queries the provider by `sub`. `maxAge` is the maximum age of a cached answer in seconds. With 0 (an exchange) the
+   * provider is always queried and the answer is not cached; otherwise it is cached for later refreshes.
    */
   status(subject: string, maxAge: number): Promise<SponsorStatus>;
 }

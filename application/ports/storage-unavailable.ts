@@ -1,6 +1,6 @@
 /**
- * Thrown by any storage port when the database did not answer, or could not take the decision: nobody's fault who
- * asked, and unknown whether it was applied. Surfaces answer `temporarily_unavailable` (specification "Errors").
+ * Thrown by storage ports if the database does not answer or cannot take the decision. The caller made no mistake, and
+ * whether the decision was applied is unknown. Surfaces answer `temporarily_unavailable` (specification "Errors").
  */
 export class StorageUnavailable extends Error {
   override readonly name = 'StorageUnavailable';

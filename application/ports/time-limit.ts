@@ -1,2 +1,2 @@
-/** Resolves as `work` does, or with `undefined` once so many milliseconds have passed; what goes on then has nobody. */
+/** Resolves as `work` does, or with `undefined` after `ms` milliseconds; `work` then continues, its result ignored. */
 export type TimeLimit = <Answer>(work: Promise<Answer>, ms: number) => Promise<Answer | undefined>;

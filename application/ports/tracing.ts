@@ -1,9 +1,9 @@
 import type { Trace } from '../../domain/traces/trace-context.ts';
 
-/** Which request is being worked on, where that is part of a trace. Nothing is decided by it. */
+/** Links work to the trace of its request. It never influences a decision. */
 export interface Tracing {
-  /** Does the work as part of the trace, with whatever that begins and waits for. */
+  /** Runs the work, and everything it starts or awaits, within the trace. */
   within<Answer>(trace: Trace, work: () => Answer): Answer;
-  /** That of the work which asks; `undefined` where it is part of none. */
+  /** The trace of the calling work; `undefined` outside of a trace. */
   current(): Trace | undefined;
 }

@@ -1,5 +1,2 @@
-/**
- * Lets everything else that waits go first: long work takes a turn between its pieces, so that nobody who asks
- * meanwhile has to wait for all of it.
- */
+/** Yields to the event loop. Long work yields between its parts, so that a request need not wait for all of it. */
 export type Turn = () => Promise<void>;

@@ -1,4 +1,7 @@
-/** Back-channel logout: the identity provider says that a session, or a person, has ended (specification "POST /backchannel-logout"). */
+/**
+ * Back-channel logout: the identity provider reports that a session, or all sessions of a person, ended (specification
+ * "POST /backchannel-logout").
+ */
 
 import { plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
@@ -19,14 +22,14 @@ export interface AcceptLogout {
   readonly refuseLoggedOut: boolean;
 }
 
-/** How long the provider's access tokens live is not known here. One that lives longer is accepted again after a day. */
+/** The lifetime of the provider's access tokens is unknown. One that lives longer is accepted again after a day. */
 const REMEMBERED_SECONDS = 24 * 60 * 60;
 
 export type LogoutOutcome = SignalResult | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
 const SIGNATURE_REASONS = {
   unsupported_algorithm: 'logout_unsupported_algorithm',
-  // A provider whose key set holds no usable key is one whose keys we do not have.
+  // No usable key in the provider's key set: its signing keys are not available to us.
   no_registered_keys: 'logout_keys_unavailable',
   keys_unavailable: 'logout_keys_unavailable',
   unknown_key: 'logout_unknown_key',
@@ -35,9 +38,9 @@ const SIGNATURE_REASONS = {
 } as const satisfies Record<SignatureFault, LogoutDenialReason>;
 
 /**
- * A refusal is recorded as `signal.denied` and names nobody: whatever the token says, it is not believed.
+ * A refusal is recorded as `signal.denied`. It names no person: a refused token's claims are not trusted.
  *
- * @param logoutToken `undefined` when the request held none that could be read
+ * @param logoutToken `undefined` if the request had no readable token
  * @throws StorageUnavailable
  */
 export async function acceptLogout(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
@@ -51,19 +54,19 @@ export async function acceptLogout(service: AcceptLogout, logoutToken: string | 
 async function decide(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
   const { signals, providerKeys, clock, audience, refuseLoggedOut } = service;
 
-  // 1. A token that the identity provider signed.
+  // 1. The identity provider signed the token.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const signature = await providerKeys.verify(jws);
   if (signature.kind !== 'verified') return { kind: 'refused', reason: SIGNATURE_REASONS[signature.kind] };
 
-  // 2. A logout, meant for us and made just now.
+  // 2. It is a recent logout token for this service.
   const { issuer } = signature;
   const at = clock.now();
   const verdict = judgeLogoutToken(jws, { issuer, audience, now: at });
   if (verdict.kind === 'refused') return verdict;
 
-  // 3. Acted on once: its jti is remembered in the transaction that ends the tasks, and so is who logged out.
+  // 3. Apply it once: the transaction that ends the tasks also stores the jti and, if asked for, the logout.
   const { jti, forgetAt, loggedOut, issuedAt } = verdict;
   const remember = refuseLoggedOut ? { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) } : undefined;
   return signals.logOut({ issuer, jti, forgetAt, at, loggedOut, remember });

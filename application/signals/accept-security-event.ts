@@ -1,4 +1,7 @@
-/** Shared Signals push: a transmitter says what happened to a person's account or sessions (specification "POST /events"). */
+/**
+ * Shared Signals push: a transmitter reports an event about a person's account or sessions (specification "POST
+ * /events").
+ */
 
 import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
@@ -16,19 +19,19 @@ export interface AcceptSecurityEvent {
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
-  /** The identity provider whose people have tasks here; `undefined` while it is not known. */
+  /** The identity provider that signs this service's subject tokens; `undefined` while it is unknown. */
   readonly upstreamIssuer: () => Promise<string | undefined>;
 }
 
 export type SecurityEventOutcome =
   | SecurityEventResult
-  /** None of its events is acted on. */
+  /** The service handles none of the token's events. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
 
 const SIGNATURE_REASONS = {
   unsupported_algorithm: 'ssf_unsupported_algorithm',
-  // A transmitter whose key set holds no usable key is one whose keys we do not have.
+  // No usable key in the transmitter's key set: its signing keys are not available to us.
   no_registered_keys: 'ssf_keys_unavailable',
   keys_unavailable: 'ssf_keys_unavailable',
   unknown_key: 'ssf_unknown_key',
@@ -37,9 +40,9 @@ const SIGNATURE_REASONS = {
 } as const satisfies Record<SignatureFault, SecurityEventDenialReason>;
 
 /**
- * A refusal is recorded as `signal.denied` and names nobody: whatever the token says, it is not believed.
+ * A refusal is recorded as `signal.denied`. It names no person: a refused token's claims are not trusted.
  *
- * @param eventToken `undefined` when the request held none that could be read
+ * @param eventToken `undefined` if the request had no readable token
  * @throws StorageUnavailable
  */
 export async function acceptSecurityEvent(
@@ -56,13 +59,13 @@ export async function acceptSecurityEvent(
 async function decide(service: AcceptSecurityEvent, eventToken: string | undefined): Promise<SecurityEventOutcome> {
   const { signals, transmitterKeys, clock, audience, upstreamIssuer } = service;
 
-  // 1. A token that the transmitter signed.
+  // 1. The transmitter signed the token.
   const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
   if (jws === undefined) return { kind: 'refused', reason: 'ssf_malformed' };
   const signature = await transmitterKeys.verify(jws);
   if (signature.kind !== 'verified') return { kind: 'refused', reason: SIGNATURE_REASONS[signature.kind] };
 
-  // 2. Events for our stream, not too old, about one person of the identity provider's.
+  // 2. Its events are for this stream, recent, and about one person of the identity provider.
   const { issuer } = signature;
   const expected = { issuer, audience, upstreamIssuer: await upstreamIssuer(), now: clock.now() };
   const verdict = judgeSecurityEvent(jws, expected);
@@ -70,10 +73,10 @@ async function decide(service: AcceptSecurityEvent, eventToken: string | undefin
   const { jti, forgetAt, action } = verdict;
   if (action === undefined) return { kind: 'ignored' };
 
-  // 3. Acted on once: its jti is remembered in the transaction that does what it says.
+  // 3. Apply it once: the transaction that applies it also stores the jti.
   const result = await signals.applySecurityEvent({ issuer, jti, forgetAt, at: expected.now, action });
   if (result.kind === 'outdated') {
-    service.log.info('an account-enabled came after an account-disabled or account-purged that is newer: passed over');
+    service.log.info('an account-enabled event is older than the block that it would lift, and was passed over');
   }
   return result;
 }

@@ -14,7 +14,7 @@ export async function listUsers(
   { users }: { readonly users: Pick<ProvisionedUsers, 'list'> },
   { filter, startIndex, count }: UsersListing,
 ): Promise<UsersPage> {
-  if (filter?.kind === 'nobody') return { users: [], total: 0 };
+  if (filter?.kind === 'no_match') return { users: [], total: 0 };
   const match = filter && { attribute: filter.attribute, value: filter.value };
   return users.list({ match, skip: startIndex - 1, limit: count });
 }

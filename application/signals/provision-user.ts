@@ -1,6 +1,6 @@
 /**
- * The writes of a provisioned user (specification "/scim/v2"; decisions "SCIM"). Each is decided from the user as read,
- * and applied only while that user still stands, together with what it says about people.
+ * The writes of a provisioned user (specification "/scim/v2"; decisions "SCIM"). Each is judged on the user as read. It
+ * is applied, with its statements about people, only if that user has not changed since.
  */
 
 import { makeUserId, type UserId } from '../../domain/identifiers.ts';
@@ -33,40 +33,40 @@ export interface Provisioning {
   readonly maxUsers: number;
 }
 
-/** What a write came to, when it was not applied. */
+/** Why a write was not applied. */
 export type WriteRefusal =
   | ScimFault
-  /** Another user has that name. */
+  /** Another user has the name. */
   | { readonly kind: 'uniqueness' }
   | { readonly kind: 'full' }
   | { readonly kind: 'not_found' }
-  /** The user kept changing under the write. */
+  /** Every attempt met a concurrent change of the user. */
   | { readonly kind: 'kept_changing' };
 
 export type WriteOutcome = { readonly kind: 'written'; readonly user: ProvisionedUser } | WriteRefusal;
 
-/** Specification "/scim/v2": after three rounds a write gives up. */
-const MAX_ROUNDS = 3;
+/** Specification "/scim/v2": a write gives up after three attempts. */
+const MAX_ATTEMPTS = 3;
 
 export async function createUser(service: Provisioning, body: JsonObject): Promise<WriteOutcome> {
-  // 1. What is kept of it, and whom it is about.
+  // 1. Read the stored attributes, and the person they name.
   const read = readUserResource(body, service.person);
   if (read.kind === 'invalid') return read;
   const judged = judgeUser(applied(NEW_USER, read.assignments), service.person);
   if (judged.kind === 'invalid') return judged;
 
-  // 2. Stored, if its name is free and there is room, with what it says about the person.
+  // 2. Store the user, if its name is free and there is room, and apply its statement about the person.
   const at = service.clock.now();
   const userId = makeUserId(service.randomness.ulid());
   const user: ProvisionedUser = { userId, ...judged.fields, revision: 1, createdAt: at, modifiedAt: at };
-  const news = { statements: statementsOf(undefined, user), at };
-  const stored = await service.users.create(user, news, service.maxUsers);
+  const effects = { statements: statementsOf(undefined, user), at };
+  const stored = await service.users.create(user, effects, service.maxUsers);
   return stored === 'created' ? { kind: 'written', user } : { kind: stored };
 }
 
 export async function replaceUser(service: Provisioning, userId: UserId, body: JsonObject): Promise<WriteOutcome> {
   return change(service, userId, readUserResource(body, service.person), (stored) =>
-    // Specification "/scim/v2": a replace needs a person. A user whose stored value is no sponsor key names none.
+    // Specification "/scim/v2": a replace must name a person, so the stored sponsor key is no fallback.
     ({ draft: replacedUser(stored, service.person), known: undefined }),
   );
 }
@@ -78,26 +78,26 @@ export async function patchUser(service: Provisioning, userId: UserId, body: Jso
   }));
 }
 
-/** @param start from what the assignments go on */
+/** @param start the user before the assignments are applied */
 async function change(
   service: Provisioning,
   userId: UserId,
   read: Assignments,
   start: (stored: ProvisionedUser) => { readonly draft: UserDraft; readonly known: ProvisionedUser | undefined },
 ): Promise<WriteOutcome> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    // 1. What is stored.
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    // 1. Read the stored user.
     const stored = await service.users.find(userId);
     if (stored === undefined) return { kind: 'not_found' };
     if (read.kind === 'invalid') return read;
 
-    // 2. What it would become, judged as a whole.
+    // 2. Apply the assignments, and judge the result as a whole.
     const { draft, known } = start(stored);
     const judged = judgeUser(applied(draft, read.assignments), service.person, known);
     if (judged.kind === 'invalid') return judged;
 
-    // 3. Stored, if it was made of what still stands. A restated user is written too: what holds for the person may
-    // have changed since, and is then put right.
+    // 3. Store it, if the user has not changed since it was read. Equal values are written too: the person's block may
+    // have changed since, and the write corrects it.
     const at = service.clock.now();
     const user = isSameUser(judged.fields, stored)
       ? stored
@@ -114,11 +114,11 @@ export async function removeUser(
   service: Pick<Provisioning, 'users' | 'clock'>,
   userId: UserId,
 ): Promise<'removed' | 'not_found' | 'kept_changing'> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await service.users.find(userId);
     if (stored === undefined) return 'not_found';
-    const news = { statements: statementsOf(stored, undefined), at: service.clock.now() };
-    const outcome = await service.users.remove(stored, news);
+    const effects = { statements: statementsOf(stored, undefined), at: service.clock.now() };
+    const outcome = await service.users.remove(stored, effects);
     if (outcome === 'removed') return outcome;
     if (outcome === 'gone') return 'not_found';
   }

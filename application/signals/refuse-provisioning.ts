@@ -7,7 +7,7 @@ export interface ProvisioningRefusal {
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
 }
 
-/** Names nobody, so it is answered even where the ledger can't take it (decisions "Token endpoint"). */
+/** Anonymous, so the request is answered even if the ledger is unavailable (decisions "Token endpoint"). */
 export async function refuseProvisioning(
   { anonymous }: ProvisioningRefusal,
   reason: CredentialDenialReason,

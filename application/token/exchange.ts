@@ -1,6 +1,6 @@
 /**
- * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a human's access token
- * and gets a task, its first token and its grant.
+ * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a human's access token and
+ * receives a task, its first token and its grant.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';
@@ -13,24 +13,24 @@ import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
 import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { isEnding } from '../../domain/tasks/task-token.ts';
+import type { CachedAgents } from '../authentication/agent-cache.ts';
 import {
   type AgentAuthentication,
   type AuthenticatedAgent,
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { inRounds } from './rounds.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
   readonly actorToken: string | undefined;
-  /** What some libraries send beside the `actor_token`. */
+  /** Some OAuth libraries send a `client_assertion` beside the `actor_token`. */
   readonly clientAssertion: string | undefined;
   readonly clientId: string | undefined;
   readonly resource: string;
@@ -38,42 +38,42 @@ export interface ExchangeRequest {
 }
 
 export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
-  /** A view of the registrations for one request. */
-  readonly agentsAtHand: () => AgentsAtHand;
+  /** Opens one request's view of the agent cache. */
+  readonly agentCache: () => CachedAgents;
   readonly tasks: Tasks;
   readonly digest: Digest;
-  /** The subject token's `aud`; the assertion's are in `audiences`. */
+  /** The subject token's required `aud`; the assertion's are in `audiences`. */
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
 }
 
-/** Asks the provider as of now (specification "Exchange" rule 4). */
+/** The provider is queried on every exchange, without a cache (specification "Exchange" rule 4). */
 const FRESH = 0;
 
 export async function exchangeToken(service: Exchange, request: ExchangeRequest): Promise<Outcome<IssuedToken>> {
   const requested = { audience: request.resource, scope: formatScope(request.scope) };
 
-  return inRounds(service.agentsAtHand(), async (agents) => {
-    // 1. Who is asking.
+  return retryOnConflict(service.agentCache(), async (agents) => {
+    // 1. Authenticate the agent.
     const asking = await authenticateBoth({ ...service, agents }, request, requested);
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
       denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
 
-    // 2. For whom.
+    // 2. Validate the human's token.
     const subject = await validateSubjectToken(service, request.subjectToken);
     if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
     const person = subject.value;
     const about = { sponsor: person.subject };
 
-    // 3. May they be acted for. The list of blocks is read again by whatever decides below.
-    const unfit = await checkSponsor(service, person, FRESH);
-    if (unfit !== undefined) return refuse(unfit, { about });
+    // 3. Check the sponsor. The deciding transaction below reads the blocks again.
+    const sponsorDenial = await checkSponsor(service, person, FRESH);
+    if (sponsorDenial !== undefined) return refuse(sponsorDenial, { about });
     const { sponsorKey } = person;
 
-    // 4. What may they have.
+    // 4. Evaluate the policy.
     const policy = judgePolicy(agent, {
       audience: request.resource,
       requested: request.scope,
@@ -84,7 +84,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
     const task = newTask(service, asking.value, person, request.resource, policy.scope);
     if (isEnding(task, task.createdAt)) return refuse('task_ending', { about, sponsorKey });
 
-    // 5. Issue: task, grant, spent assertion and record commit together; the token is signed meanwhile.
+    // 5. Issue: task, grant, used assertion and record commit together. The token is signed at the same time.
     const token = mint(service, { ...asking.value, task, scope: policy.scope, now: task.createdAt });
     const grant = makeGrant(service.randomness.secret(GRANT_SECRET_BYTES));
     const [opened, accessToken] = await Promise.all([
@@ -100,7 +100,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
     ]);
     switch (opened.kind) {
       case 'agent_changed':
-        return 'judge_again';
+        return 'conflict';
       case 'replayed':
         return refuse('actor_replayed', { about });
       case 'sponsor_blocked':
@@ -125,8 +125,8 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
 const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one agent.';
 
 /**
- * By the `actor_token`, and by the `client_assertion` where one was sent beside it: it must be the same agent's, and is
- * spent together with the other. If it is refused, the `actor_token` is spent all the same: that one has verified.
+ * Authenticates by the `actor_token`, and by the `client_assertion` if one was sent. Both must be the same agent's, and
+ * are used up together. If the `client_assertion` is refused, the `actor_token` is used up: it has verified by then.
  */
 async function authenticateBoth(
   authentication: AgentAuthentication,
@@ -139,7 +139,7 @@ async function authenticateBoth(
   const refuse = (reason: DenialReason, detail?: string): Denied =>
     denied(reason, { detail, about: { ...requested, agentId: agent.agentId }, assertion });
 
-  // Another agent's is refused before that agent is looked up.
+  // The client_id makes another agent's assertion fail before that agent is looked up.
   const credentials = { assertion: clientAssertion, clientId: agent.agentId };
   const client = await authenticateAgent(authentication, credentials);
   if (client.kind === 'denied') {
@@ -147,7 +147,7 @@ async function authenticateBoth(
     return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);
   }
   const { jti, forgetAt } = client.value.assertion;
-  // One assertion is used once, also within one request.
+  // An assertion is used once, also within one request.
   if (jti === assertion.jti) return refuse('actor_replayed');
   return allowed({ ...acting.value, assertion: { ...assertion, clientAssertion: { jti, forgetAt } } });
 }
@@ -171,7 +171,7 @@ function newTask(
     scope,
     delegationDepth: ISSUED_DELEGATION_DEPTH,
     createdAt,
-    // A whole second, since the token's task.exp is one (RFC 7519 §2).
+    // A whole second, because the token's task.exp is a NumericDate (RFC 7519 §2).
     expiresAt: instantFromSeconds(toSeconds(createdAt) + agent.maxTaskTtl),
   };
 }

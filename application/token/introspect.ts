@@ -1,6 +1,6 @@
 /**
- * Introspection (RFC 7662; specification "POST /oauth2/introspect"): whether a task token is good right now. Answered
- * from storage every time, so that a revocation shows at once.
+ * Introspection (RFC 7662; specification "POST /oauth2/introspect"): whether a task token is valid right now. Every
+ * request reads storage, so that a revocation takes effect at once.
  */
 
 import { judgeStanding, type Standing } from '../../domain/tasks/standing.ts';
@@ -23,7 +23,7 @@ export type IntrospectedToken =
 export async function introspectToken(service: Introspection, text: string): Promise<IntrospectedToken> {
   const token = await readTaskToken(service, text);
   const now = service.clock.now();
-  // An expired token is inactive and nothing more, whatever became of its task (specification "Token").
+  // An expired token is only inactive, even if its task was revoked (specification "Token").
   if (token === undefined || token.expiresAt <= now) return { kind: 'inactive' };
   const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
   if (facts === undefined) return { kind: 'inactive' };

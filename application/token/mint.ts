@@ -1,4 +1,4 @@
-/** Task tokens made and answered: the part that an exchange and a refresh share. */
+/** Makes task tokens and their ledger entries, for an exchange and a refresh. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { makeTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
@@ -31,7 +31,7 @@ export interface Minting {
 export interface Mint {
   readonly tokenId: TokenId;
   readonly expiresIn: number;
-  /** Begins signing; the token leaves only once the decision it belongs to has committed. */
+  /** Starts signing. The token must not be sent before its decision has committed. */
   sign(): Promise<string>;
 }
 
@@ -50,7 +50,7 @@ export function mint(
   return { tokenId, expiresIn, sign: () => signingKeys.sign(TASK_TOKEN_TYPE, claims) };
 }
 
-/** The record of a token: whose, for whom, where, what. */
+/** The ledger entry of a token: its task, agent, person, audience and scope. */
 export function tokenEntry(
   event: 'token.issued' | 'token.refreshed',
   of: { readonly at: Instant; readonly task: Task; readonly scope: Scope; readonly tokenId: TokenId },

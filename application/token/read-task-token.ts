@@ -1,4 +1,4 @@
-/** One of our own tokens, read back: signature verified, and its ids taken out. Whether it has expired is not asked. */
+/** Reads one of our own task tokens: verifies its signature and extracts its ids. The expiry is not checked. */
 
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds } from '../../domain/instant.ts';
@@ -14,7 +14,7 @@ export interface TaskToken {
   readonly claims: JsonObject;
 }
 
-/** `undefined` for anything this service did not issue as a task token. */
+/** `undefined` for any text that is not a task token of this service. */
 export async function readTaskToken(
   { signingKeys, issuer }: { readonly signingKeys: SigningKeys; readonly issuer: string },
   text: string,

@@ -1,6 +1,6 @@
 /**
  * Refresh (RFC 6749 §6; specification "POST /oauth2/token", Refresh): an agent renews its token within a task. The
- * checks are numbered and ordered as the specification numbers and orders them.
+ * checks have the specification's numbers and order.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';
@@ -9,27 +9,27 @@ import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeGrant } from '../../domain/tasks/grant.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';
+import type { CachedAgents } from '../authentication/agent-cache.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
-import type { AgentsAtHand } from '../authentication/remembered-agents.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Digest } from '../ports/digest.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { inRounds } from './rounds.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface RefreshRequest {
   readonly refreshToken: string;
   readonly resource: string;
-  /** `undefined` asks for what the grant holds. */
+  /** `undefined` requests the grant's scope. */
   readonly scope: Scope | undefined;
   readonly clientAssertion: string | undefined;
   readonly clientId: string | undefined;
 }
 
 export interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
-  /** A view of the registrations for one request. */
-  readonly agentsAtHand: () => AgentsAtHand;
+  /** Opens one request's view of the agent cache. */
+  readonly agentCache: () => CachedAgents;
   readonly tasks: Tasks;
   readonly digest: Digest;
   /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
@@ -44,13 +44,13 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     scope: request.scope === undefined ? undefined : formatScope(request.scope),
   };
 
-  return inRounds(service.agentsAtHand(), async (agents) => {
+  return retryOnConflict(service.agentCache(), async (agents) => {
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
     const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 
-    // (1) The grant exists. Another agent's is as good as none.
+    // (1) The grant exists and belongs to this agent.
     const grantHash = service.digest(request.refreshToken);
     const grant = await service.tasks.findGrant(agent.agentId, grantHash);
     if (grant === undefined) {
@@ -61,28 +61,28 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     const refuse = (reason: DenialReason, more: Pick<Denial, 'sponsorKey'> = {}): Denied =>
       denied(reason, { ...more, about, assertion });
 
-    // (2) The task is not revoked, (3) has not expired, (4) has enough left.
+    // (2) The task is not revoked, (3) has not expired, and (4) has enough time left.
     const asked = service.clock.now();
     const ended = judgeGrant(grant, asked);
     if (ended !== undefined) return refuse(ended);
 
-    // (5) The sponsor may still be acted for. No answer from before the task existed, nor older than a token's life.
+    // (5) The sponsor check still passes. A cached answer must be newer than the task and no older than a token's life.
     const { sponsorKey } = task;
     const lifetime = Math.min(agent.maxTokenTtl, secondsBetween(asked, task.expiresAt));
     const maxAge = Math.min(service.sponsorCacheTtl, lifetime, secondsBetween(task.createdAt, asked));
-    const unfit = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
-    if (unfit !== undefined) return refuse(unfit);
-    // Asking may have taken a while, in which the task may have come to its end.
+    const sponsorDenial = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
+    if (sponsorDenial !== undefined) return refuse(sponsorDenial);
+    // The sponsor check may have taken a while; the task may have expired meanwhile.
     const now = service.clock.now();
     const endedSince = judgeGrant(grant, now);
     if (endedSince !== undefined) return refuse(endedSince);
 
-    // (6) Nothing beyond the task: neither another audience nor a wider scope.
+    // (6) The request stays within the task: the same audience, no wider scope.
     if (request.resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
     const requestedScope = request.scope ?? grant.scope;
     if (!isWithin(requestedScope, grant.scope)) return refuse('scope_widened', { sponsorKey });
 
-    // (7) The policy holds against the agent's registration as it is now.
+    // (7) The policy grants it under the agent's current registration.
     const policy = judgePolicy(agent, {
       audience: task.audience,
       requested: requestedScope,
@@ -110,7 +110,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     switch (renewed.kind) {
       case 'agent_changed':
       case 'grant_changed':
-        return 'judge_again';
+        return 'conflict';
       case 'replayed':
         return refuse('actor_replayed');
       case 'sponsor_blocked':

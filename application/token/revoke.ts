@@ -1,7 +1,7 @@
 /**
- * Revocation (RFC 7009; specification "POST /oauth2/revoke"): an agent gives back a grant, and with it the task, or a
- * single token. Anything that is not its own is recorded and answered as if it had worked, so that nobody learns here
- * whether a token exists.
+ * Revocation (RFC 7009; specification "POST /oauth2/revoke"): an agent revokes a grant, and with it the task, or a
+ * single token. A token that was not issued to the agent is recorded as a refusal but answered as a success. The
+ * response therefore never shows whether a token exists.
  */
 
 import { agentSubject } from '../../domain/identifiers.ts';
@@ -36,19 +36,19 @@ export interface RevokeToken extends AgentAuthentication {
   readonly issuer: string;
 }
 
-/** What became of it; for the log, since every allowed answer looks the same. */
+/** The result, for the log: the response is the same for each. */
 export type RevocationResult = 'task_revoked' | 'token_revoked' | 'nothing_left';
 
 export async function revokeToken(
   service: RevokeToken,
   request: RevocationRequest,
 ): Promise<Outcome<RevocationResult>> {
-  // 1. Who is asking. A disabled agent may still take its own access away.
+  // 1. Authenticate the agent. A disabled agent may still revoke its own tokens.
   const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
   const asking = await authenticateAgent(service, credentials, { disabledToo: true });
   if (asking.kind === 'denied') return asking;
 
-  // 2. A grant ends its task; a token ends alone. The hint is only a hint (RFC 7009 §2.1): the token says what it is.
+  // 2. A grant ends its task; a token ends alone. The token's own form decides, not the type hint (RFC 7009 §2.1).
   if (looksLikeGrant(request.token)) return revokeGrant(service, asking.value, request.token);
   const token = await readTaskToken(service, request.token);
   const owner = token === undefined ? undefined : textClaim(token.claims, 'client_id');
@@ -81,9 +81,9 @@ async function revokeOne(
   token: TaskToken,
 ): Promise<Outcome<RevocationResult>> {
   const at = service.clock.now();
-  // By the clock of whoever is behind, too: until then another instance, or a tool server, may still take the token.
-  // From then on there is nothing to take away, and once the sweeper has forgotten the revocation nothing tells a
-  // second one from a first.
+  // Until this time another instance or a tool server with a slower clock may still accept the token. Afterwards there
+  // is nothing to revoke. The sweeper may have deleted an earlier revocation, so a repeated one could not be told from
+  // a first one.
   const overAt = plusSeconds(token.expiresAt, CLOCK_SKEW_SECONDS);
   if (overAt <= at) return spendOnly(service, { agent, assertion });
   const result = await service.tasks.revokeToken(
@@ -115,7 +115,7 @@ function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'asse
   return denied('revocation_not_owner', { about: { agentId: agent.agentId }, assertion });
 }
 
-/** `token.revoked`, in the words of the token itself, whose signature has verified. */
+/** The `token.revoked` entry, from the claims of the token, whose signature has verified. */
 function revokedEntry(at: LedgerEntry['at'], agentId: LedgerEntry['agentId'], token: TaskToken): LedgerEntry {
   const { claims } = token;
   const actor = member(claims, 'act');

@@ -1,6 +1,6 @@
 /**
- * One pass over tasks whose time is up (specification "Task": live, `task.exp` passes). Nothing waits for it: who asks
- * about such a task is told that it has expired, swept or not. It makes the ledger say so, once per task.
+ * One pass over expired tasks (specification "Task": live, `task.exp` passes). No request depends on it: an expired
+ * task is refused whether or not it was swept. The pass records each expiry in the ledger, once per task.
  */
 
 import { plusSeconds } from '../../domain/instant.ts';
@@ -15,17 +15,17 @@ export interface TaskExpiry {
   /** Tasks per transaction: `Service:Tasks:SweepBatchSize`. */
   readonly batchSize: number;
   /**
-   * Seconds that a task must be over for, by which this clock may be ahead of another instance's: an end that is stored
-   * is one for everybody, and for none may it come before its time.
+   * Seconds by which this instance's clock may be ahead of another's. Only tasks that expired at least that long ago
+   * are swept: a stored expiry holds for every instance, and for none may it come early.
    */
   readonly clockAheadBy: number;
 }
 
 /**
- * Batch after batch, until all that was over when the pass began is recorded, by this instance or by another; or until
- * `mayGoOn` says no. So a pass ends even where tasks expire as fast as they are swept, and however far apart passes
- * are, none leaves anything for the next. Each batch is a transaction of its own, and other requests have their turn in
- * between. What other instances are sweeping is passed over, not waited for.
+ * Sweeps in batches until every task that had expired when the pass began is recorded, by any instance. It stops earlier
+ * if `mayGoOn` returns false. A pass so ends even if tasks expire as fast as they are swept, and leaves nothing for
+ * the next one. Each batch is its own transaction; between batches the pass yields to other requests. Tasks that other
+ * instances are sweeping are skipped without waiting.
  *
  * @throws StorageUnavailable
  */

@@ -1,6 +1,6 @@
 /**
- * One pass over what need not be kept any longer: tasks that ended a retention period ago (specification "Task (stored)"),
- * and what was remembered only so that it could not be used twice.
+ * One pass that deletes old rows: tasks that ended more than the retention ago (specification "Task (stored)"), and
+ * expired rows that were kept only to prevent a second use.
  */
 
 import { plusSeconds } from '../../domain/instant.ts';
@@ -17,17 +17,17 @@ export interface Forgetting {
 }
 
 /**
- * Instances' clocks agree to within a minute (docs/decisions/0001-ledger-paging.md). What this one would not accept any
- * more, another may still: it is forgotten only once no instance would.
+ * Instances' clocks differ by at most a minute (docs/decisions/0001-ledger-paging.md). This instance may consider a row
+ * expired while another would still accept its token, so a row is deleted only after that minute.
  */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
 
-/** Rows per transaction and kind: some milliseconds' worth. */
+/** Rows per transaction and kind: a transaction takes some milliseconds. */
 const BATCH_SIZE = 200;
 
 /**
- * All that had become old enough when the pass began, unless `mayGoOn` says no before: so it ends, and leaves nothing
- * for the next one, however far apart they are. What other instances are deleting is left to them.
+ * Deletes every row that was old enough when the pass began, unless `mayGoOn` returns false before. The pass therefore
+ * ends, and leaves nothing for the next one. Rows that other instances are deleting are left to them.
  *
  * @throws StorageUnavailable
  */
@@ -37,7 +37,7 @@ export async function forgetEnded(service: Forgetting, mayGoOn: () => boolean = 
   const uselessBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
   const endedBy = plusSeconds(now, -retention);
 
-  /** Until one is empty, not merely small: deleting what was delegated from a task makes way for that task. */
+  /** Repeats until a batch is empty, not just small: deleting a delegated task makes its parent deletable. */
   async function inBatches(batch: () => Promise<number>): Promise<void> {
     while (mayGoOn() && (await batch()) > 0) await turn();
   }

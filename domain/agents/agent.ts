@@ -5,7 +5,7 @@ import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
 import type { JwkSet } from './key-set.ts';
 
-/** What an operator says of an agent; valid as a whole once it has this type. */
+/** The settings that an operator gives an agent. Only judgeRegistration makes one, so every Registration is valid. */
 export interface Registration {
   readonly agentId: AgentId;
   readonly displayName: string;
@@ -29,8 +29,8 @@ export type AgentKeySource =
 
 export interface Agent extends Registration {
   /**
-   * Goes up by one with every change; decisions name the revision they were judged on. It starts at the microsecond of
-   * the registration, so that an id that is deleted and registered again never comes to a revision it had before.
+   * Each change adds one; decisions name the revision they were judged on. The first revision is the microsecond of
+   * the registration. An id that is deleted and registered again therefore never repeats a revision.
    */
   readonly revision: number;
   readonly createdAt: Instant;

@@ -14,14 +14,14 @@ import { type JsonObject, member } from '../tokens/strict-json.ts';
 const MAX_LIFETIME_SECONDS = 300;
 const MAX_JTI_LENGTH = 256;
 const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
-/** Nothing stores or shows these faithfully, so no id holds one. */
+/** Databases and screens do not reproduce control characters faithfully, so a `jti` must not hold one. */
 const CONTROL = /\p{Cc}/u;
 
 export interface AssertionUse {
   readonly jti: string;
-  /** When it can't be accepted any more, and its `jti` need not be remembered. */
+  /** From this time the assertion is expired, and its `jti` can be forgotten. */
   readonly forgetAt: Instant;
-  /** What the agent says of itself; attributed to it, never verified. */
+  /** The agent's own claim about its instance: recorded as such, never verified. */
   readonly instance: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export type AssertionVerdict =
   | ({ readonly kind: 'accepted' } & AssertionUse)
   | { readonly kind: 'refused'; readonly reason: Extract<DenialReason, `actor_${string}`> };
 
-/** Whether `typ` is absent or says an assertion: a task token (`at+jwt`) or a logout token is not one. */
+/** Whether `typ` is absent or an assertion's. Task tokens (`at+jwt`) and logout tokens are refused. */
 export function isAssertionType(jws: CompactJws): boolean {
   return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
 }
@@ -41,7 +41,7 @@ export function judgeAssertion(
   const refused = (reason: Extract<DenialReason, `actor_${string}`>) => ({ kind: 'refused', reason }) as const;
   const now = toSeconds(expected.now);
 
-  // Several audiences would let another of them use the assertion here first.
+  // With several audiences, another recipient could present the assertion here first.
   const audience = audienceClaim(claims);
   if (audience?.length !== 1 || !audience.every((one) => expected.audiences.includes(one))) {
     return refused('actor_wrong_audience');

@@ -1,6 +1,6 @@
 /**
- * An agent as a file declares it, to be made so at a server whose settings are not known here. What the file leaves out
- * stays as it is there: a lifetime that was given otherwise, or an agent that was disabled in an emergency.
+ * An agent as a YAML file declares it, for a server whose settings the reader of the file does not know. The server
+ * keeps its value of each field that the file leaves out, such as a lifetime or an emergency `enabled: false`.
  */
 
 import type { JsonObject } from '../tokens/strict-json.ts';
@@ -10,7 +10,7 @@ import { fieldNames, type RegistrationDraft, type RegistrationField } from './re
 import { carriedFields, type RegistrationPatch } from './registration-patch.ts';
 import { isSameRegistration } from './same-registration.ts';
 
-/** All that a registration cannot do without is there, so that an agent that is missing can be registered. */
+/** It holds every required field, so that a missing agent can be registered from it. */
 export interface Declaration extends RegistrationPatch {
   readonly agentId: string;
   readonly displayName: string;
@@ -24,12 +24,12 @@ export interface Declaration extends RegistrationPatch {
   readonly jwks?: JsonObject | undefined;
 }
 
-/** A hundred years, the longest that any duration may be. */
+/** A hundred years, the longest duration the service accepts. */
 const LONGEST = 36_525 * 86_400;
 
 /**
- * The rules as far as they hold at every server: its bounds on lifetimes, and its own address, are for it to apply.
- * Defaults are such that nothing unnamed gets in the way of what is named.
+ * The rules that hold at every server. Each server applies its own lifetime bounds and its own issuer later, so these
+ * bounds are the widest possible. The defaults never conflict with a lifetime that the file names.
  */
 export const CERTAIN_RULES: RegistrationRules = {
   lifetimes: {
@@ -60,7 +60,7 @@ export function draftOf(declaration: Declaration): RegistrationDraft {
   };
 }
 
-/** Where a registration that stands holds each field. */
+/** The member of a stored Registration that holds each field of a draft. */
 const HOLDERS = {
   agentId: 'agentId',
   displayName: 'displayName',
@@ -79,9 +79,9 @@ const HOLDERS = {
 const FIELDS = Object.keys(fieldNames) as readonly (keyof RegistrationDraft)[];
 
 /**
- * The fields that the declaration names and the stored registration holds otherwise, in the order of the table.
+ * The declared fields whose stored value differs, in the order of the specification's table.
  *
- * @param judged the declaration's own registration, whose keys have the form in which a server stores them
+ * @param judged the declaration's own registration: its keys already have the form in which a server stores them
  */
 export function differingFields(
   declaration: Declaration,
@@ -94,13 +94,13 @@ export function differingFields(
   }).map((field) => fieldNames[field]);
 }
 
-/** The declaration's patch of these fields alone. */
+/** A patch with only these fields of the declaration. */
 export function patchOf(declaration: Declaration, fields: readonly RegistrationField[]): RegistrationPatch {
   const named = FIELDS.filter((field) => fields.includes(fieldNames[field]));
   return Object.fromEntries(named.map((field) => [field, declaration[field]]));
 }
 
-/** Every field that the declaration names and that can be sent with a registration. */
+/** Every declared field that a registration request can carry: all but `enabled`. */
 export function registrationFields(declaration: Declaration): readonly RegistrationField[] {
   return carriedFields(declaration).filter((field) => field !== fieldNames.enabled);
 }

@@ -1,22 +1,22 @@
 /**
- * The rules of a registration's plain fields (specification "Agent registration"; decisions "Agents"). Each answers
- * with sentences for the field, none of which repeats a value: items are named by their place in the list.
+ * The rules of a registration's plain fields (specification "Agent registration"; decisions "Agents"). Each function
+ * returns sentences about its field. They never repeat a value: they name list items by their position.
  *
- * A request body holds at most 64 KiB; these limits leave room for any agent there is.
+ * A request body holds at most 64 KiB; these limits leave room for any realistic agent.
  */
 
 import { isScopeToken } from '../scope.ts';
 import { audienceProblem } from './address.ts';
 
-/** A line on an operator's screen. */
+/** It has to fit on one line of an operator's screen. */
 const MAX_DISPLAY_NAME_LENGTH = 256;
 /** A scope travels in tokens and request lines; a hundred characters are already unusual. */
 const MAX_SCOPE_LENGTH = 256;
 const MAX_SCOPES = 1000;
 const MAX_AUDIENCES = 1000;
-/** Control characters and line breaks: a name that a screen, a log or a database would not show as it is. */
+/** Control characters and line breaks: screens, logs and databases do not show them as sent. */
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
-/** As many items of a list are named in its sentences; one bad list must not become an endless answer. */
+/** At most this many items of a list are named, so that one bad list cannot make an endless response. */
 const MAX_NAMED_ITEMS = 10;
 
 export function displayNameProblems(text: string): readonly string[] {
@@ -45,7 +45,7 @@ export function allowedAudienceProblems(audiences: readonly string[]): readonly 
   return [...(audiences.length === 0 ? ['Must name at least one audience.'] : []), ...audienceProblems(audiences)];
 }
 
-/** High-risk audiences need not be allowed ones: the list may name what is going to be allowed. */
+/** A high-risk audience need not be an allowed one: an operator may list it before allowing it. */
 export function audienceProblems(audiences: readonly string[]): readonly string[] {
   return [
     ...(audiences.length > MAX_AUDIENCES ? [`Must name at most ${MAX_AUDIENCES} audiences.`] : []),

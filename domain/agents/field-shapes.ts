@@ -1,4 +1,4 @@
-/** What each field of a registration has to be before its rules are asked, for whoever sends it as JSON or writes it in YAML. */
+/** The type of each registration field, in a JSON request and in a YAML file: checked before the field's rules. */
 
 import type { RegistrationField } from './registration-draft.ts';
 
@@ -19,7 +19,7 @@ export const fieldShapes = {
   enabled: 'boolean',
 } as const satisfies Readonly<Record<RegistrationField, FieldShape>>;
 
-/** The answer to any other shape. */
+/** The refusal of a value that has another type. */
 export const shapeSentences: Readonly<Record<FieldShape, string>> = {
   text: 'Must be a string.',
   boolean: 'Must be true or false.',
@@ -29,10 +29,10 @@ export const shapeSentences: Readonly<Record<FieldShape, string>> = {
   object: 'Must be an object.',
 };
 
-/** `sponsor_required` has one legal value, which a registration without the field has. */
+/** `true` is the only legal value of `sponsor_required`, so a request may leave the field out. */
 export const DEFAULT_SPONSOR_REQUIRED = true;
 
-/** Without these there is no registration. */
+/** A request that leaves one of these out is refused. */
 export const requiredFields = [
   'agent_id',
   'display_name',

@@ -1,9 +1,9 @@
-/** Public keys (RFC 7517) and which of them this service can verify a signature with. */
+/** Sets of public keys (RFC 7517), and which of their keys this service can verify signatures with. */
 
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 import { inspectKey, type KeyRules, type UsableKey } from './public-key.ts';
 
-/** A public JSON Web Key; members beyond these are kept as they came. */
+/** A public JSON Web Key. Other members are kept unchanged. */
 export interface Jwk {
   readonly kty: string;
   readonly kid?: string;
@@ -33,9 +33,9 @@ export const PROVIDER_KEY_RULES: KeyRules = {
   kinds: 'an EC key on P-256, P-384 or P-521, an RSA key or an Ed25519 key',
 };
 
-/** Enough for any rotation; every key of a set may have to be tried on an assertion without a `kid`. */
+/** Enough for any rotation. An assertion without a `kid` may be tried with every key of the set. */
 const MAX_REGISTERED_KEYS = 16;
-/** No provider publishes as many; importing them all stays a matter of milliseconds. */
+/** More than any provider publishes; importing this many keys takes milliseconds. */
 const MAX_FETCHED_KEYS = 64;
 
 export type JwkSetVerdict =
@@ -43,8 +43,8 @@ export type JwkSetVerdict =
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };
 
 /**
- * Judges the key set of a registration (specification "Agent registration", rule 2): one bad key spoils it. A problem
- * is a fixed sentence that names the key by its index and holds nothing of what was sent.
+ * Judges the key set of a registration (specification "Agent registration", rule 2): one bad key makes the set invalid.
+ * A problem is a fixed sentence that names the key by its index and repeats nothing from the request.
  */
 export function checkJwkSet(value: Json | undefined): JwkSetVerdict {
   const keys = keyList(value);
@@ -65,9 +65,8 @@ export function checkJwkSet(value: Json | undefined): JwkSetVerdict {
 }
 
 /**
- * The keys of a fetched set that can be used; `undefined` when it is no key set at all. Other people's sets hold other
- * keys too, for encryption say: those are passed over. Of two keys with one `kid` neither is used, since nobody could
- * say which of them a token means.
+ * The usable keys of a fetched set; `undefined` when the value is not a key set. Other keys, such as those for
+ * encryption, are skipped. Two keys with the same `kid` are both skipped: a token's `kid` would be ambiguous.
  */
 export function usableKeys(value: Json | undefined, rules: KeyRules): readonly UsableKey[] | undefined {
   const keys = keyList(value);
@@ -87,7 +86,7 @@ function keyList(value: Json | undefined): readonly Json[] | undefined {
   return Array.isArray(keys) ? keys : undefined;
 }
 
-/** The `kid`s that more than one key has; a key without one is never among them. */
+/** Every `kid` that more than one key has. */
 function repeatedKeyIds(keys: readonly Json[]): ReadonlySet<Json | undefined> {
   const ids = keys.map(keyIdOf).filter((id) => id !== undefined);
   return new Set(ids.filter((id, index) => ids.indexOf(id) !== index));

@@ -12,7 +12,7 @@ export type KeySourceVerdict =
 
 const EXACTLY_ONE = 'Exactly one of jwks_uri and jwks must be set.';
 
-/** Judges the structure of inline keys; whether each can really be imported is asked of the AgentKeys port besides. */
+/** Judges the structure of inline keys. The AgentKeys port tests separately whether each key can be imported. */
 export function judgeKeySource(
   { jwksUri, jwks }: Pick<RegistrationDraft, 'jwksUri' | 'jwks'>,
   issuer: string,

@@ -10,7 +10,7 @@ export interface LifetimeRules {
   readonly maxTokenTtl: number;
 }
 
-/** What a registration names; `undefined` for what it leaves to the defaults. */
+/** The lifetimes that a registration names; `undefined` leaves one to the defaults. */
 export interface NamedLifetimes {
   readonly maxTaskTtl: number | undefined;
   readonly maxTokenTtl: number | undefined;
@@ -21,7 +21,7 @@ export interface Lifetimes {
   readonly maxTokenTtl: number;
 }
 
-/** A named lifetime that can't be had: outside its bounds, or a token's longer than its task's. */
+/** A named lifetime outside its bounds, or a token lifetime longer than the task's. */
 export type LifetimeProblem =
   | { readonly lifetime: keyof Lifetimes; readonly fault: 'out_of_bounds'; readonly min: number; readonly max: number }
   | { readonly lifetime: 'maxTokenTtl'; readonly fault: 'longer_than_task' };
@@ -31,8 +31,8 @@ export type ResolvedLifetimes =
   | { readonly kind: 'refused'; readonly problems: readonly LifetimeProblem[] };
 
 /**
- * Only what is left unnamed gives way: an unnamed token lifetime is cut to the task's, and an unnamed task lifetime
- * grows with the token's, since a default may never narrow what was named.
+ * A default never overrides a named lifetime. An unnamed token lifetime is cut to the task's; an unnamed task lifetime
+ * grows to the token's.
  */
 export function resolveLifetimes(named: NamedLifetimes, rules: LifetimeRules): ResolvedLifetimes {
   const maxTaskTtl =

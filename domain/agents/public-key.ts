@@ -1,6 +1,6 @@
 /**
- * One public key (RFC 7517, RFC 7518 §6): whether a signature can safely be verified with it, and in which algorithms.
- * Only its structure is judged here; whether a point lies on its curve is for whoever imports the key to find out.
+ * Judges one public key (RFC 7517, RFC 7518 §6): can a signature safely be verified with it, and in which algorithms?
+ * Only the structure is judged here. The import of the key finds out whether its point lies on the curve.
  */
 
 import { decodeCanonical, isTextList } from '../tokens/compact-jws.ts';
@@ -21,14 +21,14 @@ export type SignatureAlgorithm =
   | 'RS384'
   | 'RS512';
 
-/** Which keys a surface takes. */
+/** The algorithms that a surface accepts. */
 export interface KeyRules {
   readonly algorithms: readonly SignatureAlgorithm[];
-  /** The kinds of key that can do these, in words, for the refusal of any other. */
+  /** The matching kinds of key in words, for the refusal of any other. */
   readonly kinds: string;
 }
 
-/** A key that passed, and those of the surface's algorithms that it may be used with. */
+/** A key that passed, and the accepted algorithms that it may be used with. */
 export interface UsableKey {
   readonly jwk: Jwk;
   readonly algorithms: readonly SignatureAlgorithm[];
@@ -38,13 +38,13 @@ export interface UsableKey {
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth'];
 const TEXT_MEMBERS = ['kid', 'use', 'alg', 'crv', 'x', 'y', 'n', 'e'];
 
-/** Below, factoring is within reach (RFC 7518 §3.3); above, one verification costs more than a caller may spend. */
+/** Smaller moduli can be factored (RFC 7518 §3.3); a larger one makes a verification too expensive. */
 const MIN_MODULUS_BITS = 2048;
 const MAX_MODULUS_BITS = 8192;
-/** Smaller exponents have lent themselves to forgery; larger ones than 64 bits OpenSSL will not use. */
+/** Smaller exponents have allowed forgeries; OpenSSL refuses exponents of more than 64 bits. */
 const MIN_EXPONENT = 65537n;
 const MAX_EXPONENT = 2n ** 64n - 1n;
-/** As long as a token's `kid` may be. */
+/** The limit of a token's `kid` as well (compact-jws.ts). */
 const MAX_KEY_ID = 256;
 
 interface KeyKind {
@@ -63,7 +63,7 @@ const CURVES: ReadonlyMap<string, KeyKind> = new Map([
   ['OKP Ed25519', curve('EdDSA', 32, ['x'])],
 ]);
 
-/** Judges a key; every problem is a fixed sentence's end, to follow the key's name, and holds nothing of the key. */
+/** Each problem is the end of a fixed sentence that begins with the key's name. It repeats nothing of the key. */
 export function inspectKey(
   value: Json | undefined,
   rules: KeyRules,
@@ -101,7 +101,7 @@ function curve(algorithm: SignatureAlgorithm, bytes: number, coordinates: readon
 function modulusProblems(value: Json | undefined): readonly string[] {
   const modulus = integer(value);
   if (modulus === undefined) return ['must have an n in base64url'];
-  // Leading zero octets add nothing to what has to be factored.
+  // Leading zero octets do not count: they do not make factoring harder.
   const bits = modulus.toString(2).length;
   if (bits < MIN_MODULUS_BITS || bits > MAX_MODULUS_BITS) {
     return [`must have a modulus of ${MIN_MODULUS_BITS} to ${MAX_MODULUS_BITS} bits`];

@@ -1,6 +1,6 @@
 /**
- * A registration as an operator sends it (specification "Agent registration"): of the right types, and nothing more
- * is known of it yet. Only registration.ts makes a Registration of one.
+ * A registration as an operator sends it (specification "Agent registration"): its types are right, its values are not
+ * checked yet. Only registration.ts turns a draft into a Registration.
  */
 
 import type { JsonObject } from '../tokens/strict-json.ts';
@@ -11,7 +11,7 @@ export interface RegistrationDraft {
   readonly sponsorRequired: boolean;
   readonly allowedScopes: readonly string[];
   readonly allowedAudiences: readonly string[];
-  /** Seconds; `undefined` leaves it to the defaults, as for the next. */
+  /** Seconds; `undefined` means the default. The same holds for `maxTokenTtl`. */
   readonly maxTaskTtl: number | undefined;
   readonly maxTokenTtl: number | undefined;
   readonly maxDelegationDepth: number;
@@ -21,7 +21,7 @@ export interface RegistrationDraft {
   readonly enabled: boolean;
 }
 
-/** What operators, error lists and the ledger call each field, in the order of the specification's table. */
+/** The public name of each field: requests, error lists and the ledger use it. Order of the specification's table. */
 export const fieldNames = {
   agentId: 'agent_id',
   displayName: 'display_name',

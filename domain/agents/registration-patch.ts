@@ -1,12 +1,12 @@
 /**
- * A change to a registration (specification "Admin API", PATCH; decisions "Agents"): some fields, merged onto what is
- * stored. The outcome is a draft again, to be judged as a whole.
+ * A change to a registration (specification "Admin API", PATCH; decisions "Agents"): the sent fields replace those of
+ * the stored registration. The result is a draft again, and is judged as a whole.
  */
 
 import type { Agent, Registration } from './agent.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
 
-/** A field sent as null, where a registration can do without it: a lifetime then goes back to the defaults. */
+/** An optional field that was sent as null. A cleared lifetime returns to its default. */
 export const CLEARED = Symbol('cleared');
 type Clearable<Value> = Value | typeof CLEARED;
 
@@ -33,8 +33,8 @@ export function carriedFields(patch: RegistrationPatch): readonly RegistrationFi
 }
 
 /**
- * Whether the patch disables the agent and does nothing else. That changes nothing of what it is allowed, so it needs
- * no new judgement: an operator can stop an agent even where its registration has fallen out of later settings.
+ * Whether the patch disables the agent and does nothing else. Such a patch grants nothing, so it is not judged again:
+ * an operator can disable an agent even if newer settings make its registration invalid.
  */
 export function onlyDisables(patch: RegistrationPatch): boolean {
   return patch.enabled === false && carriedFields(patch).every((field) => field === 'enabled' || field === 'agent_id');
@@ -64,7 +64,7 @@ function merged<Value extends number | string | object>(
   return sent === undefined ? stored : sent;
 }
 
-/** A new source of keys takes the other one's place; only when both are sent do both remain, to be refused. */
+/** A sent key source replaces the stored one. If the patch sends both kinds, both remain, and are refused later. */
 function mergedKeys({ keys }: Registration, patch: RegistrationPatch): Pick<RegistrationDraft, 'jwksUri' | 'jwks'> {
   const storedUri = keys.kind === 'remote' && !isSet(patch.jwks) ? keys.uri : undefined;
   const storedKeys =

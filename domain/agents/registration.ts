@@ -1,6 +1,6 @@
 /**
- * The registration as a whole: every rule of the specification's "Agent registration" (decisions "Agents"), all
- * problems at once. What is judged `valid` here is a Registration; nothing else makes one.
+ * The registration as a whole: every rule of the specification's "Agent registration" (decisions "Agents"). All
+ * problems are reported at once. Nothing else makes a Registration.
  */
 
 import { formatDuration } from '../duration.ts';
@@ -12,7 +12,7 @@ import { judgeKeySource } from './key-source.ts';
 import { type LifetimeProblem, type LifetimeRules, resolveLifetimes } from './lifetimes.ts';
 import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
-/** What the operator's settings say of every registration. */
+/** The operator's settings that every registration must satisfy. */
 export interface RegistrationRules {
   readonly lifetimes: LifetimeRules;
   /** The control plane's own URL: no agent's keys are fetched from there. */
@@ -60,13 +60,13 @@ export function judgeRegistration(draft: RegistrationDraft, rules: RegistrationR
 const AGENT_ID =
   'Must be 1 to 128 lowercase letters, digits, hyphens, underscores and dots, and start with a letter or digit.';
 
-/** The fields whose rules stand alone. */
+/** The fields whose rules depend on no other field. */
 function plainErrors(draft: RegistrationDraft): readonly FieldError[] {
   const { maxDelegationDepth: depth } = draft;
   const depthFits = Number.isInteger(depth) && depth >= 1 && depth <= MAX_DELEGATION_DEPTH;
   return [
     ...fieldErrors(fieldNames.displayName, ...displayNameProblems(draft.displayName)),
-    // An agent acts for a human or not at all: there is no registration without a sponsor.
+    // An agent always acts for a human, so a registration without a sponsor is refused.
     ...(draft.sponsorRequired ? [] : fieldErrors(fieldNames.sponsorRequired, 'Must be true.')),
     ...fieldErrors(fieldNames.allowedScopes, ...scopeProblems(draft.allowedScopes)),
     ...fieldErrors(fieldNames.allowedAudiences, ...allowedAudienceProblems(draft.allowedAudiences)),

@@ -1,4 +1,4 @@
-/** Whether two registrations say the same (decisions "Agents": `agent.updated` with `no_change`). */
+/** Whether two registrations are equal (decisions "Agents": `agent.updated` with `no_change`). */
 
 import type { Registration } from './agent.ts';
 
@@ -7,7 +7,7 @@ export function isSameRegistration(one: Registration, other: Registration): bool
   return fields.every((field) => isSame(one[field], other[field]));
 }
 
-/** Lists in order, objects by their members in any order: a database may hand members back in another. */
+/** Lists compare in order. Objects compare in any order: a database may return their members in another one. */
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (!isStructure(one) || !isStructure(other) || Array.isArray(one) !== Array.isArray(other)) return false;

@@ -1,10 +1,10 @@
 /**
- * RSA moduli that look sound and can be factored by anybody who knows how they were made.
+ * RSA moduli that look sound but can be factored once the flaw of the key generator is known.
  *
- * ROCA (CVE-2017-15361): the library of a widespread security chip made its primes as k·M + (65537^a mod M), where M is
- * the product of the first small primes. A modulus of two such primes is itself a power of 65537 modulo M, and so
- * modulo every one of those small primes. For keys of 2048 bits and more, M goes at least up to 701; a modulus that
- * was made at random passes for one of these less than once in 2^160.
+ * ROCA (CVE-2017-15361): the library of a widespread security chip made its primes as k·M + (65537^a mod M). M is the
+ * product of the first small primes. A modulus of two such primes is itself a power of 65537 modulo M, and so
+ * modulo each of those small primes. For keys of 2048 bits and more, M includes every prime up to at least 701. A
+ * randomly made modulus matches this fingerprint less than once in 2^160.
  */
 
 const GENERATOR = 65537;
@@ -15,7 +15,7 @@ const fingerprint: readonly { readonly prime: bigint; readonly powers: ReadonlyS
   (prime) => ({ prime: BigInt(prime), powers: powersOfGenerator(prime) }),
 );
 
-/** Whether the modulus has a small factor or was made by the flawed library. */
+/** Whether the modulus has a small prime factor or matches the ROCA fingerprint. */
 export function isWeakModulus(modulus: bigint): boolean {
   if (modulus % 2n === 0n) return true;
   const residues = fingerprint.map(({ prime, powers }) => ({ residue: modulus % prime, powers }));

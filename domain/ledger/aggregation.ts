@@ -1,10 +1,10 @@
 /**
- * How denials that name nobody are aggregated (specification "Aggregation"): by event and reason, the first of a window
- * is a record of its own, the others are counted, and one summary says how many they were. Anybody can cause such
- * denials, as many as they like, so the ledger must not grow with them.
+ * How anonymous denials, which name no agent and no person, are aggregated (specification "Aggregation"). A window is
+ * opened by the first denial of an event and reason. That denial gets its own record, the later ones are counted, and
+ * one summary states the count. Any caller can cause any number of such denials, so the ledger must not grow with them.
  *
- * Kept in memory: a crash loses what one window counted. Events and reasons are closed sets of fixed words, so there are
- * only so many windows whatever is sent.
+ * The counts are kept in memory: a crash loses those of the open windows. Events and reasons are closed sets of fixed
+ * words, which bounds the number of windows whatever is sent.
  */
 
 import type { DenialReason } from '../denial.ts';
@@ -13,40 +13,40 @@ import type { LogoutDenialReason } from '../signals/logout-token.ts';
 import type { SecurityEventDenialReason } from '../signals/security-event.ts';
 import type { LedgerEvent } from './record.ts';
 
-/** The events of a denial, each that of the surface it happened on. */
+/** The `.denied` events; each belongs to one surface. */
 export type DenialEvent = Extract<LedgerEvent, `${string}.denied`>;
 
-/** What a surface with one bearer credential answers 401 with (decisions "Reasons"). */
+/** The reasons of a 401 from a surface with a single bearer credential (decisions "Reasons"). */
 export type CredentialDenialReason = 'missing_api_key' | 'invalid_api_key';
 
-/** All that the record of a denial that names nobody says: nothing that was sent. */
+/** Everything that the record of an anonymous denial contains: nothing from the request. */
 export interface AnonymousDenial {
   readonly event: DenialEvent;
   readonly reason: DenialReason | CredentialDenialReason | LogoutDenialReason | SecurityEventDenialReason;
 }
 
 export interface Summary extends AnonymousDenial {
-  /** Occurrences that have no record of their own; at least one. */
+  /** Occurrences without their own record; at least one. */
   readonly count: number;
 }
 
 export type Occurrence =
-  /** It opens a window: write it, after what the window before it counted, if anything. */
+  /** It opens a window. Write the summary of the ended window first, if there is one, and then this denial. */
   { readonly kind: 'first'; readonly ended: Summary | undefined } | { readonly kind: 'counted' };
 
 export interface Aggregation {
   occurred(denial: AnonymousDenial, now: Instant): Occurrence;
-  /** What windows counted that have ended by now, and what is owed from earlier: handed over to be written. */
+  /** Removes and returns the summaries of the ended windows, and the counts that were given back. */
   takeEnded(now: Instant): readonly Summary[];
-  /** The same of every window; they end by it. */
+  /** The same for every window, open ones included. */
   takeAll(): readonly Summary[];
-  /** Occurrences that could not be written: they are counted into the next summary. */
+  /** Takes back occurrences that could not be written: the next summary includes them. */
   giveBack(denial: AnonymousDenial, count: number): void;
 }
 
 interface Window {
   readonly denial: AnonymousDenial;
-  /** When its first occurrence was; `undefined` when it has ended and only its count is left. */
+  /** The time of the first occurrence; `undefined` for a window that only holds a given-back count. */
   readonly openedAt: Instant | undefined;
   counted: number;
 }
@@ -58,7 +58,7 @@ export function aggregation(windowSeconds: number): Aggregation {
   const isOpen = ({ openedAt }: Window, now: Instant): boolean => {
     if (openedAt === undefined) return false;
     const age = secondsBetween(openedAt, now);
-    // A clock that was put back must not keep a window open for as long.
+    // A clock that was set back (negative age) must not keep the window open.
     return age >= 0 && age < windowSeconds;
   };
 
@@ -89,7 +89,7 @@ export function aggregation(windowSeconds: number): Aggregation {
     giveBack({ event, reason }, count) {
       const denial = { event, reason };
       const window = windows.get(keyOf(denial));
-      // With no window open a new one would hold back the next denial's own record.
+      // If no window is open, do not open one: the next denial would then be counted instead of recorded.
       if (window === undefined) windows.set(keyOf(denial), { denial, openedAt: undefined, counted: count });
       else window.counted += count;
     },

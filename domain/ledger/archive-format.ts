@@ -1,15 +1,14 @@
 /**
  * The text of an export (specification "Ledger and seal"; decisions "The ledger"): a header, the checkpoints, then the
- * records, one a line, each line ended by a line feed, its fields separated by tabs, in UTF-8.
+ * records. One per line, each line ended by a line feed, fields separated by tabs, in UTF-8.
  *
- * A line is read strictly: anything but what is written here is malformed, so that a ledger has one text and its hash
- * says something.
+ * A line is read strictly: any other spelling is malformed. A ledger therefore has exactly one text, and one hash.
  *
  * Fields. A null is a backslash and an uppercase N. Integers are decimal digits, instants UTC ISO 8601 with six
  * fractional digits. In text a backslash is two; backspace, tab, line feed, vertical tab, form feed and carriage return
- * are a backslash and one of b, t, n, v, f, r; any other control character (U+0000 to U+001F, U+007F to U+009F) is a
- * backslash, x and two lowercase hexadecimal digits for each byte of its UTF-8. Everything else is written as it is.
- * Postgres reads the checkpoints and the records so with COPY.
+ * are a backslash and one of b, t, n, v, f, r. Any other control character (U+0000 to U+001F, U+007F to U+009F) is a
+ * backslash, x and two lowercase hexadecimal digits for each byte of its UTF-8. All other characters stay as they are.
+ * Postgres COPY reads the checkpoints and the records in this form.
  */
 
 import { type Instant, instantFromMicros, toMicrosecondText } from '../instant.ts';
@@ -19,13 +18,13 @@ import type { LedgerRecord } from './record.ts';
 
 export interface ArchiveHeader {
   readonly month: Month;
-  /** How many lines of checkpoints follow. */
+  /** The number of checkpoint lines, which come first. */
   readonly checkpoints: number;
-  /** How many lines of records follow those. */
+  /** The number of record lines, which follow them. */
   readonly records: number;
 }
 
-/** A record that has left is sealed. */
+/** A record in an export. Only sealed records are exported, so it always has a checkpoint. */
 export interface ArchivedRecord extends LedgerRecord {
   readonly checkpoint: number;
 }
@@ -135,7 +134,7 @@ export function parseRecord(line: string): ArchivedRecord | undefined {
   return exactly(record, formatRecord, line);
 }
 
-/** Reading is lenient in what writing would not repeat: this is where that is found out. */
+/** The read functions above are lenient. Formatting the value again and comparing makes them strict. */
 function exactly<Value>(value: Value, format: (value: Value) => string, line: string): Value | undefined {
   return format(value) === line ? value : undefined;
 }
@@ -172,7 +171,7 @@ function readText(field: string | undefined): string | undefined {
 }
 
 function characterOf(written: string): string {
-  // Above U+007F the first byte says nothing more: the second is the character's own number.
+  // Above U+007F the first byte is always c2, and the second byte equals the code point.
   return MEANT.get(written) ?? String.fromCharCode(Number.parseInt(written.slice(-2), 16));
 }
 

@@ -1,4 +1,4 @@
-/** The rules by which months leave the ledger (specification "Ledger and seal"), and why one may have to stay. */
+/** The rules for archiving months of the ledger (specification "Ledger and seal"), and the reasons to refuse one. */
 
 import { type Instant, plusSeconds } from '../instant.ts';
 import { describeExportFault, type ExportFault } from './export-fault.ts';
@@ -6,12 +6,12 @@ import { type Month, monthOf } from './month.ts';
 import type { LedgerEntry } from './record.ts';
 import { describeFault, type VerificationFault } from './verification.ts';
 
-/** Months before this one are older than the retention, to their last instant. */
+/** The first month that must stay: every earlier month is entirely older than the retention. */
 export function cutoffMonth(now: Instant, retentionSeconds: number): Month {
   return monthOf(plusSeconds(now, -retentionSeconds));
 }
 
-/** Why a month was not archived; it is in the ledger as before. */
+/** Why a month was not archived. The ledger still holds it unchanged. */
 export type ArchiveStop =
   | { readonly kind: 'after_current_month'; readonly before: Month }
   | { readonly kind: 'busy' }
@@ -19,14 +19,14 @@ export type ArchiveStop =
   | { readonly kind: 'undelivered'; readonly month: Month }
   | { readonly kind: 'not_sealed'; readonly month: Month }
   | { readonly kind: 'not_intact'; readonly month: Month; readonly fault: VerificationFault }
-  /** What was just written is not what was to be written; it has been deleted. */
+  /** The written file does not read back as the intended content. It has been deleted. */
   | {
       readonly kind: 'read_back';
       readonly month: Month;
       readonly location: string;
       readonly fault: ExportFault | undefined;
     }
-  /** What stands under the export's name is not what would be exported. */
+  /** A file with the export's name exists, with other content. */
   | {
       readonly kind: 'export_differs';
       readonly month: Month;
@@ -37,7 +37,7 @@ export type ArchiveStop =
   | { readonly kind: 'locked'; readonly month: Month }
   | { readonly kind: 'overtaken'; readonly month: Month };
 
-/** One sentence for the operator, or two: what is wrong, and what to do. */
+/** One or two sentences for the operator: the problem, and what to do. */
 export function describeStop(stop: ArchiveStop): string {
   switch (stop.kind) {
     case 'after_current_month':
@@ -69,16 +69,16 @@ function explained(fault: ExportFault | undefined): string {
   return fault === undefined ? '' : ` ${describeExportFault(fault)}`;
 }
 
-/** What `audit.archived` says in its `detail`: one line of JSON, ranges inclusive, nulls where the month was empty. */
+/** The `detail` of `audit.archived`: one line of JSON, ranges inclusive, null if the month was empty. */
 export interface ArchiveDetail {
   readonly partition: string;
   readonly firstCheckpoint: number | undefined;
   readonly lastCheckpoint: number | undefined;
   readonly firstSeq: number | undefined;
   readonly lastSeq: number | undefined;
-  /** Where it was written to. */
+  /** The path of the export. */
   readonly location: string;
-  /** Of the file; lowercase hex. */
+  /** Hash of the export file; lowercase hex. */
   readonly sha256: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What hashes and signatures are made of, to the byte (specification "Ledger and seal"): members in lexicographic order,
- * no white space, ASCII only. Records and checkpoints are written member by member, since a verification writes
+ * The canonical JSON that is hashed and signed (specification "Ledger and seal"): members in lexicographic order, no
+ * white space, ASCII only. Records and checkpoints are written member by member for speed: a verification writes
  * millions of them.
  */
 
@@ -8,7 +8,7 @@ import { type Instant, toMillisecondText } from '../instant.ts';
 import type { UnsignedCheckpoint } from './checkpoint.ts';
 import type { LedgerRecord } from './record.ts';
 
-/** What a record means: everything but its number and its checkpoint. `count` and `detail` are there when they say something. */
+/** Everything in a record but its number and its checkpoint. `count` and `detail` are left out when undefined. */
 export function canonicalRecord(record: LedgerRecord): string {
   const { agentId, audience, count, decision, delegationDepth, detail, event } = record;
   const { at, jti, reason, scope, sponsor, taskId } = record;
@@ -22,7 +22,7 @@ export function canonicalRecord(record: LedgerRecord): string {
   );
 }
 
-/** What a checkpoint's signature covers: every member but the signature. */
+/** The signed part of a checkpoint: every member but the signature. */
 export function canonicalCheckpoint(checkpoint: UnsignedCheckpoint): string {
   const { checkpointId, firstSeq, lastSeq, treeSize, rootHash, prevCheckpointHash, closedAt, kid } = checkpoint;
   return (
@@ -33,7 +33,7 @@ export function canonicalCheckpoint(checkpoint: UnsignedCheckpoint): string {
   );
 }
 
-/** Anything but printable ASCII without the double quote, & ' + < > ` and the backslash: what has to be escaped. */
+/** Characters to escape: anything but printable ASCII, and of that the double quote, & ' + < > ` and the backslash. */
 const ESCAPED = /[^ !#-%(-*,-;=?-[\]-_a-~]/;
 const EVERY_ESCAPED = new RegExp(ESCAPED, 'g');
 
@@ -57,16 +57,16 @@ function escapeUnit(unit: string): string {
   return SHORT_ESCAPES.get(unit) ?? `\\u${code.padStart(4, '0')}`;
 }
 
-/** What is no integer is quoted: a column of a loose type might hold text that reads as the members that follow. */
+/** A value that is not an integer is quoted. A loosely typed column might hold text that imitates further members. */
 function integer(value: number | undefined): string {
   if (value === undefined) return 'null';
   return Number.isSafeInteger(value) ? String(value) : text(String(value));
 }
 
-/** Milliseconds on either side of the epoch that a date can be away from it (ECMAScript, Time Values). */
+/** A JavaScript date reaches at most this many milliseconds from the epoch (ECMAScript, Time Values). */
 const MAX_MILLIS = 8.64e15;
 
-/** What is no date, as only tampering brings about, is written too: a verification must name it, not fail over it. */
+/** Only tampering makes an invalid date. It is written as text, so that verification reports it instead of throwing. */
 function time(instant: Instant): string {
   const isDate = Math.abs(Math.floor(instant / 1000)) <= MAX_MILLIS;
   return isDate ? `"${toMillisecondText(instant)}"` : text(String(instant));

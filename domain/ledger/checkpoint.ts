@@ -4,32 +4,32 @@ import { type Instant, toMillisecondText } from '../instant.ts';
 import { canonicalCheckpoint } from './canonical-json.ts';
 import type { Hash } from './merkle-tree.ts';
 
-/** What a checkpoint's signature covers. */
+/** The signed part of a checkpoint. */
 export interface UnsignedCheckpoint {
-  /** Counted from 1, without a hole. */
+  /** Counted from 1, without gaps. */
   readonly checkpointId: number;
-  /** The first begins at 1, every other exactly where the previous one ended. */
+  /** 1 for the first checkpoint; for every other, the number after the previous checkpoint's `lastSeq`. */
   readonly firstSeq: number;
-  /** Inclusive; the number of a record that is held. */
+  /** Inclusive; a record with this number exists. */
   readonly lastSeq: number;
-  /** The records held in the range: numbers that were taken by appends which rolled back are holes in it. */
+  /** The number of records in the range. It can be smaller than the range: appends that rolled back leave gaps. */
   readonly treeSize: number;
   /** Lowercase hex. */
   readonly rootHash: string;
   /** SHA-256 of the previous checkpoint's signed bytes, in lowercase hex; `undefined` on the first. */
   readonly prevCheckpointHash: string | undefined;
-  /** Stored to the microsecond; what is signed and published shows the millisecond. */
+  /** Stored to the microsecond; the signed and published text has milliseconds. */
   readonly closedAt: Instant;
-  /** The key that signed. */
+  /** The id of the signing key. */
   readonly kid: string;
 }
 
 export interface Checkpoint extends UnsignedCheckpoint {
-  /** ES256 (r and s, 64 bytes) over the canonical JSON of the rest, in lowercase hex. */
+  /** ES256 (r and s, 64 bytes) over the canonical JSON of the other members, in lowercase hex. */
   readonly signature: string;
 }
 
-/** What an auditor keeps of a checkpoint, to confirm later that it still stands (specification "Ledger and seal"). */
+/** Auditors keep marks of checkpoints, to check later that they have not changed (specification "Ledger and seal"). */
 export interface Mark {
   readonly checkpointId: number;
   readonly rootHash: string;
@@ -48,12 +48,12 @@ export function parseMark(text: string): Mark | undefined {
   return Number.isSafeInteger(checkpointId) ? { checkpointId, rootHash } : undefined;
 }
 
-/** What the next checkpoint links to: SHA-256 of the bytes that were signed, in lowercase hex. */
+/** The next checkpoint's link: SHA-256 of this checkpoint's signed bytes, in lowercase hex. */
 export function checkpointHash(hash: Hash, checkpoint: UnsignedCheckpoint): string {
   return toHex(hash(Buffer.from(canonicalCheckpoint(checkpoint), 'latin1')));
 }
 
-/** How hashes are published and signed. */
+/** Hashes are published and signed as lowercase hex. */
 export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }

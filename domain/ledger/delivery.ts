@@ -1,13 +1,13 @@
-/** When a record that the sink did not take is sent again (specification "Sink"). */
+/** The backoff of a delivery that the sink refused (specification "Sink"). */
 
-/** Seconds: the wait after the first failure, doubled by each further one. */
+/** Seconds to wait after the first failure. Each further failure doubles the wait. */
 const FIRST_WAIT = 1;
 
-/** Seconds: the longest wait, however often delivery has failed. */
+/** Seconds: the longest wait after any number of failures. */
 const LONGEST_WAIT = 300;
 
 /**
- * @param failures how often delivery has failed by now, at least 1
+ * @param failures failed deliveries so far, at least 1
  * @returns seconds from the last failure until the next attempt
  */
 export function waitAfter(failures: number): number {

@@ -1,4 +1,4 @@
-/** What can be wrong with an export (specification "Ledger and seal"): with its text, its order, or its seal. */
+/** The faults of an export (specification "Ledger and seal"): in its text, its order or its seal. */
 
 import type { Month } from './month.ts';
 import { describeFault, type VerificationFault } from './verification.ts';
@@ -9,7 +9,7 @@ export type ExportFault =
       readonly kind: 'damaged';
       readonly damage: 'not_gzip' | 'cut_off' | 'not_utf8' | 'line_too_long' | 'followed_by_more';
     }
-  /** @property line counted from 1, the header */
+  /** @property line counted from 1, which is the header */
   | { readonly kind: 'malformed_line'; readonly line: number }
   | {
       readonly kind: 'count';
@@ -18,7 +18,7 @@ export type ExportFault =
       readonly held: number;
     }
   | { readonly kind: 'out_of_order'; readonly seq: number }
-  /** A record that names another checkpoint than the one whose range it lies in. */
+  /** The record names a checkpoint whose range does not contain it. */
   | { readonly kind: 'wrong_checkpoint'; readonly seq: number }
   | { readonly kind: 'wrong_month'; readonly month: Month }
   | { readonly kind: 'mark_outside'; readonly checkpointId: number };
@@ -31,7 +31,7 @@ const DAMAGES = {
   followed_by_more: 'The export is followed by something else in its file.',
 } as const;
 
-/** One sentence for an auditor; nothing that a record holds. */
+/** One sentence for an auditor; it never shows the content of a record. */
 export function describeExportFault(fault: ExportFault): string {
   switch (fault.kind) {
     case 'damaged':

@@ -1,6 +1,6 @@
 /**
- * The tree over a checkpoint's records (specification "Ledger and seal"; RFC 6962 §2.1): a leaf is a record, a tree of n
- * leaves splits at the largest power of two below n. Nodes and leaves are 32 bytes.
+ * The Merkle tree over a checkpoint's records (specification "Ledger and seal"; RFC 6962 §2.1). Each leaf is a record;
+ * a tree of n leaves splits at the largest power of two below n. Nodes and leaves are 32 bytes.
  */
 
 /** SHA-256. */
@@ -8,7 +8,7 @@ export type Hash = (bytes: Uint8Array) => Uint8Array;
 
 export const HASH_BYTES = 32;
 
-/** What a node's bytes begin with, so that no leaf can pass for a node or the other way round. */
+/** The first hashed byte: it separates leaves from inner nodes, so neither can pass for the other. */
 const LEAF = 0x00;
 const NODE = 0x01;
 
@@ -28,22 +28,22 @@ export function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8
   return hash(bytes);
 }
 
-/** A root in the making: it keeps one node for each binary digit of its size. */
+/** Computes a root incrementally. It keeps one node for each binary digit of its size. */
 export interface TreeBuilder {
   add(leaf: Uint8Array): void;
   readonly size: number;
-  /** Of the leaves so far; that of none is the hash of nothing. */
+  /** The root of the leaves so far; the hash of the empty string if there are none. */
   root(): Uint8Array;
 }
 
 export function treeBuilder(hash: Hash): TreeBuilder {
-  // The roots of the full subtrees, from the left and largest to the right and smallest.
+  // The roots of the full subtrees, largest first (from left to right).
   const subtrees: Uint8Array[] = [];
   let size = 0;
   return {
     add(leaf) {
       let node = leaf;
-      // A leaf completes as many subtrees as its index ends in ones.
+      // The number of trailing one bits in a leaf's index is the number of subtrees it completes.
       for (let index = size; index % 2 === 1; index = half(index)) {
         const left = subtrees.pop();
         if (left !== undefined) node = nodeHash(hash, left, node);
@@ -61,22 +61,22 @@ export function treeBuilder(hash: Hash): TreeBuilder {
   };
 }
 
-/** A tree that remembers its full subtrees, so that a path costs a few hashes however large it is. */
+/** A tree that keeps its full subtrees, so that a path of any tree costs only a few hashes. */
 export interface MerkleTree extends TreeBuilder {
   /** From the leaf's sibling up to the root's child (RFC 6962 §2.1.1). @throws RangeError for an index outside */
   path(index: number): readonly Uint8Array[];
 }
 
-/** @param capacity how many leaves it can take: its memory, 64 bytes for each, is taken at once */
+/** @param capacity the maximum number of leaves: 64 bytes for each are allocated at once */
 export function merkleTree(hash: Hash, capacity: number): MerkleTree {
   const levels = emptyLevels(capacity);
   let size = 0;
 
-  /** The node over the leaves from `index * 2 ** level`, as many of the 2 ** level as there are. */
+  /** The node over up to `2 ** level` leaves, from leaf `index * 2 ** level` on; fewer at the right edge. */
   function node(level: number, index: number): Uint8Array {
     const full = (index + 1) * 2 ** level <= size;
     if (full) return nodeAt(levels, level, index);
-    // At the right edge: a lone node is the one below it, since only a node with two children is hashed.
+    // At the right edge a node without a right child is its left child: only two children are hashed.
     const hasRight = (2 * index + 1) * 2 ** (level - 1) < size;
     const left = node(level - 1, 2 * index);
     return hasRight ? nodeHash(hash, left, node(level - 1, 2 * index + 1)) : left;
@@ -111,7 +111,7 @@ export function merkleTree(hash: Hash, capacity: number): MerkleTree {
   };
 }
 
-/** Where a leaf is said to be: everything that an audit path is folded from. */
+/** The claimed position of a leaf: everything needed to fold an audit path. */
 export interface Inclusion {
   readonly leaf: Uint8Array;
   readonly index: number;
@@ -119,7 +119,7 @@ export interface Inclusion {
   readonly path: readonly Uint8Array[];
 }
 
-/** The root that a path leads to (RFC 9162 §2.1.3.2); `undefined` when no tree of this size has such a path there. */
+/** The root that the path leads to (RFC 9162 §2.1.3.2); `undefined` if no tree of this size has such a path. */
 export function foldPath(hash: Hash, { leaf, index, size, path }: Inclusion): Uint8Array | undefined {
   if (!isIndex(index, size) || [leaf, ...path].some((node) => node.length !== HASH_BYTES)) return undefined;
   let node = leaf;
@@ -129,7 +129,7 @@ export function foldPath(hash: Hash, { leaf, index, size, path }: Inclusion): Ui
     if (last === 0) return undefined;
     if (at % 2 === 1 || at === last) {
       node = nodeHash(hash, sibling, node);
-      // The right edge has no sibling on the levels where it is alone.
+      // Skip the levels on which the right edge has no sibling.
       while (at % 2 === 0 && at > 0) {
         at = half(at);
         last = half(last);
@@ -143,7 +143,7 @@ export function foldPath(hash: Hash, { leaf, index, size, path }: Inclusion): Ui
   return last === 0 ? node : undefined;
 }
 
-/** One buffer for each level's full nodes, from the leaves up: a hundred thousand small objects would cost five times as much. */
+/** One buffer per level of full nodes, leaves first: as single objects they would take five times the memory. */
 function emptyLevels(capacity: number): readonly Uint8Array[] {
   const levels: Uint8Array[] = [];
   for (let count = capacity; count > 0; count = half(count)) levels.push(new Uint8Array(count * HASH_BYTES));
@@ -162,7 +162,7 @@ function height(size: number): number {
   return levels;
 }
 
-/** Not a shift: those end at 32 bits. */
+/** Not a shift: JavaScript shifts are limited to 32 bits. */
 function half(count: number): number {
   return Math.floor(count / 2);
 }

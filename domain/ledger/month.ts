@@ -1,9 +1,9 @@
-/** Calendar months, UTC: what the ledger is partitioned by, and leaves in (specification "Ledger and seal"). */
+/** Calendar months in UTC: the ledger is partitioned and archived by month (specification "Ledger and seal"). */
 
 import { type Instant, instantFromMillis, toMillisecondText } from '../instant.ts';
 
 declare const brand: unique symbol;
-/** As in `2026-11`: months compare as their texts do. */
+/** For example `2026-11`. Months compare like their texts. */
 export type Month = string & { readonly [brand]: 'Month' };
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;

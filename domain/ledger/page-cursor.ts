@@ -1,6 +1,6 @@
 /**
- * The opaque `next_cursor` of a ledger page (specification "GET /audit"; decisions "The ledger"): where the page ended,
- * to the microsecond, and which filters it was read with. It holds nothing that its reader has not seen.
+ * The opaque `next_cursor` of a ledger page (specification "GET /audit"; decisions "The ledger"): the position of the
+ * page's last record, to the microsecond, and a fingerprint of the filters. The reader already knows all of it.
  */
 
 import { type Instant, instantFromMicros } from '../instant.ts';
@@ -9,11 +9,11 @@ import { decodeCanonical } from '../tokens/compact-jws.ts';
 export interface PageCursor {
   readonly at: Instant;
   readonly seq: number;
-  /** Of the filters: a page read on with others would skip what it should show. */
+  /** Of the filters: continuing with other filters would skip records that they select. */
   readonly fingerprint: string;
 }
 
-/** The text a cursor decodes to: microseconds, sequence number, 128 bits of a hash in hex. */
+/** The decoded text of a cursor: microseconds, sequence number, 128 bits of a hash in hex. */
 const CONTENT = /^(\d{1,16}) (\d{1,16}) ([0-9a-f]{32})$/;
 
 export function formatCursor({ at, seq, fingerprint }: PageCursor): string {

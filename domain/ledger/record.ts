@@ -1,6 +1,6 @@
 /**
- * What the ledger says (specification "Audit record", "Events"): one entry per decision, its fields in the order of
- * the specification's table.
+ * Ledger entries and records (specification "Audit record", "Events"): one entry per decision, its fields in the order
+ * of the specification's table.
  */
 
 import type { AgentId, TaskId, TokenId } from '../identifiers.ts';
@@ -29,7 +29,7 @@ export type LedgerEvent = (typeof ledgerEvents)[number];
 
 export type LedgerDecision = 'allow' | 'deny';
 
-/** An entry as it is appended; the ledger gives it its sequence number. */
+/** An entry before it is appended; the ledger then gives it its sequence number. */
 export interface LedgerEntry {
   readonly at: Instant;
   readonly event: LedgerEvent;
@@ -44,13 +44,13 @@ export interface LedgerEntry {
   readonly delegationDepth?: number | undefined;
   readonly decision: LedgerDecision;
   readonly reason?: string | undefined;
-  /** Only on summaries: how many further occurrences it stands for. */
+  /** Only on summaries: the number of counted occurrences. */
   readonly count?: number | undefined;
   /** Only on `audit.archived`. */
   readonly detail?: string | undefined;
 }
 
-/** An entry as it stands in the ledger. */
+/** An entry as the ledger stores it. */
 export interface LedgerRecord extends Omit<LedgerEntry, 'decision' | 'event' | 'taskId' | 'agentId' | 'jti'> {
   readonly seq: number;
   /** The checkpoint that seals it; `undefined` until then. */
@@ -59,11 +59,11 @@ export interface LedgerRecord extends Omit<LedgerEntry, 'decision' | 'event' | '
   readonly taskId?: string | undefined;
   readonly agentId?: string | undefined;
   readonly jti?: string | undefined;
-  /** A reader accepts none (decisions "The ledger"). */
+  /** `undefined` only if it is missing in storage: a reader accepts that (decisions "The ledger"). */
   readonly decision: LedgerDecision | undefined;
 }
 
-/** A record as JSON (`GET /audit`, the sink): the specification's names, nulls explicit but for `count` and `detail`. */
+/** A record as JSON (`GET /audit`, the sink). Absent fields are null; absent `count` and `detail` are left out. */
 export function presentRecord(record: LedgerRecord): Record<string, unknown> {
   return {
     seq: record.seq,

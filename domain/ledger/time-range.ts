@@ -1,6 +1,6 @@
 /**
- * The ends of a time range as an auditor writes them (specification "GET /audit"): an ISO 8601 timestamp, or a bare
- * date meaning midnight UTC. All timestamps of this service are UTC, so one without an offset is too.
+ * The ends of a time range in a query (specification "GET /audit"): an ISO 8601 timestamp, or a bare date meaning
+ * midnight UTC. All timestamps of this service are UTC, so a timestamp without an offset is read as UTC too.
  */
 
 import { type Instant, instantFromMicros, MICROS_PER_SECOND } from '../instant.ts';
@@ -13,12 +13,12 @@ const NANOS_PER_MICRO = 1000;
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
 const MICROS_PER_DAY = 24 * 60 * MICROS_PER_MINUTE;
 
-/** The first instant at or after what was written; `undefined` when it is not a date that exists. */
+/** The first instant at or after the written time; `undefined` if it is malformed or no real date. */
 export function parseRangeStart(text: string): Instant | undefined {
   return bounded(parsePoint(text)?.micros);
 }
 
-/** The first instant that is not in the range any more: a bare date covers its whole day. */
+/** The first instant after the range: a bare date covers its whole day. */
 export function parseRangeEnd(text: string): Instant | undefined {
   const point = parsePoint(text);
   return bounded(point?.isDate ? point.micros + MICROS_PER_DAY : point?.micros);
@@ -36,12 +36,12 @@ function parsePoint(text: string): { readonly micros: number; readonly isDate: b
 function parseDate(text: string): number | undefined {
   if (!DATE.test(text)) return undefined;
   const midnight = new Date(`${text}T00:00:00Z`);
-  // The 30th of February is read as a day in March by some engines and as no date by others.
+  // Some engines read 30 February as a day in March, others refuse it. Both are refused here.
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== text) return undefined;
   return midnight.getTime() * MICROS_PER_MILLI;
 }
 
-/** Microseconds from midnight UTC; finer fractions are rounded up, which changes neither end of a range. */
+/** Microseconds from midnight UTC. Finer fractions are rounded up, which changes neither end of a range. */
 function parseTime(text: string): number | undefined {
   const match = TIME.exec(text);
   if (match === null) return undefined;
@@ -54,7 +54,7 @@ function parseTime(text: string): number | undefined {
   );
 }
 
-/** No record is older than the epoch or younger than an Instant can be, so a range ends there at the latest. */
+/** Clamps to the possible instants: no record is older than the epoch or later than the largest Instant. */
 function bounded(micros: number | undefined): Instant | undefined {
   if (micros === undefined) return undefined;
   return instantFromMicros(Math.min(Math.max(micros, 0), Number.MAX_SAFE_INTEGER));

@@ -1,6 +1,6 @@
 /**
- * The rules that a chain of checkpoints keeps, and what is wrong with one that does not (specification "Ledger and
- * seal"). A fault says which checkpoint and which kind, and nothing that a record holds.
+ * The rules of a checkpoint chain, and its possible faults (specification "Ledger and seal"). A fault names its kind
+ * and the checkpoint; it never shows the content of a record.
  */
 
 import { type Checkpoint, checkpointHash, type Mark } from './checkpoint.ts';
@@ -16,21 +16,21 @@ export type VerificationFault =
   | ChainFault
   | { readonly kind: 'unknown_key'; readonly checkpointId: number }
   | { readonly kind: 'invalid_signature'; readonly checkpointId: number }
-  /** Records are missing from its range, or there are more than were sealed. */
+  /** Records are missing from the checkpoint's range, or there are more than were sealed. */
   | { readonly kind: 'tree_size'; readonly checkpointId: number; readonly sealed: number; readonly held: number }
-  /** There are as many records as were sealed, but not the same, or not in the same order. */
+  /** The number of records is right, but a record or the order has changed. */
   | { readonly kind: 'root_mismatch'; readonly checkpointId: number }
-  /** A record that no checkpoint covers, and none will: its number lies before the first, or in an export after the last. */
+  /** No checkpoint covers the record: its number is below the first range, or, in an export, above the last one. */
   | { readonly kind: 'record_outside'; readonly seq: number }
-  /** The checkpoint that a mark names has another root now. */
+  /** The ledger's checkpoint has another root than the mark that names it. */
   | { readonly kind: 'mark_contradicted'; readonly checkpointId: number }
-  /** There is no checkpoint that a mark names: the ledger's end was cut off. `newestId` is 0 when there is none at all. */
+  /** A mark names a missing checkpoint: the ledger's end was cut off. `newestId` is 0 if there are no checkpoints. */
   | { readonly kind: 'mark_unmatched'; readonly checkpointId: number; readonly newestId: number };
 
-/** Whether a chain begins with the ledger's first checkpoint, or (an export) with any. */
+/** Whether the chain must begin with the ledger's first checkpoint, or (an export) may begin with any. */
 export type ChainStart = 'first' | 'any';
 
-/** What is wrong with a checkpoint as the successor of another, signature and records aside. */
+/** The fault of a checkpoint as the successor of another. Signature and records are not checked here. */
 export function chainFault(
   hash: Hash,
   previous: Checkpoint | undefined,
@@ -55,21 +55,21 @@ function successor(hash: Hash, previous: Checkpoint | undefined, next: Checkpoin
       link: checkpointHash(hash, previous),
     };
   }
-  // An export of a later month: what came before is not in it, so its first link is taken as it is.
+  // An export of a later month does not hold the checkpoint before it, so its first link is not checked.
   if (start === 'any' && next.checkpointId > 1 && next.prevCheckpointHash !== undefined) {
     return { id: next.checkpointId, firstSeq: next.firstSeq, link: next.prevCheckpointHash };
   }
   return { id: 1, firstSeq: 1, link: undefined };
 }
 
-/** The first of the marks that this checkpoint contradicts. */
+/** The fault if this checkpoint has another root than one of the marks. */
 export function contradictedMark(marks: readonly Mark[], checkpoint: Checkpoint): VerificationFault | undefined {
   const { checkpointId, rootHash } = checkpoint;
   const contradicted = marks.some((mark) => mark.checkpointId === checkpointId && mark.rootHash !== rootHash);
   return contradicted ? { kind: 'mark_contradicted', checkpointId } : undefined;
 }
 
-/** The first of the marks that names a checkpoint beyond the newest there is. */
+/** The fault if one of the marks names a checkpoint after the newest one. */
 export function unmatchedMark(
   marks: readonly Mark[],
   newest: Pick<Checkpoint, 'checkpointId'> | undefined,

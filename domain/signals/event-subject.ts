@@ -1,6 +1,7 @@
 /**
- * Whom a security event is about (RFC 9493; specification "POST /events"). A subject may stand in several places; all of
- * them have to be readable and to name the same person. So has a `sub` (RFC 8417 §2.2), which names nobody by itself.
+ * The person whom a security event is about (RFC 9493; specification "POST /events"). A token can hold a subject in
+ * several places. All of them must be readable and name the same person. So must a `sub` (RFC 8417 §2.2), although it
+ * does not identify a person alone.
  */
 
 import type { SponsorKey } from '../identifiers.ts';
@@ -20,13 +21,13 @@ type Reading =
   /** One subject has several identifiers that could name a person. */
   | { readonly kind: 'ambiguous' }
   | { readonly kind: 'unsupported' }
-  /** Whose person it is cannot be said while the identity provider is not known. */
+  /** An `iss_sub` cannot be resolved while the identity provider's issuer is unknown. */
   | { readonly kind: 'unknown_issuer' };
 
 /**
- * @param places what stands where a subject may; `undefined` where nothing does
+ * @param places the values in each place for a subject; `undefined` for an empty place
  * @param sub the token's `sub`; `undefined` in nearly all of them
- * @param upstreamIssuer the identity provider whose people have tasks here; `undefined` while it is not known
+ * @param upstreamIssuer the identity provider that signs this service's subject tokens; `undefined` while it is unknown
  */
 export function readSubjects(
   places: readonly (Json | undefined)[],
@@ -56,7 +57,7 @@ function readSubject(subject: Json, upstreamIssuer: string | undefined): Reading
       // Shared Signals Framework 1.0 §3. `tenant`, `device` and `session` are ignored: the person's tasks all end.
       return isJsonObject(user) ? readUser(user, upstreamIssuer) : { kind: 'unusable' };
     case undefined:
-      // Drafts of the framework left `format` out, and Okta still does.
+      // Drafts of the framework had no `format`, and Okta still sends none.
       if (user === undefined) return { kind: 'unsupported' };
       return isJsonObject(user) ? readIdentifier(user, upstreamIssuer) : { kind: 'unusable' };
     default:
@@ -93,7 +94,7 @@ function readIdentifier(subject: JsonObject, upstreamIssuer: string | undefined)
   switch (member(subject, 'format')) {
     case 'iss_sub': {
       if (upstreamIssuer === undefined) return { kind: 'unknown_issuer' };
-      // Somebody of the same name elsewhere is somebody else.
+      // The same `sub` at another issuer is another person.
       return textClaim(subject, 'iss') === upstreamIssuer ? personOf(textClaim(subject, 'sub')) : { kind: 'unusable' };
     }
     case 'opaque':

@@ -9,7 +9,7 @@ import { type CompactJws, dateClaim, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
 import { CONTROL, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
-/** `signal.denied` of this receiver (decisions "Reasons"). */
+/** The reasons of `signal.denied` at this receiver (decisions "Reasons"). */
 export const logoutDenialReasons = [
   'logout_malformed',
   'logout_unsupported_algorithm',
@@ -33,12 +33,12 @@ export type LogoutDenialReason = (typeof logoutDenialReasons)[number];
 
 /** §2.4: the member that makes a token a logout token. */
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** §2.4 recommends the first; providers older than that say the second, or nothing. */
+/** §2.4 recommends the first. Older providers send the second, or no `typ`. */
 const ACCEPTED_TYPES = ['logout+jwt', 'jwt'];
 /** Decisions "Blocks, poll mode, health". */
 const MAX_AGE_SECONDS = 10 * 60;
 
-/** Whose tasks end: of a session when one is named, else of the person. */
+/** Whose tasks end: those of the named session, or without a session those of the person. */
 export type LoggedOut =
   | { readonly kind: 'session'; readonly sessionId: string; readonly subject: string | undefined }
   | { readonly kind: 'person'; readonly subject: string };
@@ -63,9 +63,9 @@ export function judgeLogoutToken(
   if (signal.kind === 'refused') return refused(`logout_${signal.check}`);
   const expiry = dateClaim(claims, 'exp');
   if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.now)) return refused('logout_expired');
-  // The same keys sign access tokens, ID tokens and, at some providers, security event tokens.
+  // The provider's keys also sign access tokens, ID tokens and sometimes security event tokens.
   if (!isLogoutType({ ...jws, claims }) || !carriesLogoutEvent(claims)) return refused('logout_not_a_logout_event');
-  // §2.4: forbidden, so that no logout token passes for an ID token, nor an ID token for one.
+  // §2.4 forbids `nonce`, so that a logout token cannot pass for an ID token, nor an ID token for a logout token.
   if (member(claims, 'nonce') !== undefined) return refused('logout_nonce_present');
 
   const [subject, sessionId] = [readIdentifier(claims, 'sub'), readIdentifier(claims, 'sid')];
@@ -85,15 +85,15 @@ function isLogoutType(jws: CompactJws): boolean {
   return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
 }
 
-/** §2.6 asks for the member and not for what it holds; providers put events of their own beside it. */
+/** §2.6 requires the member and ignores its content. Providers put other events beside it. */
 function carriesLogoutEvent(claims: JsonObject): boolean {
   const events = member(claims, 'events');
   return isJsonObject(events) && member(events, LOGOUT_EVENT) !== undefined;
 }
 
 /**
- * `undefined` for one that is absent or empty, and for a `sid` of null (decisions "Sizes and forms nobody wrote down").
- * Any other value that is no string is malformed.
+ * `undefined` for an absent or empty value, and for a `sid` of null (decisions "Sizes and forms nobody wrote down").
+ * Any other value that is not a string is malformed.
  */
 function readIdentifier(claims: JsonObject, name: 'sub' | 'sid'): { readonly text: string } | 'malformed' | undefined {
   const value = member(claims, name);

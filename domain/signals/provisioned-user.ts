@@ -1,6 +1,6 @@
 /**
- * A user that an identity provider provisions (specification "Provisioning user"): identifiers, whether they are
- * active, and nothing else; and what a change of one says about people.
+ * A user that an identity provider provisions (specification "Provisioning user"): only identifiers and the active flag
+ * are stored. Also the rules for changing one.
  */
 
 import type { SponsorKey, UserId } from '../identifiers.ts';
@@ -11,35 +11,35 @@ import { type Assignment, MAX_NAME_LENGTH, type PersonAttribute } from './user-a
 
 export interface ProvisionedUser {
   readonly userId: UserId;
-  /** As it was sent. No two users have names that differ only in case. */
+  /** As it was sent. Names are unique without regard to case. */
   readonly userName: string;
   readonly externalId: string | undefined;
   readonly active: boolean;
-  /** The person that the last write of it was about. */
+  /** The person that this user named at its last write. */
   readonly sponsorKey: SponsorKey;
-  /** Goes up with each change; a restated user keeps it. */
+  /** Each change adds one; writing the same values again does not. */
   readonly revision: number;
   readonly createdAt: Instant;
   readonly modifiedAt: Instant;
 }
 
-/** What a client can set. */
+/** The fields that a client can set. */
 export type UserFields = Pick<ProvisionedUser, 'userName' | 'externalId' | 'active' | 'sponsorKey'>;
 
-/** Fields before they are judged as a whole. */
+/** Fields that are not judged yet. */
 export interface UserDraft {
   readonly userName: string | undefined;
   readonly externalId: string | undefined;
   readonly active: boolean;
 }
 
-/** A new user is active unless it says otherwise (RFC 7643 §4.1.1 leaves the default to us). */
+/** A new user is active by default (RFC 7643 §4.1.1 leaves the default to us). */
 export const NEW_USER: UserDraft = { userName: undefined, externalId: undefined, active: true };
 
 /**
- * The values that a replace keeps where it leaves an attribute out (RFC 7644 §3.5.1 lets the server choose). `active`:
- * a replace that does not mention it must not reactivate the user. `userName` and the attribute naming the person: the
- * PUT that Okta documents for a deactivation carries no `externalId`, and has to take effect. Other values are cleared.
+ * The start values of a replace, for attributes that the request leaves out (RFC 7644 §3.5.1 lets the server choose).
+ * `active` stays: a replace without it must not reactivate the user. `userName` and the attribute naming the person
+ * stay: the PUT that Okta documents for a deactivation has no `externalId`, and must take effect. Others are cleared.
  */
 export function replacedUser({ userName, externalId, active }: ProvisionedUser, person: PersonAttribute): UserDraft {
   return { userName, externalId: person === 'externalId' ? externalId : undefined, active };
@@ -53,8 +53,8 @@ export function applied(draft: UserDraft, assignments: readonly Assignment[]): U
 
 /**
  * @param person the attribute whose value is the sponsor key
- * @param known the user as it stands: enough to deactivate one that names nobody since the attribute was chosen anew,
- *   because taking authority away must not depend on anything else being in order
+ * @param known the stored user. If the setting for `person` has changed, its value may not be a sponsor key any more.
+ *   The user can still be deactivated under the stored key: taking authority away must not depend on other settings.
  */
 export function judgeUser(
   { userName, externalId, active }: UserDraft,
@@ -63,8 +63,8 @@ export function judgeUser(
 ): { readonly kind: 'valid'; readonly fields: UserFields } | ScimFault {
   if (userName === undefined) return scimFault('invalidValue', 'A user needs a userName.');
   const named = person === 'userName' ? userName : externalId;
-  const stands = known !== undefined && !active && named === known[person] ? known.sponsorKey : undefined;
-  const sponsorKey = (named === undefined ? undefined : parseSponsorKey(named)) ?? stands;
+  const fallback = known !== undefined && !active && named === known[person] ? known.sponsorKey : undefined;
+  const sponsorKey = (named === undefined ? undefined : parseSponsorKey(named)) ?? fallback;
   if (sponsorKey !== undefined) return { kind: 'valid', fields: { userName, externalId, active, sponsorKey } };
   if (named === undefined) return scimFault('invalidValue', `A user needs ${article(person)}: it names the person.`);
   const rule = `must be 1 to ${MAX_NAME_LENGTH} characters without white space: it names the person.`;

@@ -1,6 +1,6 @@
 /**
- * What a write of a user says about people (specification "/scim/v2", effect per write). A person is the value of the
- * attribute that names them, so a write that changes it is about two: the one it names now, and the one it leaves.
+ * The statements about people that a write of a user makes (specification "/scim/v2", effect per write). The person is
+ * the value of the sponsor key attribute. A write that changes it is about two people, the new one and the previous.
  */
 
 import type { SponsorKey } from '../identifiers.ts';
@@ -9,44 +9,49 @@ import type { LedgerEntry } from '../ledger/record.ts';
 import type { ProvisionedUser } from './provisioned-user.ts';
 
 /**
- * - `disabled`, `deleted`: they are refused, and their tasks end.
- * - `active`: a block of this source is lifted, unless another user of the same person is inactive.
- * - `left`: what holds for them is what their other users say: refused while one is inactive. With none left they are
- *   refused like a person whose user was deleted. Their tasks were opened under a name that no later deactivation of
- *   this user would reach.
- * - `left_inactive`: the user that leaves them is inactive now. They are refused even where their other users are active.
+ * - `disabled`, `deleted`: the person is refused, and their tasks end.
+ * - `active`: the SCIM block is lifted, unless another user of the same person is inactive.
+ * - `left`: the user now names another person. The previous person's other users decide: one inactive user is enough to
+ *   refuse them, and without any user they count as deleted. Their tasks were opened under a name that no later
+ *   deactivation of this user would reach.
+ * - `left_inactive`: as `left`, but the user is inactive now. The previous person is refused even if their other users
+ *   are active.
  */
 export type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
 
 export interface ProvisioningStatement {
   readonly sponsorKey: SponsorKey;
   readonly state: ProvisionedState;
-  /** Whether it differs from what the same user said before; one that does not may still change what holds. */
+  /** Whether it differs from this user's previous statement. A repeated statement can still place or lift a block. */
   readonly isNew: boolean;
 }
 
 type Subject = Pick<ProvisionedUser, 'sponsorKey' | 'active'>;
 
-/** @param before `undefined` for a create; a removal has no `after` */
+/** @param before `undefined` for a create. @param after `undefined` for a removal */
 export function statementsOf(
   before: Subject | undefined,
   after: Subject | undefined,
 ): readonly ProvisioningStatement[] {
   const left = before !== undefined && before.sponsorKey !== after?.sponsorKey ? before : undefined;
   if (after === undefined) return left === undefined ? [] : [{ ...about(left), state: 'deleted', isNew: true }];
-  // Somebody who is new here is not *re*activated.
-  const turned = left === undefined && before !== undefined && before.active !== after.active;
+  // A person whom this user did not name before is not *re*activated by it.
+  const activeChanged = left === undefined && before !== undefined && before.active !== after.active;
   if (after.active) {
-    const now = { ...about(after), state: 'active', isNew: turned } as const;
+    const now = { ...about(after), state: 'active', isNew: activeChanged } as const;
     return left === undefined ? [now] : [{ ...about(left), state: 'left', isNew: true }, now];
   }
-  const now = { ...about(after), state: 'disabled', isNew: turned || before?.sponsorKey !== after.sponsorKey } as const;
+  const now = {
+    ...about(after),
+    state: 'disabled',
+    isNew: activeChanged || before?.sponsorKey !== after.sponsorKey,
+  } as const;
   return left === undefined ? [now] : [{ ...about(left), state: 'left_inactive', isNew: left.active }, now];
 }
 
 /**
- * The part of a create's statements that holds although the service has no room for the user (decisions "SCIM"): a
- * deactivation. It is not new, since no user is stored: a repeated create records nothing unless it changes something.
+ * The statements that take effect even if the service has no room for a created user (decisions "SCIM"): deactivations.
+ * They are not new, since no user is stored: a repeated create adds no record unless it changes something.
  */
 export function statementsWithoutRoom(statements: readonly ProvisioningStatement[]): readonly ProvisioningStatement[] {
   return statements.flatMap((said) => (said.state === 'disabled' ? [{ ...said, isNew: false }] : []));
@@ -56,7 +61,7 @@ function about({ sponsorKey }: Subject): { readonly sponsorKey: SponsorKey } {
   return { sponsorKey };
 }
 
-/** What a person's other users say. */
+/** Counts of a person's other users. */
 export interface OtherUsers {
   readonly users: number;
   readonly inactive: number;
@@ -66,7 +71,7 @@ export type HeldStatement = ProvisioningStatement & {
   readonly state: Exclude<ProvisionedState, 'left' | 'left_inactive'>;
 };
 
-/** What then holds for the person; `undefined` when the write leaves that to their other users. */
+/** The statement that takes effect once the other users are considered; `undefined` if they decide otherwise. */
 export function heldStatement(statement: ProvisioningStatement, others: OtherUsers): HeldStatement | undefined {
   const { sponsorKey, state, isNew } = statement;
   switch (state) {
@@ -83,7 +88,7 @@ export function heldStatement(statement: ProvisioningStatement, others: OtherUse
   }
 }
 
-/** The reason on `sponsor.signal`, and for the first two on each task that ends. */
+/** The reason of `sponsor.signal`. The first two are also the reason for each task that ends. */
 export const SIGNAL_REASONS = {
   disabled: 'scim_deactivated',
   deleted: 'scim_deleted',

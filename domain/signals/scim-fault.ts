@@ -1,4 +1,4 @@
-/** Why what a SCIM client sent cannot be used (RFC 7644 §3.12): its code, and a fixed sentence that repeats nothing sent. */
+/** The fault of a SCIM request (RFC 7644 §3.12): its code, and a fixed sentence that repeats nothing that was sent. */
 
 export type ScimErrorCode = 'invalidValue' | 'invalidSyntax' | 'invalidFilter';
 

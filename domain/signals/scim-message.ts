@@ -1,10 +1,10 @@
-/** Members of SCIM messages: named in any case (RFC 7643 §2.1), and of two that differ only in case, neither. */
+/** Members of SCIM messages: names match in any case (RFC 7643 §2.1). Names that differ only in case are a fault. */
 
 import type { Json, JsonObject } from '../tokens/strict-json.ts';
 import { type ScimFault, scimFault } from './scim-fault.ts';
 import { sameName } from './user-attribute.ts';
 
-/** A member of `undefined` is absent. */
+/** A member whose value is `undefined` is absent. */
 export type Member = { readonly kind: 'member'; readonly value: Json | undefined } | ScimFault;
 
 export function memberInAnyCase(object: JsonObject, name: string): Member {
@@ -16,7 +16,7 @@ export function repeated(name: string): ScimFault {
   return scimFault('invalidSyntax', `${name} is named twice.`);
 }
 
-/** `schemas` may be left out, as some clients do; but a message must not say that it is another (RFC 7643 §3). */
+/** Some clients leave `schemas` out, which is accepted. A message with only other schemas is refused (RFC 7643 §3). */
 export function schemaFault(message: JsonObject, expected: string): ScimFault | undefined {
   const schemas = memberInAnyCase(message, 'schemas');
   if (schemas.kind === 'invalid') return schemas;

@@ -1,6 +1,6 @@
 /**
- * The claims of a security event token whose signature has verified (RFC 8417; specification "POST /events"): what
- * happened, and to whom. The order of the checks is the order of the decisions' list of reasons.
+ * The claims of a security event token whose signature has verified (RFC 8417; specification "POST /events"): the
+ * events and their person. The order of the checks is the order of the decisions' list of reasons.
  */
 
 import type { SponsorKey } from '../identifiers.ts';
@@ -12,7 +12,7 @@ import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts'
 import { readSubjects } from './event-subject.ts';
 import { judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
-/** `signal.denied` of this receiver (decisions "Reasons"). */
+/** The reasons of `signal.denied` at this receiver (decisions "Reasons"). */
 export const securityEventDenialReasons = [
   'ssf_malformed',
   'ssf_unsupported_algorithm',
@@ -37,13 +37,13 @@ export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[numb
 export type SecuritySignalReason =
   | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
   | 'ssf_account_enabled'
-  /** Stated before the block that it would lift: nothing was lifted (decisions "Blocks"). */
+  /** Account-enabled was stated before the block that it would lift: the block stays (decisions "Blocks"). */
   | 'ssf_account_enabled_outdated';
 
-/** What a token can say; whether a lift is outdated only storage knows. */
+/** The reasons that a token can give. Only storage knows whether an account-enabled is outdated. */
 type EventReason = Exclude<SecuritySignalReason, 'ssf_account_enabled_outdated'>;
 
-/** Those that are acted on (CAEP 1.0 §3.1, RISC 1.0 §2): the mildest first, so that the strictest has the last word. */
+/** The handled events (CAEP 1.0 §3.1, RISC 1.0 §2), mildest first: the strictest of a token decides. */
 const ACTED_ON: readonly (readonly [uri: string, reason: EventReason])[] = [
   ['https://schemas.openid.net/secevent/risc/event-type/account-enabled', 'ssf_account_enabled'],
   ['https://schemas.openid.net/secevent/caep/event-type/session-revoked', 'ssf_sessions_revoked'],
@@ -59,22 +59,22 @@ const BLOCKS: Readonly<Partial<Record<EventReason, BlockKind>>> = {
 const MAX_AGE_SECONDS = 24 * 60 * 60;
 const ACCEPTED_TYPES = ['secevent+jwt'];
 
-/** What a token's events come to, for the one person they are about. */
+/** The combined effect of a token's events on the one person they are about. */
 export interface SecurityAction {
   readonly sponsorKey: SponsorKey;
-  /** When the transmitter said so: the token's `iat`. */
+  /** The token's `iat`. */
   readonly statedAt: Instant;
-  /** Of each event that is acted on; at least one. */
+  /** One per handled event; at least one. */
   readonly reasons: readonly EventReason[];
-  /** Takes away this receiver's own block, unless that was stated later (see `isOutdated`); never beside a new one. */
+  /** Lifts this receiver's own block, unless that was stated later (`isOutdated`). Never together with a new block. */
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
-  /** Why the person's live tasks end; `undefined` when they don't. */
+  /** Why the person's live tasks end; `undefined` if they go on. */
   readonly end: RevocationReason | undefined;
 }
 
 export type SecurityEventVerdict =
-  /** Without an action when none of its events is acted on. */
+  /** `action` is `undefined` if the token has no handled event. */
   | ({ readonly kind: 'accepted'; readonly action: SecurityAction | undefined } & SignalUse)
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
 
@@ -84,7 +84,7 @@ export function judgeSecurityEvent(
     /** The transmitter. */
     readonly issuer: string;
     readonly audience: string;
-    /** The upstream identity provider's; `undefined` while it is not known. */
+    /** The upstream identity provider's issuer; `undefined` while it is unknown. */
     readonly upstreamIssuer: string | undefined;
     readonly now: Instant;
   },
@@ -97,7 +97,7 @@ export function judgeSecurityEvent(
   if (jti.length > MAX_SIGNAL_IDENTIFIER) return refused('ssf_missing_jti');
   const events = hasType({ ...jws, claims }, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
   if (events === undefined) return refused('ssf_not_a_security_event');
-  // Such a token needs no subject that we could read: a verification's names the stream.
+  // A token without handled events needs no readable subject: that of a verification event names the stream.
   if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
 
   const places = [member(claims, 'sub_id'), ...events.flatMap(({ payload }) => placesIn(payload))];
@@ -112,7 +112,7 @@ interface ReadEvent {
   readonly payload: JsonObject;
 }
 
-/** RFC 8417 §2.2: an object of events by URI, each an object. Those that are acted on, the strictest last. */
+/** RFC 8417 §2.2: an object of events by URI, each an object. Returns the handled ones, the strictest last. */
 function readEvents(claims: JsonObject): readonly ReadEvent[] | undefined {
   const events = member(claims, 'events');
   if (!isJsonObject(events) || Object.keys(events).length === 0) return undefined;
@@ -126,7 +126,7 @@ function readEvents(claims: JsonObject): readonly ReadEvent[] | undefined {
   return read;
 }
 
-/** `subject` is where the drafts of the profiles put it, and transmitters of today still do. */
+/** Drafts of the profiles put the subject into `subject`, and current transmitters still do. */
 function placesIn(payload: JsonObject) {
   return [member(payload, 'subject'), member(payload, 'sub_id')];
 }
@@ -142,7 +142,7 @@ function actionFor(sponsorKey: SponsorKey, statedAt: Instant, reasons: readonly 
   return { sponsorKey, statedAt, reasons, lift, block, end };
 }
 
-/** The reasons of the `sponsor.signal` records, in their order. `outdated`: the lift was, and lifted nothing. */
+/** The reasons of the `sponsor.signal` records, in order. @param outdated the account-enabled lifted no block */
 export function reasonsOnRecord({ reasons }: SecurityAction, outdated: boolean): readonly SecuritySignalReason[] {
   return reasons.map((reason) =>
     outdated && reason === 'ssf_account_enabled' ? 'ssf_account_enabled_outdated' : reason,

@@ -1,6 +1,6 @@
 /**
- * What every signed signal must claim, whichever receiver it comes to: from whom, for whom, how old, and its one use
- * (RFC 8417 §2.2; decisions "Reasons", in the order of that list).
+ * The claims that both receivers check in a signed signal: issuer, audience, age and `jti` (RFC 8417 §2.2; decisions
+ * "Reasons", in the order of that list).
  */
 
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
@@ -9,21 +9,21 @@ import { audienceClaim, dateClaim, textClaim } from '../tokens/compact-jws.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 
 export const MAX_SIGNAL_IDENTIFIER = 256;
-/** Nothing stores or shows these faithfully, so no identifier holds one. */
+/** Databases and screens do not reproduce control characters faithfully, so no identifier may hold one. */
 export const CONTROL = /\p{Cc}/u;
 
 export interface ExpectedSignal {
-  /** Whoever the keys that verified the token speak for. */
+  /** The issuer to which the verifying keys belong. */
   readonly issuer: string;
   readonly audience: string;
   readonly maxAgeSeconds: number;
   readonly now: Instant;
 }
 
-/** A signal's one use. */
+/** A signal's `jti`, which is accepted once. */
 export interface SignalUse {
   readonly jti: string;
-  /** When the token could no longer be accepted anyway, and its `jti` may be forgotten. */
+  /** From this time the token is too old, and its `jti` can be forgotten. */
   readonly forgetAt: Instant;
 }
 
@@ -36,11 +36,11 @@ export type SignalClaimsFault =
   | 'missing_jti';
 
 export type SignalClaimsVerdict =
-  /** `issuedAt` is its `iat`. */
+  /** `issuedAt` is the token's `iat`. */
   | ({ readonly kind: 'accepted'; readonly issuedAt: Instant } & SignalUse)
   | { readonly kind: 'refused'; readonly check: SignalClaimsFault };
 
-/** The length of the `jti` is judged by the receiver, which has a reason of its own for it or not. */
+/** The length of the `jti` is not checked here: each receiver has its own reason for that. */
 export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal): SignalClaimsVerdict {
   const refused = (check: SignalClaimsFault) => ({ kind: 'refused', check }) as const;
   const now = toSeconds(expected.now);
@@ -55,7 +55,7 @@ export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal):
   if (now - issuedAt > oldestAccepted) return refused('too_old');
   const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
-  // The second in which it is just not too old yet has to be over.
+  // The token is accepted until the end of its last second, so the jti is kept one second longer.
   const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);
   return { kind: 'accepted', jti, forgetAt, issuedAt: instantFromSeconds(issuedAt) };
 }

@@ -1,6 +1,6 @@
 /**
- * The attributes of a provisioned user that this service keeps, how a client may name them (RFC 7643 §2.1: in any case;
- * RFC 7644 §3.10: with their schema's URN before them) and which values they take (specification "Provisioning user").
+ * The stored attributes of a provisioned user, their spellings and their values (specification "Provisioning user").
+ * Clients write names in any case (RFC 7643 §2.1), with or without the schema's URN as a prefix (RFC 7644 §3.10).
  */
 
 import type { Json } from '../tokens/strict-json.ts';
@@ -11,23 +11,23 @@ export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const userAttributes = ['userName', 'externalId', 'active'] as const;
 export type UserAttribute = (typeof userAttributes)[number];
 
-/** Which of them names the person (`Service:Scim:SponsorKeyAttribute`). */
+/** The attribute whose value is the sponsor key (`Service:Scim:SponsorKeyAttribute`). */
 export type PersonAttribute = Exclude<UserAttribute, 'active'>;
 
-/** As long as a sponsor key can be, which either of the two may have to be. */
+/** The longest sponsor key: either attribute may have to hold one. */
 export const MAX_NAME_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
-/** A kept attribute and the value it gets. An `externalId` of `undefined` is one that is taken away. */
+/** A stored attribute and its new value. `undefined` removes the `externalId`. */
 export type Assignment =
   | { readonly attribute: 'userName'; readonly value: string }
   | { readonly attribute: 'externalId'; readonly value: string | undefined }
   | { readonly attribute: 'active'; readonly value: boolean };
 
 /**
- * What a path, or the name of a member, is about. `whole`: the user itself, named by its schema. `other`: nothing that
- * is kept. `unreadable`: something of what is kept, such as a part of an attribute that has no parts: to pass it over
- * could lose a deactivation.
+ * The target of a path or member name. `whole`: the user itself, named by its schema. `other`: an attribute that is not
+ * stored. `unreadable`: a stored attribute with something more, such as a sub-attribute. It is refused, not ignored:
+ * ignoring it could lose a deactivation.
  */
 export type PathTarget = UserAttribute | 'whole' | 'other' | 'unreadable';
 
@@ -36,7 +36,7 @@ const ATTRIBUTE_NAME = /^[a-z][$\w-]*/i;
 export function targetOf(path: string): PathTarget {
   if (sameName(path, USER_SCHEMA)) return 'whole';
   const trimmed = path.trim();
-  // What a filter in brackets compares with may hold anything, colons too.
+  // Look for the colon only before the bracket: the value in a filter may contain colons.
   const [head = ''] = trimmed.split('[', 1);
   const colon = head.lastIndexOf(':');
   if (colon >= 0 && !sameName(head.slice(0, colon), USER_SCHEMA)) return 'other';
@@ -51,13 +51,13 @@ export function sameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
-/** @param person the attribute that a user cannot do without, besides `userName` and `active` */
+/** @param person the attribute that, besides `userName` and `active`, every user must have */
 export function readAssignment(attribute: UserAttribute, value: Json, person: PersonAttribute): Assignment | ScimFault {
   switch (attribute) {
     case 'userName':
       return isName(value) ? { attribute, value } : scimFault('invalidValue', USER_NAME);
     case 'externalId':
-      // RFC 7643 §2.5: null is the same as no value.
+      // RFC 7643 §2.5: null means no value.
       if (value === null) return withoutValue(attribute, person);
       return isName(value) ? { attribute, value } : scimFault('invalidValue', EXTERNAL_ID);
     case 'active': {
@@ -67,7 +67,7 @@ export function readAssignment(attribute: UserAttribute, value: Json, person: Pe
   }
 }
 
-/** Taking a value away: only from what a user can do without (decisions "SCIM"). */
+/** Removes a value; refused for a required attribute (decisions "SCIM"). */
 export function withoutValue(attribute: UserAttribute, person: PersonAttribute): Assignment | ScimFault {
   return attribute === 'externalId' && person !== 'externalId'
     ? { attribute, value: undefined }
@@ -79,7 +79,7 @@ const USER_NAME = `userName ${NAME_RULE}`;
 const EXTERNAL_ID = `externalId ${NAME_RULE}`;
 const ACTIVE = 'active must be true or false.';
 
-/** Whether it could be the `userName` or `externalId` of a user. */
+/** Whether the value is valid as a `userName` or an `externalId`. */
 export function isName(value: Json): value is string {
   return (
     typeof value === 'string' &&

@@ -1,6 +1,6 @@
 /**
- * The two filters there are (specification "/scim/v2"): `userName eq "…"` and `externalId eq "…"`. Everything else of
- * RFC 7644 §3.4.2.2 is refused, so a filter never reaches further than one comparison.
+ * The two supported filters (specification "/scim/v2"): `userName eq "…"` and `externalId eq "…"`. Any other filter of
+ * RFC 7644 §3.4.2.2 is refused, so a filter is never more than one comparison.
  */
 
 import { parseStrictJson } from '../tokens/strict-json.ts';
@@ -9,10 +9,10 @@ import { isName, type PersonAttribute, targetOf } from './user-attribute.ts';
 
 export type UserFilter =
   | { readonly kind: 'equals'; readonly attribute: PersonAttribute; readonly value: string }
-  /** No user can have such a value. */
-  | { readonly kind: 'nobody' };
+  /** No user can have this value. */
+  | { readonly kind: 'no_match' };
 
-/** RFC 7644 §3.4.2.2: attribute, operator in any case, and a value that is a JSON string to the end. */
+/** RFC 7644 §3.4.2.2: attribute, operator in any case, and a JSON string up to the end. */
 const COMPARISON = /^ *(\S+) +eq +(".*") *$/is;
 
 export function readUserFilter(text: string): UserFilter | ScimFault {
@@ -22,5 +22,5 @@ export function readUserFilter(text: string): UserFilter | ScimFault {
   if ((attribute !== 'userName' && attribute !== 'externalId') || typeof value !== 'string') {
     return scimFault('invalidFilter', 'The filter must be userName eq "…" or externalId eq "…".');
   }
-  return isName(value) ? { kind: 'equals', attribute, value } : { kind: 'nobody' };
+  return isName(value) ? { kind: 'equals', attribute, value } : { kind: 'no_match' };
 }

@@ -1,11 +1,10 @@
 /**
- * PATCH (RFC 7644 §3.5.2; decisions "SCIM"). All its operations are read before any is applied, and what they come to
- * is a list of assignments, so one that cannot be applied leaves nothing of the others.
+ * PATCH (RFC 7644 §3.5.2; decisions "SCIM"). All operations are read into a list of assignments before any is applied,
+ * so one faulty operation refuses the whole patch.
  *
- * Operations on what is not kept are accepted and come to nothing. The rest are exact about what they mean: a
- * deactivation must not be lost because it was spelled oddly.
+ * Operations on attributes that are not stored are accepted and ignored. Operations on stored ones must be exact: an
+ * oddly spelled deactivation must not be lost.
  */
-
 import { isJsonObject, type Json, type JsonObject } from '../tokens/strict-json.ts';
 import { type ScimFault, scimFault } from './scim-fault.ts';
 import { memberInAnyCase, schemaFault } from './scim-message.ts';
@@ -23,15 +22,15 @@ import { type Assignments, NO_PARTS, readMembers } from './user-resource.ts';
 
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
-/** Several times what a provider sends for a user of which everything has changed. */
+/** Several times as many as a provider sends for a user whose every attribute changed. */
 export const MAX_OPERATIONS = 100;
 
 const OPERATIONS = ['add', 'replace', 'remove'] as const;
 type OperationName = (typeof OPERATIONS)[number];
 
 /**
- * RFC 7644 §3.5.2 figure 7, and what names of providers' own begin with. An empty path, or one in another notation
- * such as `/active`, may mean a kept attribute all the same.
+ * The start of an attribute path (RFC 7644 §3.5.2 figure 7), or of a provider's own name. An empty path, or one in
+ * another notation such as `/active`, could mean a stored attribute, so it is refused.
  */
 const BEGINS_WITH_NAME = /^\s*[a-z$_]/i;
 
@@ -79,14 +78,17 @@ function readOperation(operation: Json, person: PersonAttribute): Assignments {
   }
 }
 
-/** RFC 7644 §3.5.2: without a path, or with the schema for one, the value is an object of attributes, whose names may be paths (Okta, Entra ID). */
+/**
+ * RFC 7644 §3.5.2: without a path, or with the schema as the path, the value is an object of attributes. Its member
+ * names may be paths (Okta, Entra ID).
+ */
 function readPathless(name: OperationName, value: Json | undefined, person: PersonAttribute): Assignments {
   if (name === 'remove') return scimFault('invalidSyntax', 'remove needs a path to an attribute.');
   if (!isJsonObject(value)) return scimFault('invalidSyntax', 'Without a path the value must be an object.');
   return readMembers(value, person);
 }
 
-/** To a single value, `add` does what `replace` does (RFC 7644 §3.5.2.1). */
+/** `add` to a single-valued attribute replaces its value (RFC 7644 §3.5.2.1). */
 function assign(
   name: OperationName,
   attribute: UserAttribute,

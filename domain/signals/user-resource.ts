@@ -1,6 +1,6 @@
 /**
- * A user as a client sends it, whole or as the value of a pathless operation (RFC 7643 §4.1; decisions "SCIM"): what is
- * kept of it. Everything else, passwords included, is passed over and goes nowhere.
+ * Reads the stored attributes of a user that a client sent, whole or as the value of a pathless operation (RFC 7643
+ * §4.1; decisions "SCIM"). Everything else, passwords included, is dropped.
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../tokens/strict-json.ts';
@@ -10,14 +10,14 @@ import { type Assignment, type PersonAttribute, readAssignment, targetOf, USER_S
 
 export type Assignments = { readonly kind: 'read'; readonly assignments: readonly Assignment[] } | ScimFault;
 
-/** The body of a create or a replace. */
+/** Reads the body of a create or a replace. */
 export function readUserResource(body: JsonObject, person: PersonAttribute): Assignments {
   return schemaFault(body, USER_SCHEMA) ?? readMembers(body, person);
 }
 
 /**
- * Names may be attributes, with the schema's URN before them or not, or that URN alone with an object of attributes.
- * One that is kept and named twice, in whatever spelling, has two values, and so none.
+ * Member names are attributes, with or without the schema's URN as a prefix, or that URN alone with an object of
+ * attributes. A stored attribute that is named twice, in any spelling, is refused: its value would be ambiguous.
  */
 export function readMembers(members: JsonObject, person: PersonAttribute): Assignments {
   const read = new Map<string, Assignment>();

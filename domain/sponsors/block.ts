@@ -18,8 +18,8 @@ export interface SponsorBlock {
 }
 
 /**
- * Whether a return was stated before the block that it would lift: signals arrive in any order, and an outdated return
- * lifts nothing. A transmitter states whole seconds; within one second the return counts as the later statement.
+ * Whether a return (account-enabled) was stated before the block that it would lift. Signals arrive in any order, and
+ * an outdated return lifts nothing. Transmitters state whole seconds; within one second the return counts as later.
  */
 export function isOutdated(returnStatedAt: Instant, blockStatedAt: Instant): boolean {
   return returnStatedAt < blockStatedAt;
@@ -27,13 +27,13 @@ export function isOutdated(returnStatedAt: Instant, blockStatedAt: Instant): boo
 
 type BlockDenial = Extract<DenialReason, 'sponsor_disabled' | 'sponsor_not_found'>;
 
-/** The reason that a block of this kind refuses a human with. */
+/** The denial reason for a block of this kind. */
 export function blockDenial(kind: BlockKind): BlockDenial {
   return kind === 'disabled' ? 'sponsor_disabled' : 'sponsor_not_found';
 }
 
 /**
- * The reason that a human is refused with: that of the block placed first. `undefined` where there is no block.
+ * The denial reason of a blocked human: that of the block placed first. `undefined` without a block.
  *
  * @param blocks of one person, oldest first
  */

@@ -1,8 +1,8 @@
 /**
  * Sponsor keys: 1 to 256 characters, none of them white space or a control character (specification "Admin API").
  *
- * A single or double dot is none either: in a path it means another place however it is encoded (RFC 3986 §5.2.4), so
- * that nobody could block the person whom it names.
+ * `.` and `..` are refused as well: in a URL path they are removed however they are encoded (RFC 3986 §5.2.4). The
+ * admin API could not address, and so not block, such a person.
  */
 
 import type { SponsorKey } from '../identifiers.ts';

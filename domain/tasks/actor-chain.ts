@@ -1,6 +1,6 @@
 /**
- * The `act` claim of a task token: which agent acts, and by whom it was given the task (RFC 8693 §4.1; specification
- * "Task token claims", nested shape). The outermost actor is the one that calls.
+ * The `act` claim of a task token: the acting agent, and the agents that delegated to it (RFC 8693 §4.1; specification
+ * "Task token claims", nested shape). The outermost actor is the caller.
  */
 
 import { AGENT_PREFIX, parseAgentId } from '../identifiers.ts';
@@ -9,21 +9,21 @@ import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 export interface Actor {
   /** `agent:<agent_id>`. */
   readonly sub: string;
-  /** What the agent says of itself; nobody verified it. */
+  /** The agent's own claim about its instance; not verified. */
   readonly instance?: string;
-  /** How many actors the chain has from here inwards; 1 for the innermost. */
+  /** Length of the chain from this actor inwards; 1 for the innermost. */
   readonly depth: number;
-  /** Who acted before, and handed on. */
+  /** The previous actor, which delegated to this one. */
   readonly act?: Actor;
 }
 
 /** Longest `act.instance` (specification "Other limits"). */
 export const MAX_INSTANCE_LENGTH = 128;
 
-/** The chain, or `undefined` when any level is malformed or the depths do not go down by one to 1. */
+/** `undefined` if a level is malformed or the depths do not count down by one to 1. */
 export function readActorChain(value: Json | undefined): Actor | undefined {
   const levels: Actor[] = [];
-  // As deep as the reader of JSON lets anything nest.
+  // The strict JSON reader limits the nesting.
   for (let next = value; next !== undefined; next = isJsonObject(next) ? member(next, 'act') : undefined) {
     const actor = readActor(next);
     if (actor === undefined) return undefined;
@@ -37,7 +37,7 @@ function nested(inner: Actor | undefined, outer: Actor): Actor {
   return inner === undefined ? outer : { ...outer, act: inner };
 }
 
-/** One level, without what nests in it. */
+/** One level, without its nested `act`. */
 function readActor(value: Json): Actor | undefined {
   if (!isJsonObject(value)) return undefined;
   const sub = member(value, 'sub');
@@ -48,7 +48,7 @@ function readActor(value: Json): Actor | undefined {
   return isInstance(instance) ? { sub, instance, depth } : undefined;
 }
 
-/** Exactly as the control plane writes it, unlike {@link namesAgent}, which is there to find impostors. */
+/** Exactly the control plane's own spelling. {@link namesAgent} is laxer, because it looks for impostors. */
 function isAgentSubject(sub: string): boolean {
   return sub.startsWith(AGENT_PREFIX) && parseAgentId(sub.slice(AGENT_PREFIX.length)) !== undefined;
 }

@@ -6,14 +6,14 @@ import type { Grant } from './task.ts';
 import { isEnding } from './task-token.ts';
 
 const PREFIX = 'task_grant_';
-/** Unguessable: 256 bits. */
+/** 256 bits: unguessable. */
 export const GRANT_SECRET_BYTES = 32;
 
 export function makeGrant(secret: string): string {
   return `${PREFIX}${secret}`;
 }
 
-/** Whether a presented token claims to be a grant rather than a task token. */
+/** Whether a presented token has the prefix of a grant. Otherwise it is taken for a task token. */
 export function looksLikeGrant(token: string): boolean {
   return token.startsWith(PREFIX);
 }
@@ -21,8 +21,8 @@ export function looksLikeGrant(token: string): boolean {
 type GrantReason = Extract<DenialReason, 'grant_revoked' | 'task_revoked' | 'task_expired' | 'task_ending'>;
 
 /**
- * Checks 2 to 4 of a refresh, in the specification's order. A task that ended takes its grants with it, and says so:
- * a client then knows that it is over. `grant_revoked` is left for a grant that was revoked without its task.
+ * Checks 2 to 4 of a refresh, in the specification's order. The end of a task revokes its grants too. The task's
+ * reason is reported, so that the client knows that the task is over. `grant_revoked` means that only the grant was.
  */
 export function judgeGrant(grant: Grant, now: Instant): GrantReason | undefined {
   if (grant.taskState.kind === 'revoked') return 'task_revoked';

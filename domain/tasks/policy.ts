@@ -1,13 +1,13 @@
 /**
- * What an agent may have for a person (specification "Exchange" rules 1, 2 and 7; "Refresh" check 7). Values in, a
- * verdict out: the invariant that authority never widens is decided here and nowhere else.
+ * The authority that an agent gets for a person (specification "Exchange" rules 1, 2 and 7; "Refresh" check 7). Only
+ * this pure function decides the invariant that authority never widens.
  */
 
 import type { Registration } from '../agents/agent.ts';
 import type { DenialReason } from '../denial.ts';
 import { intersectScopes, type Scope } from '../scope.ts';
 
-/** Every task is one human's and one agent's: longer chains are defined for readers but not issued. */
+/** Each task has one human and one agent. Readers understand longer chains, but none is issued. */
 export const ISSUED_DELEGATION_DEPTH = 1;
 
 export type PolicyVerdict =
@@ -21,8 +21,8 @@ export type PolicyVerdict =
     };
 
 /**
- * @param asked.held what the person holds (an exchange), or what the task was granted (a refresh)
- * @returns the scope that is in all three of what is held, what the agent may have, and what was requested
+ * @param asked.held the scope that the person holds (an exchange), or that the task was granted (a refresh)
+ * @returns the intersection of the held scope, the agent's allowed scope and the requested scope
  */
 export function judgePolicy(
   agent: Pick<Registration, 'allowedScopes' | 'allowedAudiences' | 'maxDelegationDepth'>,

@@ -1,9 +1,9 @@
-/** Whether a token is still good (specification "Token", "Introspection response"). */
+/** Whether a token is still valid (specification "Token", "Introspection response"). */
 
 import type { Instant } from '../instant.ts';
 import type { Revocation, TaskState } from './task.ts';
 
-/** What storage knows of a token and its task. */
+/** The stored facts about a token and its task. */
 export interface TokenFacts {
   readonly tokenRevocation: Revocation | undefined;
   readonly taskState: TaskState;
@@ -17,7 +17,7 @@ export type Standing =
   | { readonly kind: 'revoked'; readonly revocation: Revocation }
   | { readonly kind: 'agent_disabled' };
 
-/** The standing of a token that verifies and has not itself expired. */
+/** Judges a token whose signature has verified and which has not expired. */
 export function judgeStanding(facts: TokenFacts, now: Instant): Standing {
   if (facts.tokenRevocation !== undefined) return { kind: 'revoked', revocation: facts.tokenRevocation };
   if (facts.taskState.kind === 'revoked') return { kind: 'revoked', revocation: facts.taskState };

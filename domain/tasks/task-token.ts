@@ -1,4 +1,4 @@
-/** The claims of a task token (specification "Task token claims"), and how long it lives. */
+/** The claims and the lifetime of a task token (specification "Task token claims"). */
 
 import type { Agent } from '../agents/agent.ts';
 import { agentSubject, type TokenId } from '../identifiers.ts';
@@ -10,7 +10,7 @@ import { TASK_ENDING_SECONDS, type Task } from './task.ts';
 /** RFC 9068 §2.1: the `typ` of an access token in JWT form. */
 export const TASK_TOKEN_TYPE = 'at+jwt';
 
-/** Whether too little of the task is left for a token (specification "Refresh", check 4). */
+/** Whether the task ends too soon for another token (specification "Refresh", check 4). */
 export function isEnding(task: Pick<Task, 'expiresAt'>, now: Instant): boolean {
   return secondsBetween(now, task.expiresAt) < TASK_ENDING_SECONDS;
 }
@@ -21,7 +21,7 @@ export interface TaskTokenClaims {
   readonly expiresIn: number;
 }
 
-/** A token never outlives its task: its lifetime is cut to what remains (specification, rule 8). */
+/** A token never outlives its task: its lifetime is cut to the task's remaining time (specification, rule 8). */
 export function taskTokenClaims(token: {
   readonly issuer: string;
   readonly tokenId: TokenId;
@@ -51,7 +51,7 @@ export function taskTokenClaims(token: {
       depth: task.delegationDepth,
     },
     task: { id: task.taskId, exp: taskExpiry, sponsor: task.sponsor },
-    // Written only where it is true, so that its absence can't be read as "never needed".
+    // Written only if true. Its absence does not mean that introspection is never needed.
     ...(agent.highRiskAudiences.includes(task.audience) ? { introspect_required: true } : {}),
   };
   return { claims, expiresIn: expiry - issuedAt };

@@ -7,11 +7,11 @@ import type { Scope } from '../scope.ts';
 export interface Task {
   readonly taskId: TaskId;
   readonly agentId: AgentId;
-  /** What blocks and provisioning call the person. */
+  /** Identifies the person for blocks and provisioning. */
   readonly sponsorKey: SponsorKey;
-  /** What tokens and records call the person: the subject token's `sub`. */
+  /** Identifies the person in tokens and records: the subject token's `sub`. */
   readonly sponsor: string;
-  /** The identity provider's session it was started in (`sid`), when the subject token named one. */
+  /** The identity provider's session (`sid`) in which the task began, if the subject token named one. */
   readonly sessionId: string | undefined;
   readonly parentTaskId: TaskId | undefined;
   readonly audience: string;
@@ -22,7 +22,7 @@ export interface Task {
   readonly expiresAt: Instant;
 }
 
-/** What ended a task before its time (decisions "Reasons": what ended a task). */
+/** Why a task was revoked (decisions "Reasons": what ended a task). */
 export const revocationReasons = [
   'operator_kill_switch',
   'parent_revoked',
@@ -42,22 +42,22 @@ export interface Revocation {
   readonly reason: RevocationReason;
 }
 
-/** A task is live until it is revoked or its end is recorded; revocation and expiry are both for good. */
+/** A task is live until it is revoked or its expiry is recorded. Both are final. */
 export type TaskState =
   | { readonly kind: 'live' }
   | ({ readonly kind: 'revoked' } & Revocation)
   | { readonly kind: 'expired'; readonly at: Instant };
 
-/** A task grant (the refresh token), of which only the SHA-256 is stored. */
+/** A task grant (the refresh token). Only its SHA-256 is stored. */
 export interface Grant {
   readonly task: Task;
   readonly taskState: TaskState;
   readonly revokedAt: Instant | undefined;
-  /** The scope of its last successful refresh, the exchange's before the first: a narrowing sticks. */
+  /** The scope of the last successful refresh, or of the exchange before the first one: it can only narrow. */
   readonly scope: Scope;
   /** Successful refreshes so far. */
   readonly renewals: number;
 }
 
-/** A token with less of its task left than this is not issued (specification "Refresh", check 4). */
+/** No token is issued if its task ends in less than this (specification "Refresh", check 4). */
 export const TASK_ENDING_SECONDS = 5;

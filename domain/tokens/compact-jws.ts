@@ -1,14 +1,14 @@
 /**
- * The strict reader of signed tokens (decisions "Client assertions"): a compact JWS (RFC 7515 §7.1) in its one
- * canonical spelling, or nothing. Every token that comes in (assertion, subject, logout, event, our own) passes here
- * before a signature library sees it, so that what is checked is what was signed and no two readers can differ.
+ * The strict reader of signed tokens (decisions "Client assertions"): it accepts a compact JWS (RFC 7515 §7.1) only in
+ * its one canonical spelling. Every incoming token (assertion, subject, logout, event, our own) is read here before the
+ * signature library sees it. The checked bytes are therefore the signed bytes, and no two readers can differ.
  */
 
 import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from './strict-json.ts';
 
-/** What every JWS has, whatever it signs. */
+/** The parts of any JWS, whatever its payload. */
 export interface JwsEnvelope {
-  /** The token as it came. */
+  /** The token as it was sent. */
   readonly text: string;
   readonly algorithm: string;
   readonly keyId: string | undefined;
@@ -16,17 +16,17 @@ export interface JwsEnvelope {
 }
 
 export interface CompactJws extends JwsEnvelope {
-  /** The JWT claims set (RFC 7519 §4). Signed by nobody known until a signature has been verified. */
+  /** The JWT claims set (RFC 7519 §4). Untrusted until the signature has been verified. */
   readonly claims: JsonObject;
 }
 
 const SEGMENT = /^[A-Za-z0-9_-]+$/;
-/** Header, payload, signature; none of them empty. */
+/** Header, payload, signature; each non-empty. */
 const SEGMENTS = 3;
 const MAX_KEY_ID = 256;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The token's parts, or `undefined` when it is malformed in any way. */
+/** The token's parts; `undefined` if it is malformed in any way. */
 export function readCompactJws(text: string): CompactJws | undefined {
   const envelope = readJwsEnvelope(text);
   if (envelope === undefined) return undefined;
@@ -43,7 +43,8 @@ export function readJwsEnvelope(text: string): (JwsEnvelope & { readonly payload
   if (headerBytes === undefined || payload === undefined || signature === undefined) return undefined;
   const header = readObject(headerBytes);
   if (header === undefined) return undefined;
-  // RFC 7515 §4.1.11: an extension that must be understood. None is; and RFC 7797's b64 would change what is signed.
+  // RFC 7515 §4.1.11: `crit` names extensions that must be understood; this service supports none. RFC 7797's b64
+  // would change the signed bytes.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return undefined;
   const algorithm = member(header, 'alg');
   const keyId = member(header, 'kid');
@@ -65,7 +66,7 @@ export function textClaim(claims: JsonObject, name: string): string | undefined 
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A NumericDate that {@link readCompactJws} has already held to be a safe integer. */
+/** A NumericDate. {@link readCompactJws} has checked that it is a safe integer. */
 export function dateClaim(claims: JsonObject, name: string): number | undefined {
   const value = member(claims, name);
   return typeof value === 'number' ? value : undefined;
@@ -82,7 +83,7 @@ export function isTextList(value: Json | undefined): value is readonly string[] 
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** The NumericDates of RFC 7519 §4.1: whole seconds here, so that 1e400 can't mean "never expires". */
+/** The NumericDates of RFC 7519 §4.1. Only whole seconds are accepted, so that 1e400 can't mean "never expires". */
 function hasUsableDates(claims: JsonObject): boolean {
   return ['exp', 'nbf', 'iat'].every((name) => {
     const value = member(claims, name);
@@ -101,7 +102,7 @@ function readObject(bytes: Uint8Array): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** base64url without padding whose re-encoding is the same text: flipped trailing bits are another spelling. */
+/** Decodes base64url without padding. Encoding it again must give the same text: flipped trailing bits are refused. */
 export function decodeCanonical(segment: string): Uint8Array | undefined {
   if (!SEGMENT.test(segment)) return undefined;
   const bytes = Buffer.from(segment, 'base64url');

@@ -1,9 +1,9 @@
 /**
- * Reads JSON that somebody signed or that decides something, and refuses what readers disagree about: a member named
- * twice (RFC 7519 §4 lets a reader take either), text that is not well-formed Unicode, and nesting without end.
+ * Reads JSON that is signed or that decides something. It refuses text that JSON readers disagree about: a member named
+ * twice (RFC 7519 §4 lets a reader take either), ill-formed Unicode, and unlimited nesting.
  */
 
-/** Deeper than any token or registration needs, shallow enough that nothing recursive can be exhausted. */
+/** Deeper than any token or registration needs, and shallow enough for recursive code. */
 const MAX_DEPTH = 32;
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -11,7 +11,7 @@ export interface JsonObject {
   readonly [member: string]: Json | undefined;
 }
 
-/** The value, or `undefined` when the text is not JSON or is one of the refused kinds. */
+/** The value; `undefined` if the text is not JSON or is refused. */
 export function parseStrictJson(text: string): Json | undefined {
   if (!hasUnambiguousMembers(text)) return undefined;
   try {
@@ -25,14 +25,14 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member of the object itself: `__proto__` and `constructor` are never found on its prototype. */
+/** An own member of the object: `__proto__` and `constructor` are never found on the prototype. */
 export function member(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /**
- * One pass over the text, following only strings, brackets, colons and commas; whether the rest is JSON at all is left
- * to JSON.parse. Every string is decoded, so that `"a"` and `"\u0061"` count as one name and a lone surrogate is seen.
+ * One pass that follows only strings, brackets, colons and commas; JSON.parse checks the rest. Every string is decoded:
+ * `"a"` and `"\u0061"` then count as the same name, and a lone surrogate is found.
  */
 function hasUnambiguousMembers(text: string): boolean {
   // The names seen so far in each open object; undefined for an array.

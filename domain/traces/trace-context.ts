@@ -1,37 +1,37 @@
 /**
- * Where a request stands in a trace that somebody before it began (W3C Trace Context, Recommendation of 23 November
- * 2021, §3.2): what is read of `traceparent`, and what is passed on.
+ * The position of a request in a trace that an earlier service began (W3C Trace Context, Recommendation of 23 November
+ * 2021, §3.2): reads `traceparent`, and writes the one for outgoing requests.
  */
 
 export interface Trace {
   /** 32 lowercase hex digits. */
   readonly traceId: string;
-  /** Of this service's part in it, 16 lowercase hex digits. */
+  /** Of this service's span, 16 lowercase hex digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
 }
 
-/** What was sent: `Trace` but for a span of our own. */
+/** The received trace, before this service has added its span. */
 export type TraceParent = Pick<Trace, 'traceId' | 'isSampled'>;
 
-/** §3.2.2: what every version begins with. Uppercase digits are malformed. */
+/** §3.2.2: the fields common to all versions. Uppercase digits are malformed. */
 const BEGINNING = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
 const BEGINNING_LENGTH = 55;
-/** §3.2.2.5.1. The other bits mean nothing in version 00, and are not passed on. */
+/** §3.2.2.5.1. Version 00 does not define the other bits, so they are not passed on. */
 const SAMPLED = 0x01;
 
-/** A malformed header is as good as none (§3.3): `undefined`. */
+/** `undefined` for a malformed header, which is treated like a missing one (§3.3). */
 export function parseTraceparent(header: string): TraceParent | undefined {
   const [, version, traceId = '', parentId = '', flags = ''] = BEGINNING.exec(header) ?? [];
   if (version === undefined || version === 'ff') return undefined;
   if (isZero(traceId) || isZero(parentId)) return undefined;
-  // §3.2.4: a later version may go on behind a dash; this one ends here.
+  // §3.2.4: a later version may add fields after a dash; version 00 ends here.
   const rest = header.slice(BEGINNING_LENGTH);
   if (rest !== '' && (version === '00' || !rest.startsWith('-'))) return undefined;
   return { traceId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
-/** For whoever is asked next: our span is its parent. Always version 00, which is the one that we know (§3.2.4). */
+/** The header of an outgoing request: our span is its parent. Always version 00, the one that we implement (§3.2.4). */
 export function formatTraceparent({ traceId, spanId, isSampled }: Trace): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }

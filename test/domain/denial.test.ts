@@ -7,14 +7,14 @@ describe('the catalogue of refusals', () => {
     for (const reason of denialReasons) expect(reason).to.match(/^[a-z]+(_[a-z]+)*$/);
   });
 
-  it('tells a stranger the same about an unknown agent, an unknown key and a bad signature', () => {
+  it('has the same public sentence for an unknown agent, an unknown key and a bad signature', () => {
     const sentences = ['actor_unknown_agent', 'actor_no_registered_keys', 'actor_unknown_key', 'actor_key_mismatch']
       .concat('actor_invalid_signature')
       .map((reason) => describeDenial(reason as (typeof denialReasons)[number]).sentence);
     expect(new Set(sentences).size).to.equal(1);
   });
 
-  it('counts as temporary exactly what a client may send again', () => {
+  it('marks as temporary exactly the refusals after which a client may retry', () => {
     expect(denialReasons.filter(isTemporary)).to.deep.equal([
       'overloaded',
       'actor_keys_unavailable',
@@ -23,7 +23,7 @@ describe('the catalogue of refusals', () => {
     ]);
   });
 
-  it('ends every public sentence with a full stop and puts no placeholder into one', () => {
+  it('ends every public sentence with a full stop, and has no placeholders', () => {
     for (const reason of denialReasons) {
       const { sentence } = describeDenial(reason);
       expect(sentence).to.match(/^[A-Z].*\.$/);

@@ -111,7 +111,7 @@ describe('formatDuration', () => {
     it(`writes ${seconds} seconds as ${text}`, () => expect(formatDuration(seconds)).to.equal(text));
   }
 
-  it('writes what parseIsoDuration reads back, whatever the length', () => {
+  it('writes any length so that parseIsoDuration reads it back', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3_155_760_000 }), (seconds) => {
         expect(parseIsoDuration(formatDuration(seconds))).to.equal(seconds);
@@ -119,7 +119,7 @@ describe('formatDuration', () => {
     );
   });
 
-  it('writes equal lengths alike, however they were written', () => {
+  it('writes equal lengths the same way', () => {
     const lengths = ['PT90M', 'PT1H30M', 'PT5400S', '01:30:00'].map(parseDuration);
     expect(lengths.map((seconds) => formatDuration(seconds ?? 0))).to.deep.equal(Array(4).fill('PT1H30M'));
   });

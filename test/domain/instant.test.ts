@@ -20,17 +20,17 @@ describe('instants', () => {
     expect(toMillisecondText(instantFromSeconds(1_789_653_821))).to.equal('2026-09-17T14:03:41.000Z');
   });
 
-  it('are exported with exactly six', () => {
+  it('are exported with exactly six fractional digits', () => {
     expect(toMicrosecondText(at)).to.equal('2026-09-17T14:03:41.882457Z');
     expect(toMicrosecondText(instantFromSeconds(0))).to.equal('1970-01-01T00:00:00.000000Z');
   });
 
-  it('appear elsewhere with no more digits than needed', () => {
+  it('appear elsewhere with only the needed fractional digits', () => {
     expect(toShortText(instantFromSeconds(1_789_653_600))).to.equal('2026-09-17T14:00:00Z');
     expect(toShortText(instantFromMicros(1_789_653_600_120_000))).to.equal('2026-09-17T14:00:00.12Z');
   });
 
-  it('give back the seconds they were made of', () => {
+  it('convert back to the same seconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 0, max: 100_000 }), (start, more) => {
         const from = instantFromSeconds(start);

@@ -11,13 +11,13 @@ describe('scopes', () => {
     expect(parseScope('')).to.deep.equal([]);
   });
 
-  it('refuse characters that RFC 6749 §3.3 leaves out of a scope-token', () => {
+  it('refuse characters that RFC 6749 §3.3 does not allow in a scope-token', () => {
     for (const text of ['a"b', 'a\\b', 'a\tb', 'a\nb', 'a\u0000', 'é', 'a\u007f', '\u00a0']) {
       expect(parseScope(text), JSON.stringify(text)).to.equal(undefined);
     }
   });
 
-  it('intersect to exactly the names that every one of them holds', () => {
+  it('intersect to exactly the names that all of them hold', () => {
     fc.assert(
       fc.property(scope, scope, scope, (a, b, c) => {
         const both = intersectScopes(a, b, c);

@@ -24,7 +24,7 @@ describe('Secret', () => {
     it(`does not show its value when printed ${how}`, () => expect(print()).not.to.contain(VALUE.slice(0, 16)));
   }
 
-  it('shows that something was there', () => {
+  it('shows [redacted] in place of the value', () => {
     expect([`${secret}`, JSON.stringify(secret), inspect(secret)]).to.deep.equal([
       '[redacted]',
       '"[redacted]"',
@@ -32,7 +32,7 @@ describe('Secret', () => {
     ]);
   });
 
-  it('reveals its value to who asks for it', () => expect(secret.reveal()).to.equal(VALUE));
+  it('returns its value from reveal()', () => expect(secret.reveal()).to.equal(VALUE));
 });
 
 function messageOf(act: () => void): string {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { travelsInTheClear } from '../../domain/transport.ts';
 
-describe('what is sent', () => {
+describe('a request', () => {
   for (const [address, inTheClear] of [
     ['https://mandate.example', false],
     ['http://mandate.example', true],
@@ -15,7 +15,7 @@ describe('what is sent', () => {
     ['http://0.0.0.0', true],
     ['http://[::ffff:10.0.0.1]', true],
   ] as const) {
-    it(`to ${address} ${inTheClear ? 'can be read on the way' : 'stays where it is meant to be'}`, () => {
+    it(`to ${address} ${inTheClear ? 'can be read on the network' : 'cannot be read on the network'}`, () => {
       expect(travelsInTheClear(new URL(address))).to.equal(inTheClear);
     });
   }

@@ -41,23 +41,23 @@ export function postgresProvisionedUsers(
       return { users: rows.map(toProvisionedUser), total: counted.rows[0]?.users ?? 0 };
     },
 
-    create: (user, news, maxUsers) =>
+    create: (user, effects, maxUsers) =>
       transact(async (run) => {
         await lockPersons(run, user.sponsorKey);
         await run(lockAllNames);
         if ((await run(findByName(knex, user.userName, user.userId))).count > 0) return 'uniqueness';
         const { rows } = await run<CountRow>(countUsers(knex));
         if ((rows[0]?.users ?? 0) >= maxUsers) {
-          const statements = statementsWithoutRoom(news.statements);
-          await bringAbout(knex, run, user.userId, { ...news, statements });
+          const statements = statementsWithoutRoom(effects.statements);
+          await bringAbout(knex, run, user.userId, { ...effects, statements });
           return 'full';
         }
         await run(insertUser(knex, user, bindInstant));
-        await bringAbout(knex, run, user.userId, news);
+        await bringAbout(knex, run, user.userId, effects);
         return 'created';
       }),
 
-    replace: (stored, user, news) =>
+    replace: (stored, user, effects) =>
       transact(async (run) => {
         await lockPersons(run, stored.sponsorKey, user.sponsorKey);
         const takesName = userNameKey(stored.userName) !== userNameKey(user.userName);
@@ -66,17 +66,17 @@ export function postgresProvisionedUsers(
         if (standing !== 'unchanged') return standing;
         if (takesName && (await run(findByName(knex, user.userName, user.userId))).count > 0) return 'uniqueness';
         await run(replaceUser(knex, stored, user, bindInstant));
-        await bringAbout(knex, run, user.userId, news);
+        await bringAbout(knex, run, user.userId, effects);
         return 'replaced';
       }),
 
-    remove: (stored, news) =>
+    remove: (stored, effects) =>
       transact(async (run) => {
         await lockPersons(run, stored.sponsorKey);
         const standing = await standingOf(run, stored);
         if (standing !== 'unchanged') return standing;
         await run(deleteUser(knex, stored));
-        await bringAbout(knex, run, stored.userId, news);
+        await bringAbout(knex, run, stored.userId, effects);
         return 'removed';
       }),
   };

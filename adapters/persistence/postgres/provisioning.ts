@@ -1,7 +1,7 @@
 /** Brings about, on Postgres, what a write of a provisioned user says about people (application/ports/provisioned-users.ts). */
 
 import type { Knex } from 'knex';
-import type { ProvisioningNews } from '../../../application/ports/provisioned-users.ts';
+import type { ProvisioningEffects } from '../../../application/ports/provisioned-users.ts';
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import {
@@ -64,8 +64,8 @@ const endTasks = {
  *
  * @param userId the user that was written; what their person's other users say counts too
  */
-export async function bringAbout(knex: Knex, run: Run, userId: UserId, news: ProvisioningNews): Promise<void> {
-  const { statements, at } = news;
+export async function bringAbout(knex: Knex, run: Run, userId: UserId, effects: ProvisioningEffects): Promise<void> {
+  const { statements, at } = effects;
   const held: Written[] = [];
   for (const statement of statements) {
     const { rows } = await run<OtherUsersRow>(countOthers(knex, statement.sponsorKey, userId));

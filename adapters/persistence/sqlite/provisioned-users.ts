@@ -31,37 +31,37 @@ export function sqliteProvisionedUsers({ knex, read, decide }: Connections): Pro
         total: run<CountRow>(countUsers(knex, question.match)).rows[0]?.users ?? 0,
       })),
 
-    create: (user, news, maxUsers) =>
+    create: (user, effects, maxUsers) =>
       decide((run) => {
         if (run(findByName(knex, user.userName, user.userId)).count > 0) return 'uniqueness';
         const { rows } = run<CountRow>(countUsers(knex));
         if ((rows[0]?.users ?? 0) >= maxUsers) {
-          const statements = statementsWithoutRoom(news.statements);
-          bringAbout(knex, run, user.userId, { ...news, statements });
+          const statements = statementsWithoutRoom(effects.statements);
+          bringAbout(knex, run, user.userId, { ...effects, statements });
           return 'full';
         }
         run(insertUser(knex, user, bindInstant));
-        bringAbout(knex, run, user.userId, news);
+        bringAbout(knex, run, user.userId, effects);
         return 'created';
       }),
 
-    replace: (stored, user, news) =>
+    replace: (stored, user, effects) =>
       decide((run) => {
         const { rows } = run<ProvisionedUserRow>(findUser(knex, stored.userId));
         if (rows[0] === undefined) return 'gone';
         if (rows[0].revision !== stored.revision) return 'changed';
         if (run(findByName(knex, user.userName, user.userId)).count > 0) return 'uniqueness';
         run(replaceUser(knex, stored, user, bindInstant));
-        bringAbout(knex, run, user.userId, news);
+        bringAbout(knex, run, user.userId, effects);
         return 'replaced';
       }),
 
-    remove: (stored, news) =>
+    remove: (stored, effects) =>
       decide((run) => {
         if (run(deleteUser(knex, stored)).count === 0) {
           return run(findUser(knex, stored.userId)).count === 0 ? 'gone' : 'changed';
         }
-        bringAbout(knex, run, stored.userId, news);
+        bringAbout(knex, run, stored.userId, effects);
         return 'removed';
       }),
   };

@@ -1,7 +1,7 @@
 /** Brings about, on SQLite, what a write of a provisioned user says about people (application/ports/provisioned-users.ts). */
 
 import type { Knex } from 'knex';
-import type { ProvisioningNews } from '../../../application/ports/provisioned-users.ts';
+import type { ProvisioningEffects } from '../../../application/ports/provisioned-users.ts';
 import type { TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import {
@@ -34,7 +34,7 @@ interface LiveTaskRow {
 }
 
 /** @param userId the user that was written; what their person's other users say counts too */
-export function bringAbout(knex: Knex, run: Run, userId: UserId, { statements, at }: ProvisioningNews): void {
+export function bringAbout(knex: Knex, run: Run, userId: UserId, { statements, at }: ProvisioningEffects): void {
   for (const statement of statements) {
     const { rows } = run<OtherUsersRow>(countOthers(knex, statement.sponsorKey, userId));
     const held = heldStatement(statement, rows[0] ?? { users: 0, inactive: 0 });

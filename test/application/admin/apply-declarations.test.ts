@@ -1,4 +1,4 @@
-/** What no service shows on demand: others who register and remove the same agents at that very moment. */
+/** Races that no real service shows on demand: other clients register and remove the same agents in between. */
 
 import { expect } from 'chai';
 import { type Applied, applyDeclarations } from '../../../application/admin/apply-declarations.ts';
@@ -25,7 +25,7 @@ function declared(changes: Partial<Registration> = {}) {
   return { declaration, registration };
 }
 
-/** Answers in turn, and remembers what it was asked. */
+/** Returns the given answers in order, and records the requests. */
 function registry(answers: readonly unknown[]): AgentRegistry & { readonly asked: readonly string[] } {
   const left = [...answers];
   const asked: string[] = [];
@@ -57,7 +57,7 @@ async function applied(answers: readonly unknown[], changes: Partial<Registratio
 const { agentId } = agent;
 
 describe('Applying a declaration', () => {
-  it('changes an agent that somebody else registered meanwhile', async () => {
+  it('changes an agent that another client registered meanwhile', async () => {
     const other = { ...agent, displayName: 'Registered by another' };
     expect(await applied([undefined, { kind: 'already_exists' }, other, { kind: 'changed' }])).to.deep.equal({
       asked: [
@@ -71,13 +71,13 @@ describe('Applying a declaration', () => {
     });
   });
 
-  it('registers an agent that somebody else removed meanwhile', async () => {
+  it('registers an agent that another client removed meanwhile', async () => {
     const answers = [agent, { kind: 'not_found' }, undefined, { kind: 'registered' }];
     const { outcomes, end } = await applied(answers, { displayName: 'Other' });
     expect([outcomes, end]).to.deep.equal([[{ kind: 'created' }], 'done']);
   });
 
-  it('gives up on one that comes and goes without end', async () => {
+  it('gives up on an agent that is registered and removed again and again', async () => {
     const round = [undefined, { kind: 'already_exists' }];
     expect(await applied([...round, ...round, ...round])).to.deep.include({ outcomes: [], end: 'failed' });
   });
@@ -89,7 +89,7 @@ describe('Applying a declaration', () => {
     expect(outcomes).to.deep.equal([{ kind: 'created' }]);
   });
 
-  it('goes on with the next where one is refused, and ends where nobody answers', async () => {
+  it('continues after a refused declaration, and stops if the service does not answer', async () => {
     const refusal = { kind: 'refused', errors: [{ field: 'max_task_ttl', sentence: 'Too long.' }] };
     const seen: Applied[] = [];
     const fake = registry([undefined, refusal, { ...agent, agentId: agentIdOf('second') }]);
@@ -112,7 +112,7 @@ describe('Applying a declaration', () => {
     ]);
   });
 
-  it('only asks in a dry run', async () => {
+  it('writes nothing in a dry run', async () => {
     expect(await applied([undefined], {}, true)).to.deep.equal({
       asked: [`find ${agentId}`],
       outcomes: [{ kind: 'created' }],

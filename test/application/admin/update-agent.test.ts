@@ -35,7 +35,7 @@ describe('changing an agent', () => {
   const recorded = async () =>
     (await storage.ledger.page({ limit: 1000, now: clock.now() })).records.slice(1).map(({ reason }) => reason);
 
-  it('merges onto what another change left, when that one came in between', async () => {
+  it('merges the patch onto a concurrent change that was stored first', async () => {
     let raced = false;
     const { agents } = storage;
     const racing: Agents = {
@@ -49,7 +49,7 @@ describe('changing an agent', () => {
         return found;
       },
     };
-    // Merged onto what was read first, this would undo the other change.
+    // Merging onto the first read would undo the other change.
     const outcome = await updateAgent(service(racing), ID, { maxTokenTtl: 60 });
     expect(outcome.kind).to.equal('updated');
     const stored = await agents.find(ID);
@@ -58,7 +58,7 @@ describe('changing an agent', () => {
     expect(pauses).to.deep.equal([20]);
   });
 
-  it('is not found when the agent is removed in between', async () => {
+  it('answers not_found if the agent is removed meanwhile', async () => {
     const { agents } = storage;
     const entry = { at: clock.now(), event: 'agent.deleted', agentId: ID, decision: 'allow' } as const;
     const racing: Agents = {
@@ -73,7 +73,7 @@ describe('changing an agent', () => {
     expect(await agents.find(ID)).to.equal(undefined);
   });
 
-  it('pauses ever longer between lost rounds, and gives up at last, having written nothing', async () => {
+  it('backs off after each conflict, and finally gives up without having written anything', async () => {
     const restless: Agents = { ...storage.agents, replace: async () => 'changed' };
     expect(await updateAgent(service(restless), ID, { enabled: false })).to.deep.equal({ kind: 'kept_changing' });
     expect(pauses.slice(0, 7)).to.deep.equal([20, 40, 80, 160, 320, 640, 640]);

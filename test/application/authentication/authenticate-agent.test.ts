@@ -1,4 +1,4 @@
-/** Each check of a client assertion, and what a refusal says of the agent: nothing before its signature verifies. */
+/** Each check of a client assertion. A refusal names the agent only once the signature has verified. */
 
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
@@ -20,7 +20,7 @@ describe('authenticating an agent', () => {
   let stranger: AgentKey;
   let agent: Agent;
   let revision = 0;
-  /** Which agents were looked for. */
+  /** The agents that were looked up. */
   let sought: string[];
   before(async () => {
     [key, stranger] = await Promise.all([makeAgentKey(), makeAgentKey()]);
@@ -55,7 +55,7 @@ describe('authenticating an agent', () => {
     key.signAssertion(agent.agentId, { aud: ISSUER, jti: 'a-jti', iat: NOW, exp: NOW + 60, ...claims }, header);
   const SPENT = { jti: 'a-jti', forgetAt: instantFromSeconds(NOW + 120) };
 
-  it('answers the agent, the one use of its assertion, and what it says of itself', async () => {
+  it('returns the agent, the one use of its assertion, and its instance', async () => {
     const { agentId } = agent;
     expect(await authenticate(signed({ instance: 'pod-7' }), { clientId: agentId })).to.deep.equal({
       kind: 'allowed',
@@ -65,7 +65,7 @@ describe('authenticating an agent', () => {
 
   const anonymous: readonly (readonly [string, string, () => string | undefined])[] = [
     ['none is sent', 'actor_malformed', () => undefined],
-    ['it is no JWS', 'actor_malformed', () => 'a.b.c'],
+    ['it is not a JWS', 'actor_malformed', () => 'a.b.c'],
     ['it is typed as a task token', 'actor_malformed', () => signed({}, { typ: 'at+jwt' })],
     ['it is typed as a logout token', 'actor_malformed', () => signed({}, { typ: 'logout+jwt' })],
     ['its alg is none', 'actor_unsupported_algorithm', () => signed({}, { alg: 'none' })],
@@ -73,21 +73,21 @@ describe('authenticating an agent', () => {
     ['it has no iss', 'actor_issuer_subject_mismatch', () => signed({ iss: undefined })],
     ['it has no sub', 'actor_issuer_subject_mismatch', () => signed({ sub: undefined })],
     ['it is about another agent', 'actor_issuer_subject_mismatch', () => signed({ sub: 'other' })],
-    ['nobody has its id', 'actor_unknown_agent', () => signed({ iss: 'nobody', sub: 'nobody' })],
-    ['its id could be no agent’s', 'actor_unknown_agent', () => signed({ iss: 'A b', sub: 'A b' })],
+    ['no agent has its id', 'actor_unknown_agent', () => signed({ iss: 'nobody', sub: 'nobody' })],
+    ['its id is not a valid agent_id', 'actor_unknown_agent', () => signed({ iss: 'A b', sub: 'A b' })],
     ['its kid is not registered', 'actor_unknown_key', () => signed({}, { kid: 'another' })],
     ['another key signed it', 'actor_invalid_signature', () => stranger.sign({ alg: 'ES256' }, claimsOf(signed()))],
   ];
   for (const [what, reason, assertion] of anonymous) {
     for (const enabled of [true, false]) {
-      it(`refuses when ${what}, naming nobody${enabled ? '' : ', also of a disabled agent'}`, async () => {
+      it(`refuses without naming the agent if ${what}${enabled ? '' : ', also for a disabled agent'}`, async () => {
         agent = { ...agent, enabled };
         expect(await authenticate(assertion())).to.deep.equal({ kind: 'denied', denial: { reason } });
       });
     }
   }
 
-  it('looks for no agent before the assertion is well-formed and by one agent about itself', async () => {
+  it('looks up no agent until the assertion is well-formed and made by one agent about itself', async () => {
     const early = anonymous.filter(([, reason]) => /malformed|unsupported_algorithm|mismatch/.test(reason));
     for (const [, , assertion] of early) await authenticate(assertion());
     await authenticate(signed({ iss: 'A b', sub: 'A b' }));
@@ -95,7 +95,7 @@ describe('authenticating an agent', () => {
     expect(sought).to.deep.equal([]);
   });
 
-  it('refuses another client_id than the assertion’s', async () => {
+  it('refuses a client_id that differs from the assertion’s', async () => {
     for (const clientId of ['other', agent.agentId.toUpperCase(), `agent:${agent.agentId}`]) {
       expect(await authenticate(signed(), { clientId })).to.deep.equal({
         kind: 'denied',
@@ -110,7 +110,7 @@ describe('authenticating an agent', () => {
     ['lives too long', 'actor_lifetime_too_long', { exp: NOW + 301 }],
     ['has no jti', 'actor_missing_jti', { jti: undefined }],
   ] as const) {
-    it(`names the agent once the signature verified, when its assertion ${what}, and uses nothing up`, async () => {
+    it(`names the agent once the signature has verified if its assertion ${what}, and does not use the assertion up`, async () => {
       agent = { ...agent, enabled: false };
       expect(await authenticate(signed(claims))).to.deep.equal({
         kind: 'denied',
@@ -119,7 +119,7 @@ describe('authenticating an agent', () => {
     });
   }
 
-  it('tells an agent that it is disabled only for an assertion that is good in every way, and uses that up', async () => {
+  it('refuses a disabled agent as such only for an otherwise valid assertion, and uses the assertion up', async () => {
     agent = { ...agent, enabled: false };
     const { agentId } = agent;
     expect(await authenticate(signed())).to.deep.equal({

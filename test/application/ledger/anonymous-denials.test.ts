@@ -13,16 +13,16 @@ const WINDOW = 60;
 const malformed: AnonymousDenial = { event: 'token.denied', reason: 'invalid_request' };
 const stranger: AnonymousDenial = { event: 'admin.denied', reason: 'missing_api_key' };
 
-describe('denials that name nobody', () => {
+describe('anonymous denials', () => {
   let clock: MovedClock;
   let log: CapturedLog;
   let storage: Storage;
-  /** Set, the database does not answer; how often it was asked then is counted. */
+  /** If set, the database does not answer; the attempts are counted. */
   let away: Error | undefined;
-  /** Set, it answers so often, and then not any more. */
+  /** If set, the database answers so many times, and then never. */
   let answers: number;
   let attempts: number;
-  /** It answers only after this. */
+  /** The database answers once this has resolved. */
   let busy: Promise<void>;
   let denials: AnonymousDenials;
 
@@ -63,7 +63,7 @@ describe('denials that name nobody', () => {
       (error: unknown) => error,
     );
 
-  it('are written once in a window, and summarised when it has ended', async () => {
+  it('are written once in a window, and summarised after its end', async () => {
     await times(3);
     await times(1, stranger);
     await denials.closeEnded();
@@ -85,7 +85,7 @@ describe('denials that name nobody', () => {
     });
   });
 
-  it('that come at once give one record of their own; the others are counted, and there is nothing to wait for', async () => {
+  it('that come at once make one record; the others are counted without waiting', async () => {
     const recordings = Array.from({ length: 50 }, () => denials.record(malformed));
     expect(recordings.filter((recording) => recording !== undefined)).to.have.lengthOf(1);
     await Promise.all(recordings);
@@ -96,7 +96,7 @@ describe('denials that name nobody', () => {
     ]);
   });
 
-  it('of the next window come after the summary of the one before', async () => {
+  it('of the next window are written after the summary of the previous one', async () => {
     await times(2);
     clock.advance(WINDOW);
     await times(1);
@@ -107,7 +107,7 @@ describe('denials that name nobody', () => {
     ]);
   });
 
-  it('are answered while the database is away, ask it once in a window, and are all in the next summary', async () => {
+  it('are answered without a database, try it once in a window, and are all in the next summary', async () => {
     away = new StorageUnavailable('away');
     await times(5);
     expect(attempts).to.equal(1);
@@ -120,7 +120,7 @@ describe('denials that name nobody', () => {
     expect(log.lines.join()).to.include('could not be recorded').and.to.include('invalid_request');
   });
 
-  it('that happened once while the database was away are summarised all the same, as they have no record', async () => {
+  it('that happened once without a database are summarised, because they have no record', async () => {
     away = new StorageUnavailable('away');
     await times(1);
     away = undefined;
@@ -129,13 +129,13 @@ describe('denials that name nobody', () => {
     expect(await written()).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('keep counting when their summary could not be written', async () => {
+  it('stay counted if their summary could not be written', async () => {
     await times(4);
     await times(3, stranger);
     clock.advance(WINDOW);
     away = new StorageUnavailable('away');
     expect(await failureOf(denials.closeEnded())).to.equal(away);
-    // The next window begins without a record too: its first is counted with the rest.
+    // The next window begins without a record too: its first denial is counted as well.
     await times(2);
     away = undefined;
     clock.advance(WINDOW);
@@ -146,7 +146,7 @@ describe('denials that name nobody', () => {
     ]);
   });
 
-  it('are summarised once, also where the database is lost between two summaries', async () => {
+  it('are summarised once, even if the database is lost between two summaries', async () => {
     await times(4);
     await times(3, stranger);
     clock.advance(WINDOW);
@@ -160,7 +160,7 @@ describe('denials that name nobody', () => {
     ]);
   });
 
-  it('are written at the end, those of open windows too', async () => {
+  it('are written at the shutdown, those of open windows too', async () => {
     await times(3);
     await times(1, stranger);
     await denials.closeAll();
@@ -168,7 +168,7 @@ describe('denials that name nobody', () => {
     expect((await written()).slice(2)).to.deep.equal([['invalid_request', 2]]);
   });
 
-  it('are all written once the end has been waited for, a summary that is being written meanwhile included', async () => {
+  it('are all written when closeAll resolves, including a summary that was already being written', async () => {
     await times(2);
     clock.advance(WINDOW);
     let answer = (): void => undefined;
@@ -187,14 +187,14 @@ describe('denials that name nobody', () => {
     expect((await written()).slice(1)).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('that can not be written at the end are told to the log, with how many they were', async () => {
+  it('that can not be written at the shutdown are logged with their count', async () => {
     await times(3);
     away = new StorageUnavailable('away');
     await denials.closeAll();
     expect(log.lines.join()).to.include('"reason":"invalid_request","count":2');
   });
 
-  it('do not hide a fault that is not the database’s, and are counted even then', async () => {
+  it('rethrow an error that is not the database’s, and are counted even then', async () => {
     away = new RangeError('a bug');
     expect(await failureOf(denials.record(malformed))).to.equal(away);
     away = undefined;
@@ -203,7 +203,7 @@ describe('denials that name nobody', () => {
     expect(await written()).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('are each a record of their own without aggregation', async () => {
+  it('each get their own record without aggregation', async () => {
     denials = over(undefined);
     await times(3);
     clock.advance(WINDOW);

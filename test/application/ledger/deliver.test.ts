@@ -6,7 +6,7 @@ import { movedClock } from '../../support/moved-clock.ts';
 
 describe('a pass of delivery', () => {
   const clock = movedClock();
-  /** Runs one pass over an outbox that answers these in turn, then `last` for ever. */
+  /** Runs one pass over an outbox that returns these outcomes in order, and then always `last`. */
   async function pass(outcomes: readonly DrainOutcome[], last: DrainOutcome, mayGoOn?: () => boolean) {
     const drains: Drain[] = [];
     const outbox = {
@@ -24,27 +24,27 @@ describe('a pass of delivery', () => {
   const failed = { kind: 'failed', count: 7 } as const;
   const nothing = { kind: 'nothing_due' } as const;
 
-  it('sends batch after batch until nothing is due, each due by its own time', async () => {
+  it('sends batches until nothing is due, and reads the clock for each', async () => {
     const drains = await pass([delivered, delivered], nothing);
     expect(drains.map(({ limit }) => limit)).to.deep.equal([7, 7, 7]);
     const [first, second] = drains;
     expect(second?.now).to.be.above(first?.now ?? Number.POSITIVE_INFINITY);
   });
 
-  it('ends with the first batch that fails', async () => {
+  it('ends at the first failed batch', async () => {
     expect(await pass([delivered, failed], delivered)).to.have.lengthOf(2);
   });
 
-  it('ends after so many batches even where there is always more', async () => {
+  it('ends after a maximum of batches even if there are always more', async () => {
     expect(await pass([], delivered)).to.have.lengthOf(1000);
   });
 
-  it('ends between two batches once it is told to', async () => {
+  it('ends between two batches when mayGoOn returns false', async () => {
     let asked = 0;
     expect(await pass([], delivered, () => ++asked <= 3)).to.have.lengthOf(3);
   });
 
-  it('lets a database that is away be seen', async () => {
+  it('throws if the database is unavailable', async () => {
     const away = new StorageUnavailable('away');
     const outbox = { drain: () => Promise.reject(away) };
     const thrown: unknown = await deliverRecords({

@@ -15,13 +15,13 @@ describe('the list of checkpoints', () => {
     return { ids: checkpoints.map(({ checkpointId }) => checkpointId), nextAfter };
   };
 
-  it('goes on from where a page ended, each once and oldest first', async () => {
+  it('continues after the previous page, and lists each checkpoint once, oldest first', async () => {
     expect(await list(0, 2)).to.deep.equal({ ids: [1, 2], nextAfter: 2 });
     expect(await list(2, 2)).to.deep.equal({ ids: [3, 4], nextAfter: 4 });
     expect(await list(4, 2)).to.deep.equal({ ids: [5], nextAfter: undefined });
   });
 
-  it('says that a page is the last one even when it is full', async () => {
+  it('marks the last page as the last even if it is full', async () => {
     expect(await list(0, 5)).to.deep.equal({ ids: [1, 2, 3, 4, 5], nextAfter: undefined });
     expect(await list(5, 5)).to.deep.equal({ ids: [], nextAfter: undefined });
   });

@@ -16,7 +16,7 @@ describe('proving a record', () => {
   });
   afterEach(() => scene.close());
 
-  /** Judged with nothing but what is published. */
+  /** Verifies a proof with public data alone. */
   async function expectProven(outcome: ProofOutcome, seq: number): Promise<void> {
     if (outcome.kind !== 'proof') throw new Error(`${outcome.kind} for ${seq}`);
     const { checkpoint, leafIndex, auditPath } = outcome.proof;
@@ -29,7 +29,7 @@ describe('proving a record', () => {
     );
   }
 
-  /** How often the records of a whole checkpoint are read: a proof by itself reads a block. */
+  /** The number of reads of a whole checkpoint. A single proof only reads a block. */
   function counted(): { readonly reads: () => number; readonly prove: (seq: number) => Promise<ProofOutcome> } {
     const { checkpoints } = scene.storage;
     let reads = 0;
@@ -59,7 +59,7 @@ describe('proving a record', () => {
     });
   }
 
-  it('finds no record that does not exist, is not sealed, or whose number was burnt', async () => {
+  it('answers not_found for a number that is unused, unsealed, or lost to a rolled-back append', async () => {
     await scene.append(70);
     scene.skipNumbers(3);
     await scene.append(70);
@@ -73,7 +73,7 @@ describe('proving a record', () => {
     for (const seq of [70, 74, lastSeq]) await expectProven(await prove(seq), seq);
   });
 
-  it('names the checkpoint of a record that has left', async () => {
+  it('names the checkpoint of an archived record', async () => {
     const checkpoint = await scene.sealed(9);
     const { checkpoints } = scene.storage;
     const archived = { kind: 'archived', checkpoint } as const;
@@ -83,7 +83,7 @@ describe('proving a record', () => {
     expect(await prove(3)).to.deep.equal(archived);
   });
 
-  it('notices that a month left while its records were read', async () => {
+  it('notices that a month was archived while its records were read', async () => {
     const checkpoint = await scene.sealed(9);
     const { checkpoints } = scene.storage;
     const archived = { kind: 'archived', checkpoint } as const;
@@ -108,10 +108,10 @@ describe('proving a record', () => {
     ['the signature was replaced', "update checkpoints set signature = printf('%0128d', 7)"],
     ['the time of sealing was altered', 'update checkpoints set closed_at = closed_at + 1000'],
     ['the size was altered', 'update checkpoints set tree_size = tree_size - 1'],
-    ['the size is nonsense', 'update checkpoints set tree_size = 1000000000000000'],
+    ['the size is impossible', 'update checkpoints set tree_size = 1000000000000000'],
   ];
   for (const [what, edit] of edits) {
-    it(`is refused at once, with a kept tree and without, when ${what}`, async () => {
+    it(`is refused at once, with and without a cached tree, if ${what}`, async () => {
       await scene.append(200);
       scene.skipNumbers(5);
       await scene.sealed(100);
@@ -125,7 +125,7 @@ describe('proving a record', () => {
     });
   }
 
-  it('is refused for records that were sealed anew with a key of somebody else', async () => {
+  it('is refused for records that were sealed again with a foreign key', async () => {
     await scene.sealed(100);
     scene.behind.exec("delete from checkpoints; update ledger set reason = 'altered' where seq = 50");
     const stranger = await newKeys();
@@ -133,13 +133,13 @@ describe('proving a record', () => {
     expect(await scene.prover()(50)).to.have.property('kind', 'broken');
   });
 
-  it('goes on, for the auditor who kept the key, after a key is no longer published', async () => {
+  it('still works after the signing key is no longer published, for an auditor who kept it', async () => {
     await scene.append(3);
     await scene.seal({ signer: (await newKeys()).checkpoints });
     expect(await scene.prover()(2)).to.have.property('kind', 'proof');
   });
 
-  it('is answered again as soon as what was tampered with is undone', async () => {
+  it('works again as soon as the tampering is undone', async () => {
     await scene.sealed(200);
     const prove = scene.prover();
     await expectProven(await prove(150), 150);
@@ -149,19 +149,19 @@ describe('proving a record', () => {
     await expectProven(await prove(150), 150);
   });
 
-  it('is answered by the rows as they are numbered now, when a kept tree knows them by other numbers', async () => {
+  it('follows the current numbers of the rows, even if a cached tree has other numbers', async () => {
     await scene.append(BLOCK_SIZE);
     scene.skipNumbers(2);
     await scene.sealed(10);
     const prove = scene.prover();
     await expectProven(await prove(BLOCK_SIZE + 3), BLOCK_SIZE + 3);
-    // A number is no part of what is sealed; the order is.
+    // The seal covers the order of the records, not their numbers.
     scene.behind.exec(`update ledger set seq = ${BLOCK_SIZE + 1} where seq = ${BLOCK_SIZE + 3}`);
     await expectProven(await prove(BLOCK_SIZE + 1), BLOCK_SIZE + 1);
     expect(await prove(BLOCK_SIZE + 3)).to.deep.equal({ kind: 'not_found' });
   });
 
-  it('is answered from a kept tree, which concurrent needs share', async () => {
+  it('uses a cached tree, which concurrent proofs share', async () => {
     await scene.sealed(300);
     const { reads, prove } = counted();
     const outcomes = await Promise.all([1, 70, 140, 300].map(prove));
@@ -170,20 +170,20 @@ describe('proving a record', () => {
     expect(reads()).to.equal(1);
   });
 
-  it('shows tampering elsewhere in the checkpoint within a minute, whoever keeps asking', async () => {
+  it('shows tampering elsewhere in the checkpoint within a minute, however often proofs are requested', async () => {
     await scene.sealed(300);
     const { reads, prove } = counted();
     await expectProven(await prove(10), 10);
     scene.behind.exec("update ledger set reason = 'altered' where seq = 290");
     scene.clock.advance(KEPT_SECONDS - 0.001);
-    // It is old enough to be read anew beside this answer, which does not wait for it.
+    // The tree is old enough to be read again in the background; this proof does not wait for it.
     expect(await prove(10)).to.have.property('kind', 'proof');
     scene.clock.advance(0.001);
     expect(await prove(10)).to.have.property('kind', 'broken');
     expect(reads()).to.be.within(2, 3);
   });
 
-  it('reads a tree anew beside the answers before it grows too old, once', async () => {
+  it('reads an ageing tree again in the background, once', async () => {
     await scene.sealed(300);
     const { reads, prove } = counted();
     await prove(10);
@@ -192,7 +192,7 @@ describe('proving a record', () => {
     expect(reads()).to.equal(1);
     scene.clock.advance(1);
     await Promise.all([prove(10), prove(100), prove(200)]);
-    // By now the renewal stands in line before this one's tree.
+    // The renewal is now queued before this checkpoint's tree.
     await scene.sealed(1);
     await expectProven(await prove(301), 301);
     expect(reads()).to.equal(3);
@@ -201,7 +201,7 @@ describe('proving a record', () => {
     expect(reads()).to.equal(3);
   });
 
-  it('reads a tree once for all who wait for it, however long others stand in line before it', async () => {
+  it('reads a tree once for all waiting proofs, however long the queue before it', async () => {
     const [first, second] = [await scene.sealed(100), await scene.sealed(100)];
     const { checkpoints } = scene.storage;
     const asked: number[] = [];
@@ -212,7 +212,7 @@ describe('proving a record', () => {
     const prove = scene.prover({
       checkpoints: {
         async records(range, after, limit) {
-          // Not those of a block, which every proof reads.
+          // Ignore the reads of a single block, which every proof makes.
           if (limit > 100) asked.push(range.firstSeq);
           if (range.firstSeq === first.firstSeq) await gate;
           return checkpoints.records(range, after, limit);
@@ -230,7 +230,7 @@ describe('proving a record', () => {
     expect(asked.filter((seq) => seq === second.firstSeq)).to.have.length(1);
   });
 
-  it('goes on after the ledger could not be read', async () => {
+  it('works again after the ledger could not be read', async () => {
     const checkpoint: Checkpoint = await scene.sealed(100);
     const { checkpoints } = scene.storage;
     let away = true;

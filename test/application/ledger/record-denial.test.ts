@@ -10,7 +10,7 @@ import { agentIdOf, aTask, NOON } from '../../support/domain-fixtures.ts';
 const agentId = agentIdOf('jira-triage');
 const assertion = { agentId, jti: 'an-assertion', forgetAt: NOON };
 
-describe('the one exit of refusals', () => {
+describe('the recording of denials', () => {
   let refusals: Refusal[];
   let anonymous: unknown[];
   let recorded: DenialReason | undefined;
@@ -35,14 +35,14 @@ describe('the one exit of refusals', () => {
       clock: { now: () => NOON },
     })(async () => denied(reason, more));
 
-  it('lets what was allowed pass', async () => {
+  it('returns an allowed outcome unchanged', async () => {
     const service = { ledger: { refuse: async () => 'invalid_request' as const }, clock: { now: () => NOON } };
     const exit = recordDenials({ ...service, anonymous: { record: async () => void anonymous.push('recorded') } });
     expect(await exit(async () => allowed('a token'))).to.deep.equal({ kind: 'allowed', value: 'a token' });
     expect(anonymous).to.deep.equal([]);
   });
 
-  it('has a refusal that names nobody counted by its event and reason, with nothing of what was asked for', async () => {
+  it('passes an anonymous denial on with only its event and reason, without request data', async () => {
     const about = { audience: 'https://sent.example', scope: 'sent' };
     expect(await refuse('actor_invalid_signature', { about, detail: 'A sentence.' })).to.deep.equal(
       denied('actor_invalid_signature', { about, detail: 'A sentence.' }),
@@ -55,11 +55,11 @@ describe('the one exit of refusals', () => {
     ['an agent', { about: { agentId } }],
     ['a person', { about: { sponsor: 'ada' } }],
     ['a task', { about: { taskId: aTask().taskId } }],
-    ['nobody, but has an assertion to use up', { assertion }],
-    ['nobody, but has a person to look up', { sponsorKey: parseSponsorKey('object-7') }],
+    ['no one, but has an assertion to use up', { assertion }],
+    ['no one, but has a person to look up', { sponsorKey: parseSponsorKey('object-7') }],
   ];
   for (const [who, more] of attributable) {
-    it(`has a refusal decided by the ledger that names ${who}`, async () => {
+    it(`lets the ledger decide a denial that names ${who}`, async () => {
       await refuse('scope_widened', more);
       expect(anonymous).to.deep.equal([]);
       expect(refusals).to.have.lengthOf(1);
@@ -71,12 +71,12 @@ describe('the one exit of refusals', () => {
     });
   }
 
-  it('answers the reason that was recorded', async () => {
+  it('returns the recorded reason', async () => {
     recorded = 'actor_replayed';
     expect(await refuse('scope_widened', { about: { agentId }, assertion })).to.deep.equal(denied('actor_replayed'));
   });
 
-  it('leaves the assertion of "not now" unused', async () => {
+  it('does not use up the assertion of a temporary denial', async () => {
     await refuse('subject_keys_unavailable', { about: { agentId }, assertion });
     expect(refusals[0]).to.include({ assertion: undefined });
   });

@@ -26,7 +26,7 @@ describe('sealing', () => {
     return { records, checkpoints: all.map(presentCheckpoint), jwks: scene.keys.published() as PublishedKeys };
   }
 
-  it('makes checkpoints that an independent verifier finds sound, gaps of rolled-back appends included', async () => {
+  it('makes checkpoints that an independent verifier accepts, also with gaps of rolled-back appends', async () => {
     await scene.sealed(1);
     scene.skipNumbers(3);
     await scene.sealed(7);
@@ -44,7 +44,7 @@ describe('sealing', () => {
     expect(records.filter(({ checkpoint }) => checkpoint === null)).to.have.length(4);
   });
 
-  it('dates and signs each with the clock and the active key', async () => {
+  it('dates each checkpoint by the clock and signs it with the active key', async () => {
     scene.clock.advance(75);
     const checkpoint = await scene.sealed(3);
     expect(checkpoint.closedAt).to.equal(scene.clock.now());
@@ -53,7 +53,7 @@ describe('sealing', () => {
     expect(await scene.storage.checkpoints.page(0, 10)).to.deep.equal([checkpoint]);
   });
 
-  it('makes no checkpoint of no record', async () => {
+  it('makes no checkpoint without records', async () => {
     expect(await scene.seal()).to.deep.equal({ kind: 'nothing_unsealed' });
     await scene.sealed(2);
     scene.skipNumbers(5);
@@ -61,7 +61,7 @@ describe('sealing', () => {
     expect(await scene.storage.checkpoints.page(0, 10)).to.have.length(1);
   });
 
-  it('leaves to another instance what that sealed first, and goes on after it', async () => {
+  it('gives way to an instance that sealed first, and continues after it', async () => {
     await scene.append(5);
     const { checkpoints } = scene.storage;
     const outcome = await scene.seal({
@@ -83,13 +83,13 @@ describe('sealing', () => {
 
   for (const step of ['unsealed', 'records', 'add'] as const) {
     for (const kept of [false, true]) {
-      it(`that ends ${kept ? 'after' : 'before'} its step "${step}" leaves a sound chain to whoever seals next`, async () => {
+      it(`that is interrupted ${kept ? 'after' : 'before'} its step "${step}" leaves a sound chain for the next pass`, async () => {
         await scene.sealed(3);
         await scene.append(5);
         const { checkpoints } = scene.storage;
         const dying: typeof checkpoints = {
           ...checkpoints,
-          // The call is lost, or only its answer.
+          // Either the call is lost, or only its answer.
           async [step](...given: never[]): Promise<never> {
             if (kept) await (checkpoints[step] as (...given: never[]) => Promise<unknown>)(...given);
             throw new StorageUnavailable('The database fell silent');
@@ -107,7 +107,7 @@ describe('sealing', () => {
     }
   }
 
-  it('seals each record once, however many do so at once', async () => {
+  it('seals each record once, even with many concurrent passes', async () => {
     for (let round = 0; round < 5; round += 1) {
       await scene.append(40);
       const outcomes = await Promise.all([scene.seal(), scene.seal(), scene.seal(), scene.seal()]);
@@ -116,7 +116,7 @@ describe('sealing', () => {
     expect((await scene.verify()).counts).to.deep.equal({ checkpoints: 5, records: 200, archived: 0, unsealed: 0 });
   });
 
-  it('does not sign a range whose last record is no longer there', async () => {
+  it('does not sign a range whose last record is missing', async () => {
     await scene.append(5);
     const { checkpoints } = scene.storage;
     for (const deleted of ['seq = 5', 'seq > 0']) {
@@ -141,7 +141,7 @@ describe('sealing', () => {
     expect(await checkpoints.page(0, 10)).to.deep.equal([]);
   });
 
-  it('of a large range neither blocks the event loop nor holds its records', async function () {
+  it('of a large range neither blocks the event loop nor keeps its records in memory', async function () {
     this.timeout(120_000);
     await scene.append(60_000);
     let [read, largest, inTurn, longest] = [0, 0, 0, 0];
@@ -171,10 +171,10 @@ describe('sealing', () => {
     const tookMs = performance.now() - began;
     expect(outcome.kind).to.equal('sealed');
     expect([read, largest]).to.deep.equal([60_000, 500]);
-    // What bounds the work of a turn holds on a busy machine, too: the page that is hashed, and the one read meanwhile.
+    // At most two pages are in memory, on a busy machine too: the one being hashed, and the one being read.
     expect(longest).to.be.at.most(1000);
-    // Measured, the longest stall is a few milliseconds; other processes of a test run may take the processor away, and
-    // then all of it takes longer. Without turns there is one stall, as long as all of it.
+    // The longest measured stall is a few milliseconds. Other processes can make the whole pass slower, so the limit
+    // grows with its duration. Without yielding there would be one stall as long as the pass.
     expect(delays.percentile(50) / 1e6).to.be.below(Math.max(50, tookMs / 20));
   });
 });

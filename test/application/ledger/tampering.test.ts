@@ -1,7 +1,7 @@
 /**
- * What the owner of the database can do once every guard is lifted: a thousand edits, each found and named, each undone.
- * Two things are no part of what is sealed and are left alone here: a time's microseconds, and a number within the
- * gap around it.
+ * Tampering by the owner of the database, who can lift every guard: a thousand edits, each found, named and undone. The
+ * seal does not cover two things, which are not edited here: the microseconds of a time, and the exact number of a
+ * record within the gap around it.
  */
 
 import { expect } from 'chai';
@@ -14,7 +14,7 @@ import { byLength } from '../../support/length.ts';
 const EDITS = byLength({ short: 200, full: 1000 });
 const SEED = 20_260_917;
 const SIZES = [5, 1, 9, 4, 7, 2, 12, 8];
-/** So many numbers are burnt before each checkpoint's last record. */
+/** Unused numbers before each checkpoint's last record, as of rolled-back appends. */
 const BURNT = 2;
 
 const TEXTS = ['event', 'task_id', 'agent_id', 'sponsor', 'audience', 'scope', 'jti', 'reason', 'detail'];
@@ -25,7 +25,7 @@ const CHECKPOINT_INTEGERS = ['checkpoint_id', 'first_seq', 'last_seq', 'tree_siz
 interface Edit {
   readonly about: string;
   readonly sql: string;
-  /** The checkpoint that must be named; that of an altered id is another than before. */
+  /** The checkpoint that the fault must name: after an altered id, the new one. */
   readonly checkpoint: number | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Place {
   readonly checkpoint: number;
 }
 
-/** One of the records, one of its checkpoints, and what is done there. */
+/** A record, its checkpoint, and the edit. */
 function editAt({ seq, checkpoint }: Place, gap: number, choice: number, column: number, amount: number): Edit {
   const of = <Item>(items: readonly Item[]) => items[column % items.length];
   const [record, seal] = [`where seq = ${seq}`, `where checkpoint_id = ${checkpoint}`];
@@ -111,7 +111,7 @@ describe('tampering with a sealed ledger', function () {
   });
   after(() => scene.close());
 
-  /** What was there before comes back, whatever was done meanwhile. */
+  /** Restores the original rows after any edit. */
   async function tampered<Answer>(sql: string, judge: () => Promise<Answer>): Promise<Answer> {
     scene.behind.exec('drop table if exists kept_ledger; drop table if exists kept_checkpoints');
     scene.behind.exec('create temp table kept_ledger as select * from ledger');
@@ -127,7 +127,7 @@ describe('tampering with a sealed ledger', function () {
     }
   }
 
-  it(`is found and named in each of ${EDITS} seeded edits, and undone leaves nothing behind`, async () => {
+  it(`is found and named after each of ${EDITS} seeded edits, and no fault remains once it is undone`, async () => {
     const edit = fc.tuple(fc.nat(), fc.nat({ max: 9 }), fc.nat(), fc.integer({ min: 1, max: 99 }));
     const seen = new Set<string>();
     for (const [index, [where, choice, column, amount]] of fc.sample(edit, { numRuns: EDITS, seed: SEED }).entries()) {
@@ -149,7 +149,7 @@ describe('tampering with a sealed ledger', function () {
     });
   });
 
-  it('is found in every two neighbours that change places', async () => {
+  it('is found if any two neighbours are swapped', async () => {
     for (const [index, { seq, checkpoint }] of places.slice(0, -1).entries()) {
       const next = places[index + 1]?.seq ?? 0;
       const sql = [`seq = -1 where seq = ${seq}`, `seq = ${seq} where seq = ${next}`, `seq = ${next} where seq = -1`];
@@ -159,7 +159,7 @@ describe('tampering with a sealed ledger', function () {
     }
   });
 
-  it('is found in every checkpoint that is removed, but the last one, for which it takes a mark', async () => {
+  it('is found if any checkpoint is removed; finding the last one needs a mark', async () => {
     const marks = (await scene.storage.checkpoints.page(0, 100)).slice(-1);
     for (let id = 1; id <= SIZES.length; id += 1) {
       const remove = `delete from checkpoints where checkpoint_id = ${id}`;
@@ -170,11 +170,11 @@ describe('tampering with a sealed ledger', function () {
   });
 });
 
-describe('tampering with numbers that the engine lets stand twice', function () {
+describe('tampering with numbers on an engine that allows duplicates', function () {
   this.timeout(120_000);
   const postgres = databases.find(({ engine }) => engine === 'postgres');
 
-  it('is found wherever a page ends', async () => {
+  it('is found wherever the page boundary falls', async () => {
     const database = await postgres?.fresh();
     const storage = await database?.open();
     const outside = await database?.outside?.();

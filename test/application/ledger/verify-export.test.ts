@@ -67,14 +67,14 @@ describe('verifying an export alone', () => {
     return verifyExport(storedExport(path), { hash: sha256Bytes, verifier: key.verifier, ...more });
   }
 
-  /** The fault, and how many checkpoints verified before it. */
+  /** The fault, and the number of checkpoints verified before it. */
   async function faultOf(one: Export, more: Partial<ExportVerification> = {}): Promise<[ExportFault, number]> {
     const verdict = await verdictOn(one, more);
     if (verdict.kind !== 'broken') throw new Error('the export verified');
     return [verdict.fault, verdict.verified.checkpoints];
   }
 
-  it('finds it intact as it was written, and says which checkpoints it holds', async () => {
+  it('accepts an export as it was written, and names its checkpoints', async () => {
     const counts: [number, number][] = [];
     const verdict = await verdictOn(sound, { progress: (done, total) => counts.push([done, total]) });
     const [first, , last] = sound.checkpoints;
@@ -86,7 +86,7 @@ describe('verifying an export alone', () => {
     ]);
   });
 
-  it('finds one of an empty month intact, and one that begins after the first checkpoint', async () => {
+  it('accepts an export of an empty month, and one that begins after the first checkpoint', async () => {
     const header = { month: monthOf('2026-09'), checkpoints: 0, records: 0 };
     const empty = await verdictOn({ header, checkpoints: [], records: [] });
     expect(empty).to.deep.equal({ kind: 'intact', header, first: undefined, last: undefined });
@@ -94,7 +94,7 @@ describe('verifying an export alone', () => {
   });
 
   for (const altered of [1, 2, 3]) {
-    it(`refuses it when only the signature of checkpoint ${altered} of 3 was altered`, async () => {
+    it(`refuses an export with an altered signature of checkpoint ${altered} of 3`, async () => {
       const forged = withCheckpoint(sound, altered, ({ signature }) => ({
         signature: `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`,
       }));
@@ -102,18 +102,18 @@ describe('verifying an export alone', () => {
     });
   }
 
-  it('refuses a signature that is another checkpoint’s', async () => {
+  it('refuses the signature of another checkpoint', async () => {
     const [first] = sound.checkpoints;
     const forged = withCheckpoint(sound, 2, () => ({ signature: first?.signature ?? '' }));
     expect(await faultOf(forged)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: 2 }, 1]);
   });
 
-  it('refuses altered records whose roots and links were made anew under the old signatures', async () => {
+  it('refuses altered records with recomputed roots and links under the old signatures', async () => {
     const forged = rebuilt(withRecord(sound, 6, { sponsor: 'eve' }));
     expect(await faultOf(forged)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: 2 }, 1]);
   });
 
-  it('refuses it when it was made anew and signed with another key, under its own name or a published one', async () => {
+  it('refuses a forged export that is signed with another key, under that key’s id or a published one', async () => {
     const stranger = await makeSealingKey();
     const altered = withRecord(sound, 1, { sponsor: 'eve' });
     const [unknown, impostor] = [
@@ -126,7 +126,7 @@ describe('verifying an export alone', () => {
     expect((await verdictOn(own)).kind, 'only the key makes the difference').to.equal('intact');
   });
 
-  it('refuses a checkpoint whose range, time, id or key was altered', async () => {
+  it('refuses a checkpoint with an altered range, time, id or key', async () => {
     const end = sound.checkpoints.at(-1);
     for (const change of [
       { closedAt: SEPTEMBER },
@@ -141,7 +141,7 @@ describe('verifying an export alone', () => {
     }
   });
 
-  it('refuses a chain that has a hole or a link to another checkpoint, though every signature is right', async () => {
+  it('refuses a chain with a gap or a wrong link, even if every signature is valid', async () => {
     const holed = { ...sound, checkpoints: sound.checkpoints.filter(({ checkpointId }) => checkpointId !== 2) };
     expect(await faultOf(counted(holed))).to.deep.equal([
       { kind: 'id_not_contiguous', checkpointId: 3, expectedId: 2 },
@@ -228,7 +228,7 @@ describe('verifying an export alone', () => {
     });
   }
 
-  it('confirms marks of its own checkpoints, and no others', async () => {
+  it('confirms only marks of its own checkpoints', async () => {
     const [first, second, third] = sound.checkpoints;
     if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
     expect((await verdictOn(sound, { marks: [third, first, second] })).kind).to.equal('intact');
@@ -248,7 +248,7 @@ describe('verifying an export alone', () => {
   });
 });
 
-/** Of September, with the start of October in its last checkpoint: of 4, 3 and 5 records. */
+/** An export of September with checkpoints of 4, 3 and 5 records; the last one reaches into October. */
 async function exported(key: SealingKey): Promise<Export> {
   const database = await freshDatabase('sqlite');
   const storage = await database.open();
@@ -283,12 +283,12 @@ function textOf({ header, checkpoints, records }: Export): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** With the counts in its header right. */
+/** Sets the counts in the header to the actual ones. */
 function counted({ header, checkpoints, records }: Export): Export {
   return { header: { ...header, checkpoints: checkpoints.length, records: records.length }, checkpoints, records };
 }
 
-/** What a sound export of these checkpoints alone holds. */
+/** A valid export of only these checkpoints. */
 function through({ header, checkpoints, records }: Export, first: number, last: number): Export {
   return counted({
     header,
@@ -315,7 +315,7 @@ function swapped(records: readonly ArchivedRecord[], one: number, other: number)
   return records.with(at(one), present(records[at(other)])).with(at(other), present(records[at(one)]));
 }
 
-/** With every root and link as the records make them: what anybody can compute. */
+/** Recomputes every root and link from the records, which anyone can do. */
 function rebuilt(one: Export, kid?: string): Export {
   const checkpoints: Checkpoint[] = [];
   for (const checkpoint of one.checkpoints) {

@@ -14,7 +14,7 @@ describe('verifying the ledger', () => {
   });
   afterEach(() => scene.close());
 
-  /** Checkpoints of 3, 4 and so on records, with a gap of two numbers in the middle of each. */
+  /** Checkpoints of 3, 4, 5 … records, each with a gap of two numbers in the middle. */
   async function sealSome(count: number): Promise<readonly Checkpoint[]> {
     const sealed: Checkpoint[] = [];
     for (let size = 3; size < 3 + count; size += 1) {
@@ -27,7 +27,7 @@ describe('verifying the ledger', () => {
 
   const faultOf = (outcome: VerificationOutcome) => (outcome.kind === 'broken' ? outcome.fault : undefined);
 
-  it('finds an empty ledger intact, and counts what is not sealed', async () => {
+  it('accepts an empty ledger, and counts unsealed records', async () => {
     const counts = { checkpoints: 0, records: 0, archived: 0, unsealed: 0 };
     expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts });
     await scene.append(2500);
@@ -35,13 +35,13 @@ describe('verifying the ledger', () => {
     expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
   });
 
-  it('names a record of a number that none can have, also before anything is sealed', async () => {
+  it('names a record with an impossible number, even before anything is sealed', async () => {
     await scene.append(2);
     scene.behind.exec("insert into ledger (seq, ts, event) values (0, 1, 'forged')");
     expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'record_outside', seq: 0 });
   });
 
-  it('finds a sound ledger intact, with gaps, an unsealed rest and checkpoints larger than a page', async () => {
+  it('accepts a ledger with gaps, unsealed records and checkpoints larger than a page', async () => {
     await sealSome(3);
     await scene.sealed(4321);
     const last = await scene.sealed(1);
@@ -54,7 +54,7 @@ describe('verifying the ledger', () => {
     });
   });
 
-  it('names what was put where no date and no number can be, instead of failing over it', async () => {
+  it('reports impossible dates and numbers instead of throwing', async () => {
     const [first] = await sealSome(3);
     if (first === undefined) throw new Error('not sealed');
     const atFirst = { seq: first.firstSeq, last: first.lastSeq };
@@ -75,7 +75,7 @@ describe('verifying the ledger', () => {
     expect((await scene.verify()).kind).to.equal('intact');
   });
 
-  it('asks for no number that no record can have, whatever a checkpoint says', async () => {
+  it('never queries an impossible number, whatever a checkpoint’s range', async () => {
     await sealSome(2);
     scene.behind.exec('update checkpoints set last_seq = 9223372036854775807 where checkpoint_id = 2');
     const { checkpoints } = scene.storage;
@@ -97,7 +97,7 @@ describe('verifying the ledger', () => {
     this.timeout(60_000);
     const sealed = await scene.sealed(1);
     const { checkpoints } = scene.storage;
-    // The chain is that of one checkpoint over and over, so only its reading is judged here.
+    // The chain repeats one checkpoint, so this only tests how it is read.
     const many = (after: number, limit: number) =>
       Array.from({ length: Math.max(0, Math.min(limit, 1800 - after)) }, (_, index) => ({
         ...sealed,
@@ -130,7 +130,7 @@ describe('verifying the ledger', () => {
     expect(pages).to.be.below(10);
   });
 
-  it('tells how far it is, to the end', async () => {
+  it('reports its progress up to the end', async () => {
     await scene.sealed(5000);
     const { lastSeq } = await scene.sealed(10);
     const told: (readonly [number, number])[] = [];
@@ -141,7 +141,7 @@ describe('verifying the ledger', () => {
     expect(told.every(([, total]) => total === lastSeq)).to.equal(true);
   });
 
-  it('is not misled by what is sealed while it reads', async () => {
+  it('is not misled by records that are sealed during the verification', async () => {
     await sealSome(4);
     const { checkpoints } = scene.storage;
     let busy = 12;
@@ -159,12 +159,12 @@ describe('verifying the ledger', () => {
   });
 
   describe('with marks', () => {
-    it('confirms several at once', async () => {
+    it('confirms several marks at once', async () => {
       const marks = await sealSome(5);
       expect(await scene.verify({ marks })).to.have.property('kind', 'intact');
     });
 
-    it('names the first that is contradicted, or that nothing matches', async () => {
+    it('names the first mark that is contradicted or has no checkpoint', async () => {
       const [, second, , fourth] = await sealSome(4);
       if (second === undefined || fourth === undefined) throw new Error('too few');
       const contradicted = { checkpointId: 2, rootHash: OTHER };
@@ -180,7 +180,7 @@ describe('verifying the ledger', () => {
       });
     });
 
-    it('counts nothing of a checkpoint that one contradicts', async () => {
+    it('does not count a checkpoint that a mark contradicts', async () => {
       const [first, second] = await sealSome(2);
       if (first === undefined || second === undefined) throw new Error('too few');
       const outcome = await scene.verify({ marks: [{ ...second, rootHash: OTHER }] });
@@ -190,7 +190,7 @@ describe('verifying the ledger', () => {
       });
     });
 
-    it('finds that the end of the ledger was cut off, and that it was cut off and sealed anew', async () => {
+    it('finds that the end of the ledger was cut off, even if it was then sealed again', async () => {
       const mark = (await sealSome(4)).at(-1);
       if (mark === undefined) throw new Error('too few');
       const { firstSeq } = mark;
@@ -226,12 +226,12 @@ describe('verifying the ledger', () => {
         { kind: 'record_outside', seq: -9_000_000_000_000 },
       ],
       [
-        'a record that replaced another',
+        'a replaced record',
         "delete from ledger where seq = 6; insert into ledger (seq, ts, event, decision) values (8, 1, 'x', 'allow')",
         { kind: 'root_mismatch', checkpointId: 2 },
       ],
       [
-        'two records that changed places',
+        'two swapped records',
         'update ledger set seq = -1 where seq = 6; update ledger set seq = 6 where seq = 7; update ledger set seq = 7 where seq = -1',
         { kind: 'root_mismatch', checkpointId: 2 },
       ],
@@ -256,7 +256,7 @@ describe('verifying the ledger', () => {
         { kind: 'id_not_contiguous', checkpointId: -4, expectedId: 1 },
       ],
       [
-        'a range that was shortened at the end of what is read at once',
+        'a shortened range at the end of a page',
         'update checkpoints set last_seq = 1 where checkpoint_id = 4',
         { kind: 'range_inverted', checkpointId: 4 },
       ],
@@ -280,7 +280,7 @@ describe('verifying the ledger', () => {
       });
     }
 
-    it('checkpoints that were made anew and linked, but with another key', async () => {
+    it('checkpoints that were sealed again and linked with another key', async () => {
       await sealSome(3);
       scene.behind.exec(
         "delete from checkpoints where checkpoint_id > 1; update ledger set reason = 'x' where seq = 9",
@@ -290,7 +290,7 @@ describe('verifying the ledger', () => {
       expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'invalid_signature', checkpointId: 2 });
     });
 
-    it('a link to another checkpoint than the one before, though it is signed', async () => {
+    it('a signed link to a checkpoint that is not the previous one', async () => {
       await sealSome(2);
       await scene.append(2);
       const { checkpoints } = scene.storage;
@@ -307,7 +307,7 @@ describe('verifying the ledger', () => {
       expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'link_broken', checkpointId: 3 });
     });
 
-    it('the first fault of several, and how far all was well', async () => {
+    it('the first of several faults, and the verified part before it', async () => {
       const [first] = await sealSome(4);
       scene.behind.exec(
         "update ledger set reason = 'x' where seq in (7, 20); update checkpoints set kid = 'k' where checkpoint_id = 3",
@@ -319,13 +319,13 @@ describe('verifying the ledger', () => {
     });
   });
 
-  describe('whose earlier months have left', () => {
-    /** As the archive leaves it: of what straddled the boundary some records are still here. */
+  describe('with archived months', () => {
+    /** As after archiving: some records of the checkpoint across the month boundary are still stored. */
     const archived = (through: Checkpoint | undefined) => ({
       ledger: { ...scene.storage.checkpoints, archivedThrough: async () => through },
     });
 
-    it('verifies of those checkpoints signature and link, and of the others the records too', async () => {
+    it('verifies the signature and link of archived checkpoints, and the records of the others too', async () => {
       const [, second] = await sealSome(4);
       scene.behind.exec('delete from ledger where seq < 10');
       expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'tree_size', checkpointId: 1, sealed: 3, held: 0 });
@@ -342,7 +342,7 @@ describe('verifying the ledger', () => {
       });
     });
 
-    it('does not take altered or inserted records for ones that left', async () => {
+    it('does not take altered or inserted records for archived ones', async () => {
       const [, second] = await sealSome(4);
       scene.behind.exec("update ledger set reason = 'x' where seq = 7");
       expect(faultOf(await scene.verify(archived(second)))).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
@@ -350,7 +350,7 @@ describe('verifying the ledger', () => {
       expect(faultOf(await scene.verify(archived(second)))).to.have.property('kind', 'tree_size');
     });
 
-    it('notices that a month leaves meanwhile', async () => {
+    it('notices that a month is archived meanwhile', async () => {
       const [, second] = await sealSome(4);
       const { checkpoints } = scene.storage;
       let asked = 0;
@@ -360,7 +360,7 @@ describe('verifying the ledger', () => {
     });
   });
 
-  it('lets a ledger that cannot be read be told from one that is broken', async () => {
+  it('throws for an unreadable ledger instead of reporting it as broken', async () => {
     await sealSome(3);
     const { checkpoints } = scene.storage;
     for (const method of ['page', 'records', 'archivedThrough'] as const) {

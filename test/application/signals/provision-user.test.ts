@@ -22,7 +22,7 @@ function written(outcome: WriteOutcome): ProvisionedUser {
   return outcome.user;
 }
 
-describe('A write of a provisioned user that somebody keeps changing', () => {
+describe('A write of a provisioned user under concurrent changes', () => {
   const clock = movedClock();
   let storage: Storage;
   before(async () => {
@@ -35,7 +35,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
   }
   const plain = () => serviceOn(storage.provisionedUsers);
 
-  /** After each of so many reads of it, somebody else writes the user before whoever read it can. */
+  /** After each of this many reads, another client writes the user before the reader can. */
   function interrupted(times: number, act: (user: ProvisionedUser) => Promise<unknown>) {
     const users = storage.provisionedUsers;
     let reads = 0;
@@ -59,7 +59,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     written(await patchUser(service, userId, { Operations: [{ op: 'add', path: 'userName', value: ulid() }] }));
   const rename = (user: ProvisionedUser) => renameBy(plain(), user);
 
-  it('is decided anew on what the other left, twice if it must be', async () => {
+  it('is judged again on the other client’s write, twice if needed', async () => {
     for (const times of [1, 2]) {
       const { userId } = await aUser();
       const { service, reads } = interrupted(times, rename);
@@ -70,7 +70,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     }
   });
 
-  it('gives up after three rounds, with nothing applied and nobody blocked', async () => {
+  it('gives up after three attempts, without a write or a block', async () => {
     for (const write of [
       (service: Provisioning, { userId }: ProvisionedUser) => patchUser(service, userId, DEACTIVATION),
       (service: Provisioning, { userId, externalId }: ProvisionedUser) =>
@@ -86,7 +86,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     }
   });
 
-  it('finds it gone when it was removed meanwhile', async () => {
+  it('answers not_found if the user was removed meanwhile', async () => {
     const drop = ({ userId }: ProvisionedUser) => removeUser(plain(), userId);
     for (const write of [
       (service: Provisioning, { userId }: ProvisionedUser) => patchUser(service, userId, DEACTIVATION),
@@ -97,7 +97,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     }
   });
 
-  it('deactivates a user that names nobody since another attribute does, and asks for a name to reactivate it', async () => {
+  it('can deactivate, but not reactivate, a user without a value for a newly chosen person attribute', async () => {
     const named = ulid();
     const { userId } = written(await createUser({ ...plain(), person: 'userName' }, { userName: named }));
     const on = { Operations: [{ op: 'replace', path: 'active', value: true }] };
@@ -109,7 +109,7 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     expect(replacement, 'no value is held').to.include({ kind: 'invalid', code: 'invalidValue' });
   });
 
-  it('deactivates a user whose name can be nobody’s since it came to name the person, and takes no such name anew', async () => {
+  it('can deactivate a user whose stored name is not a sponsor key, but accepts no such new name', async () => {
     const [userName, externalId] = [`Ada ${ulid()}`, ulid()];
     const { userId } = written(await createUser(plain(), { userName, externalId }));
     const byName: Provisioning = { ...plain(), person: 'userName' };
@@ -122,9 +122,9 @@ describe('A write of a provisioned user that somebody keeps changing', () => {
     expect((await storage.sponsors.findBlocks(user.sponsorKey))[0]).to.include({ source: 'scim', kind: 'disabled' });
   });
 
-  it('has two that both read active end in what the later of them says, whoever wins', async () => {
+  it('ends in the later of two writes that both read the user as active', async () => {
     const stored = await aUser();
-    // The one reads, the other deactivates, then the one writes: it must not write back the active that it read.
+    // The first client reads, the second deactivates, the first writes: it must not restore the `active` that it read.
     const { service } = interrupted(1, ({ userId }) => patchUser(plain(), userId, DEACTIVATION));
     expect((await renameBy(service, stored)).active).to.equal(false);
     expect((await storage.sponsors.findBlocks(stored.sponsorKey))[0]).to.include({ source: 'scim', kind: 'disabled' });

@@ -46,18 +46,18 @@ describe('introspecting a token', () => {
   const introspect = (text = token) =>
     introspectToken({ tasks: tasks as Tasks, signingKeys, clock: { now: () => now }, issuer: ISSUER }, text);
 
-  it('answers its claims when storage knows nothing against it', async () => {
+  it('returns the claims of a token that storage considers valid', async () => {
     const answer = await introspect();
     expect(answer.kind === 'active' && answer.token.claims).to.deep.equal(claims);
     expect(asked).to.deep.equal([[TOKEN_ID, aTask().taskId]]);
   });
 
-  it('says that one is inactive whose task is not stored', async () => {
+  it('reports a token as inactive if its task is not stored', async () => {
     facts = undefined;
     expect(await introspect()).to.deep.equal({ kind: 'inactive' });
   });
 
-  it('says that one is inactive from the second at which it expires, without asking storage', async () => {
+  it('reports a token as inactive from the second of its expiry, without reading storage', async () => {
     const end = instantFromSeconds(Number(claims.exp));
     now = plusSeconds(end, -1);
     expect((await introspect()).kind).to.equal('active');
@@ -67,7 +67,7 @@ describe('introspecting a token', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('says that one is inactive that is not ours, without asking storage', async () => {
+  it('reports a foreign token as inactive, without reading storage', async () => {
     for (const text of [
       'a.b.c',
       await (await newKeys()).sign('at+jwt', claims),
@@ -78,7 +78,7 @@ describe('introspecting a token', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('says what was revoked, when and why, and that the agent is disabled', async () => {
+  it('reports a revocation with its time and reason, and a disabled agent', async () => {
     const revocation = { at: NOON, reason: 'client_revoked' } as const;
     const live = facts;
     if (live === undefined) throw new Error('there are facts');

@@ -25,7 +25,7 @@ describe('reading a task token back', () => {
   const readSigned = async (changes: JsonObject = {}, type = 'at+jwt') =>
     read(await signingKeys.sign(type, { ...claims, ...changes }));
 
-  it('answers its ids, its end and every claim', async () => {
+  it('returns the ids, the expiry and every claim', async () => {
     expect(await readSigned()).to.deep.equal({
       tokenId: makeTokenId(ULID),
       taskId: aTask().taskId,
@@ -34,39 +34,39 @@ describe('reading a task token back', () => {
     });
   });
 
-  it('answers one that has expired: whether that matters is for the caller to say', async () => {
+  it('returns an expired token: the caller checks the expiry', async () => {
     const exp = Number(claims.exp) - 100_000;
     expect((await readSigned({ exp }))?.expiresAt).to.equal(instantFromSeconds(exp));
   });
 
   for (const type of ['JWT', 'jwt', 'logout+jwt', 'secevent+jwt', 'checkpoint+jwt', 'at+jwt2', '']) {
-    it(`refuses what our own key signed with the typ "${type}", whatever it claims`, async () => {
+    it(`refuses a token of our own key with the typ "${type}", whatever its claims`, async () => {
       expect(await readSigned({}, type)).to.equal(undefined);
     });
   }
 
   for (const iss of [`${ISSUER}/`, 'https://MANDATE.example', 'https://other.example', '', 7, null]) {
-    it(`refuses what our own key signed with the iss ${JSON.stringify(iss)}`, async () => {
+    it(`refuses a token of our own key with the iss ${JSON.stringify(iss)}`, async () => {
       expect(await readSigned({ iss })).to.equal(undefined);
     });
   }
 
   for (const [what, changes] of [
     ['no exp', { exp: undefined }],
-    ['an exp that is no date', { exp: 'tomorrow' }],
+    ['an exp that is not a date', { exp: 'tomorrow' }],
     ['no jti', { jti: undefined }],
-    ['a jti that is no token id', { jti: makeTaskId(ULID) }],
+    ['a jti that is not a token id', { jti: makeTaskId(ULID) }],
     ['no task', { task: undefined }],
-    ['a task that is a text', { task: makeTaskId(ULID) }],
+    ['a task that is a string', { task: makeTaskId(ULID) }],
     ['a task without an id', { task: { sponsor: 'ada' } }],
-    ['a task whose id is none', { task: { id: makeTokenId(ULID) } }],
+    ['a task whose id is not a task id', { task: { id: makeTokenId(ULID) } }],
   ] as const) {
-    it(`refuses what our own key signed with ${what}`, async () => {
+    it(`refuses a token of our own key with ${what}`, async () => {
       expect(await readSigned(changes)).to.equal(undefined);
     });
   }
 
-  it('refuses what another key signed, though it says the same, and what is no token', async () => {
+  it('refuses the same claims signed by another key, and text that is not a token', async () => {
     const stranger = await newKeys();
     const foreign = await stranger.sign('at+jwt', claims);
     const kid = readCompactJws(await signingKeys.sign('at+jwt', claims))?.keyId;

@@ -30,7 +30,7 @@ describe('the checks of a refresh', () => {
   let grant: Grant | undefined;
   let block: SponsorBlock | undefined;
   let now: Instant;
-  /** What the provider says, and how old an answer may be each time. */
+  /** The provider's answer, and the accepted age of each query. */
   let status: (maxAge: number) => SponsorStatus;
   let ages: number[];
   let renewals: Renewal[];
@@ -66,7 +66,7 @@ describe('the checks of a refresh', () => {
     };
     return refreshToken(
       {
-        agentsAtHand: () => ({ find: async () => agent, confirm: async () => true, forget: () => undefined }),
+        agentCache: () => ({ find: async () => agent, confirm: async () => true, forget: () => undefined }),
         agentKeys: keys,
         clock: { now: () => now },
         audiences: [ISSUER],
@@ -97,7 +97,7 @@ describe('the checks of a refresh', () => {
     );
   }
 
-  /** The reason of the refusal, which renews nothing and names the task. */
+  /** The reason of a refusal. Checks that nothing was renewed and that the refusal names the task. */
   async function reasonOf(changes: Partial<RefreshRequest> = {}): Promise<string> {
     const outcome = await refresh(changes);
     if (outcome.kind === 'allowed') throw new Error('it was renewed');
@@ -109,7 +109,7 @@ describe('the checks of a refresh', () => {
     return reason;
   }
 
-  it('pass for what the grant holds, or for less', async () => {
+  it('pass for the grant’s scope, or for less', async () => {
     grant = aGrant({ scope: ['jira:read', 'jira:comment'], task: aTask() });
     for (const [scope, expected] of [
       [undefined, ['jira:read', 'jira:comment']],
@@ -128,7 +128,7 @@ describe('the checks of a refresh', () => {
     }
   });
 
-  it('begin with the grant, then its task, whatever else is wrong', async () => {
+  it('begin with the grant and then its task, whatever else is wrong', async () => {
     const wrong = { resource: 'https://other.example', scope: ['jira:admin'] };
     status = () => 'sponsor_disabled';
     grant = undefined;
@@ -148,7 +148,7 @@ describe('the checks of a refresh', () => {
     expect(ages, 'the provider is asked about no task that is over').to.deep.equal([]);
   });
 
-  it('go on with the person, before what is asked for', async () => {
+  it('check the person before the requested audience and scope', async () => {
     const wrong = { resource: 'https://other.example', scope: ['jira:admin'] };
     for (const refused of ['sponsor_disabled', 'sponsor_not_found', 'sponsor_status_unavailable'] as const) {
       status = () => refused;
@@ -160,7 +160,7 @@ describe('the checks of a refresh', () => {
     expect(ages, 'the provider is not asked about who is blocked').to.deep.equal([]);
   });
 
-  it('accept no answer about the person that is older than the cache, the token to come, or the task', async () => {
+  it('accept no cached answer older than the cache lifetime, the next token’s lifetime or the task', async () => {
     const task = aTask({ createdAt: NOON });
     grant = aGrant({ task });
     for (const [seconds, maxTokenTtl, expected] of [
@@ -184,7 +184,7 @@ describe('the checks of a refresh', () => {
     ['task_expired', 0],
     ['task_ending', 4],
   ] as const) {
-    it(`see that the task came to its end while the provider was asked: ${reason}`, async () => {
+    it(`notice that the task ended during the query to the provider: ${reason}`, async () => {
       const task = aTask();
       grant = aGrant({ task });
       status = () => {
@@ -195,19 +195,19 @@ describe('the checks of a refresh', () => {
     });
   }
 
-  it('refuse another audience than the task’s, also one that the agent may have', async () => {
+  it('refuse an audience that is not the task’s, even if the agent may have it', async () => {
     expect(await reasonOf({ resource: 'https://wiki.example' })).to.equal('audience_mismatch');
     expect(await reasonOf({ resource: 'https://jira.example/' })).to.equal('audience_mismatch');
   });
 
-  it('refuse a scope beyond the grant’s, also one that the task began with or the agent may have', async () => {
+  it('refuse a scope beyond the grant’s, even if the task began with it or the agent may have it', async () => {
     grant = aGrant({ scope: ['jira:read'], task: aTask({ scope: ['jira:read', 'jira:comment'] }) });
     for (const scope of [['jira:comment'], ['jira:read', 'jira:comment'], ['jira:read', 'jira:admin']]) {
       expect(await reasonOf({ scope })).to.equal('scope_widened');
     }
   });
 
-  it('hold what is asked for against the registration as it is now', async () => {
+  it('apply the policy to the agent’s current registration', async () => {
     agent = { ...agent, allowedScopes: ['calendar:read'] };
     expect(await reasonOf()).to.equal('scope_intersection_empty');
     agent = { ...agent, allowedScopes: ['jira:read'], allowedAudiences: ['https://wiki.example'] };
@@ -220,7 +220,7 @@ describe('the checks of a refresh', () => {
     expect(outcome.kind === 'allowed' && outcome.value.scope).to.deep.equal(['jira:read']);
   });
 
-  it('let a disabled agent renew nothing', async () => {
+  it('refuse a disabled agent', async () => {
     agent = { ...agent, enabled: false };
     grant = undefined;
     expect(await reasonOf()).to.equal('agent_disabled');

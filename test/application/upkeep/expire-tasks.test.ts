@@ -7,7 +7,7 @@ import { movedClock } from '../../support/moved-clock.ts';
 
 type When = Parameters<Sweeping['expire']>[0];
 
-/** Batches of a storage in which so many tasks are due. */
+/** A storage with this many expired tasks; it records the batches. */
 function due(count: number) {
   const clock = movedClock();
   const batches: number[] = [];
@@ -29,14 +29,14 @@ function due(count: number) {
   return { batches, asked, turns: () => turns, service };
 }
 
-describe('a pass over tasks whose time is up', () => {
+describe('a pass over expired tasks', () => {
   for (const [count, batches] of [
     [0, [0]],
     [19, [19]],
     [20, [20, 0]],
     [45, [20, 20, 5]],
   ] as const) {
-    it(`takes ${count} in batches of twenty, ends with one that is not full, and lets others go in between`, async () => {
+    it(`sweeps ${count} tasks in batches of twenty, ends with the first partial batch, and yields in between`, async () => {
       const storage = due(count);
       expect(await expireTasks(storage.service)).to.equal(count);
       expect(storage.batches).to.deep.equal(batches);
@@ -44,17 +44,17 @@ describe('a pass over tasks whose time is up', () => {
     });
   }
 
-  it('leaves nothing to the next one, however much there is', async () => {
+  it('leaves nothing to the next pass, however many tasks there are', async () => {
     const storage = due(400_000);
     expect(await expireTasks(storage.service)).to.equal(400_000);
   });
 
-  it('stops between two batches when it is told to', async () => {
+  it('stops between two batches when mayGoOn returns false', async () => {
     const storage = due(1000);
     expect(await expireTasks(storage.service, () => storage.batches.length < 3)).to.equal(60);
   });
 
-  it('takes what was over for as long as clocks may differ when it began, and dates it as of each batch', async () => {
+  it('sweeps tasks that were over by the clock difference when it began, and dates each batch by the clock', async () => {
     const storage = due(45);
     const begun = storage.service.clock.now();
     await expireTasks(storage.service);
@@ -67,8 +67,8 @@ describe('a pass over tasks whose time is up', () => {
     ]);
   });
 
-  it('ends also where tasks expire as fast as they are swept', async () => {
-    // One expires a second; a batch of twenty takes half a minute.
+  it('ends even if tasks expire as fast as they are swept', async () => {
+    // One task expires per second; a batch of twenty takes half a minute.
     const { service } = due(0);
     const begun = service.clock.now();
     let swept = 0;

@@ -6,7 +6,7 @@ import { movedClock } from '../../support/moved-clock.ts';
 
 const WEEK = 7 * 24 * 3600;
 
-/** A storage that answers these counts in turn, then 0; a turn between two batches takes ten seconds. */
+/** A storage that returns these counts in order, and then 0. Yielding between two batches takes ten seconds. */
 function answering(deleted: readonly number[], forgotten: readonly number[]) {
   const clock = movedClock();
   const begun = clock.now();
@@ -31,8 +31,8 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
   return { calls, turns: () => turns, service: { sweeping, clock, turn, retention: WEEK } };
 }
 
-describe('a pass over what need not be kept', () => {
-  it('deletes what ended a retention period ago, and forgets what no instance’s clock would let pass any more', async () => {
+describe('a pass that deletes old rows', () => {
+  it('deletes tasks that ended a retention ago, and rows that have expired by every instance’s clock', async () => {
     const storage = answering([], []);
     await forgetEnded(storage.service);
     expect(storage.calls).to.deep.equal([
@@ -41,7 +41,7 @@ describe('a pass over what need not be kept', () => {
     ]);
   });
 
-  it('goes on until a batch is empty: a small one may have made way for more; others go in between', async () => {
+  it('continues until a batch is empty, because a partial batch can make parents deletable, and yields in between', async () => {
     const storage = answering([200, 3, 1], [600, 2]);
     await forgetEnded(storage.service);
     expect(storage.calls.map(([what]) => what)).to.deep.equal([
@@ -51,7 +51,7 @@ describe('a pass over what need not be kept', () => {
     expect(storage.turns()).to.equal(5);
   });
 
-  it('is about what was old enough when it began, so that it ends however fast more becomes so', async () => {
+  it('only deletes rows that were old enough when it began, so that it ends', async () => {
     const storage = answering([200, 200, 200], [200, 200]);
     await forgetEnded(storage.service);
     expect(new Set(storage.calls.map((call) => JSON.stringify(call)))).to.deep.equal(
@@ -59,13 +59,13 @@ describe('a pass over what need not be kept', () => {
     );
   });
 
-  it('stops between two batches when it is told to', async () => {
+  it('stops between two batches when mayGoOn returns false', async () => {
     const storage = answering([1, 1, 1, 1], [1]);
     await forgetEnded(storage.service, () => storage.calls.length < 2);
     expect(storage.calls).to.have.length(2);
   });
 
-  it('leaves nothing to the next one, however much there is', async () => {
+  it('leaves nothing to the next pass, however many rows there are', async () => {
     const much = Array.from({ length: 5000 }, () => 200);
     const storage = answering(much, much);
     await forgetEnded(storage.service);

@@ -53,7 +53,7 @@ describe('an audience', () => {
     });
   }
 
-  it('is one URL to every reader: what the parser understands is what was written', () => {
+  it('is the same URL to every reader: the parser changes nothing', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, validSchemes: ['http', 'https'] }), (text) => {
         if (audienceProblem(text) !== undefined) return;
@@ -87,7 +87,7 @@ describe('a jwks_uri', () => {
     'https://mandate.test./keys',
   ];
   for (const text of own) {
-    it(`must be on a host of its own: not ${text}`, () => {
+    it(`must not be on the control plane’s host: not ${text}`, () => {
       expect(jwksUriProblem(text, ISSUER)).to.match(/host of its own/);
     });
   }

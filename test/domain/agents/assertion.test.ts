@@ -15,7 +15,7 @@ function judge(changes: Record<string, unknown>): AssertionVerdict {
 const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['names another audience', { aud: 'https://other.example' }, 'actor_wrong_audience'],
   ['names ours among several', { aud: [...audiences] }, 'actor_wrong_audience'],
-  ['names none', { aud: undefined }, 'actor_wrong_audience'],
+  ['names no audience', { aud: undefined }, 'actor_wrong_audience'],
   ['names an empty list', { aud: [] }, 'actor_wrong_audience'],
   ['names the issuer with a slash too many', { aud: 'https://mandate.example/' }, 'actor_wrong_audience'],
   ['has no exp', { exp: undefined }, 'actor_missing_expiry'],
@@ -36,7 +36,7 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['has an instance of 129 characters', { instance: 'x'.repeat(129) }, 'actor_instance_too_long'],
   ['has an instance of 65 emoji: 130 UTF-16 code units', { instance: '👋'.repeat(65) }, 'actor_instance_too_long'],
   ['has a jti of 129 emoji: 258 UTF-16 code units', { jti: '👋'.repeat(129) }, 'actor_missing_jti'],
-  ['has an instance that is no text', { instance: { pod: 7 } }, 'actor_malformed'],
+  ['has an instance that is not a string', { instance: { pod: 7 } }, 'actor_malformed'],
 ];
 
 describe('the claims of a client assertion', () => {
@@ -48,11 +48,11 @@ describe('the claims of a client assertion', () => {
 
   const acceptances: readonly [string, Record<string, unknown>][] = [
     ['is for the token endpoint', { aud: 'https://mandate.example/oauth2/token' }],
-    ['is for a list of just us', { aud: ['https://mandate.example'] }],
+    ['has our issuer as the only item of a list', { aud: ['https://mandate.example'] }],
     ['expired within the skew', { iat: NOW - 119, exp: NOW - 59 }],
     ['lives exactly five minutes', { iat: NOW, exp: NOW + 300 }],
     ['has no iat and an exp at five minutes and the skew', { iat: undefined, exp: NOW + 360 }],
-    ['was issued a moment ahead of us', { iat: NOW + 60, nbf: NOW + 60, exp: NOW + 120 }],
+    ['was issued in the future, within the skew', { iat: NOW + 60, nbf: NOW + 60, exp: NOW + 120 }],
     ['has a jti of 256 characters', { jti: 'x'.repeat(256) }],
     ['has an instance of 128 characters', { instance: 'x'.repeat(128) }],
     ['has an instance of 64 emoji: 128 UTF-16 code units', { instance: '👋'.repeat(64) }],
@@ -64,7 +64,7 @@ describe('the claims of a client assertion', () => {
     });
   }
 
-  it('say until when the jti must be remembered: the exp and the skew', () => {
+  it('state until when the jti must be kept: the exp plus the skew', () => {
     expect(judge({})).to.deep.equal({
       kind: 'accepted',
       jti: 'a-jti',
@@ -73,13 +73,13 @@ describe('the claims of a client assertion', () => {
     });
   });
 
-  it('leave a blank instance unsaid, and one of null', () => {
+  it('leave out an instance that is blank or null', () => {
     for (const instance of ['', '  ', '\t\n', undefined, null]) {
       expect(judge({ instance })).to.include({ kind: 'accepted', instance: undefined });
     }
   });
 
-  it('are read only from a token whose typ is absent or says an assertion', () => {
+  it('are accepted only if the typ is absent or an assertion’s', () => {
     const typed = (type: string | undefined) =>
       isAssertionType({ text: '', algorithm: 'ES256', keyId: undefined, type, claims: {} });
     for (const type of [

@@ -31,13 +31,13 @@ function judged(changes: Partial<Declaration> = {}): Registration {
   return verdict.registration;
 }
 
-/** What differs of the declaration, changed so, from the one above as it was stored. */
+/** The fields in which the declaration, with this change, differs from the stored registration. */
 function differing(changes: Partial<Declaration>) {
   return differingFields({ ...declaration, ...changes }, judged(changes), judged());
 }
 
 describe('A declaration', () => {
-  it('differs from nothing that it says itself', () => {
+  it('does not differ from its own registration', () => {
     expect(differing({})).to.deep.equal([]);
     expect(differing({ jwks: { keys: [{ ...P256_KEY }], more: 'dropped' } })).to.deep.equal([]);
   });
@@ -56,7 +56,7 @@ describe('A declaration', () => {
     [{ enabled: true, maxTaskTtl: 600, displayName: 'Other' }, ['display_name', 'max_task_ttl', 'enabled']],
   ];
   for (const [change, fields] of changes) {
-    it(`differs in ${fields.join(', ')}, and sends nothing else`, () => {
+    it(`that differs in ${fields.join(', ')} sends only that`, () => {
       const different = differing(change);
       expect(different).to.deep.equal(fields);
       expect(patchOf({ ...declaration, ...change }, different)).to.deep.equal(
@@ -65,19 +65,19 @@ describe('A declaration', () => {
     });
   }
 
-  it('leaves alone what it does not name', () => {
+  it('leaves fields alone that it does not name', () => {
     const silent = { maxTaskTtl: undefined, maxTokenTtl: undefined, highRiskAudiences: undefined, enabled: undefined };
     expect(differing(silent)).to.deep.equal([]);
   });
 
-  it('registers with every field it names but whether the agent is enabled', () => {
+  it('registers with every field it names, except enabled', () => {
     expect(registrationFields(declaration)).to.include('max_task_ttl').and.not.include('enabled');
     expect(patchOf(declaration, registrationFields(declaration))).to.have.all.keys(
       Object.keys(declaration).filter((field) => field !== 'enabled'),
     );
   });
 
-  it('is held to no bounds but those of every server', () => {
+  it('is judged only by the bounds that hold at every server', () => {
     const century = 36_525 * 86_400;
     expect(judged({ maxTaskTtl: century, maxTokenTtl: century })).to.include({ maxTaskTtl: century });
     expect(judged({ maxTaskTtl: 1, maxTokenTtl: 1 })).to.include({ maxTokenTtl: 1 });

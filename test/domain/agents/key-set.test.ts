@@ -12,7 +12,7 @@ const ec521 = publicJwk(generateKeyPairSync('ec', { namedCurve: 'P-521' }).publi
 const rsa = publicJwk(generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey);
 const ed25519 = publicJwk(generateKeyPairSync('ed25519').publicKey);
 
-/** The problems of a set of one good key and this one. */
+/** The problems of a set with a valid key and this one. */
 function problemsOf(key: unknown): readonly string[] {
   const verdict = checkJwkSet({ keys: [{ ...rsa, kid: 'good' }, key as JsonObject] });
   return verdict.kind === 'invalid' ? verdict.problems : [];
@@ -20,13 +20,13 @@ function problemsOf(key: unknown): readonly string[] {
 
 const bytes = (length: number, first = 0xc3) => Buffer.from([first, ...Array(length - 1).fill(0x55)]);
 const b64 = (value: Uint8Array) => Buffer.from(value).toString('base64url');
-/** A modulus of so many bits, with neither a small factor nor a known flaw as far as bits go. */
+/** A modulus of this many bits without a small factor. */
 function modulus(bits: number): string {
   const n = Buffer.from(String(rsa.n), 'base64url');
   const value = BigInt(`0x${n.toString('hex')}`);
   const shift = BigInt(Math.abs(bits - 2048));
   const odd = bits >= 2048 ? (value << shift) + 1n : (value >> shift) | 1n;
-  // The next number without a small factor: what is judged here is the size.
+  // Take the next number without a small factor: only the size is tested here.
   let candidate = odd;
   while (smallPrimes.some((prime) => candidate % prime === 0n)) candidate += 2n;
   const hex = candidate.toString(16);
@@ -35,7 +35,7 @@ function modulus(bits: number): string {
 const smallPrimes = Array.from({ length: 700 }, (_, index) => BigInt(index + 2));
 
 describe('the key set of a registration', () => {
-  it('takes EC keys on P-256 and RSA keys, and keeps members it does not know', () => {
+  it('accepts EC keys on P-256 and RSA keys, and keeps unknown members', () => {
     const keys = [
       { ...ec, kid: 'a', alg: 'ES256', use: 'sig', key_ops: ['verify'], 'x5t#S256': 'kept' },
       { ...rsa, kid: 'b', alg: 'RS256' },
@@ -68,7 +68,7 @@ describe('the key set of a registration', () => {
     });
   });
 
-  it('takes 16 keys and refuses 17', () => {
+  it('accepts 16 keys and refuses 17', () => {
     const keys = Array.from({ length: 17 }, (_, index) => ({ ...ec, kid: `k${index}` }));
     expect(checkJwkSet({ keys: keys.slice(1) }).kind).to.equal('valid');
     expect(checkJwkSet({ keys })).to.deep.equal({
@@ -101,7 +101,7 @@ describe('the key set of a registration', () => {
   const { kty: _, ...untyped } = ec;
 
   for (const [title, key, ...problems] of [
-    ['that is text', 'key', 'keys[1] must be an object.'],
+    ['that is a string', 'key', 'keys[1] must be an object.'],
     ['that is null', null, 'keys[1] must be an object.'],
     ['that is a list', [ec], 'keys[1] must be an object.'],
     ['without kty', untyped, NOT_A_KIND],
@@ -124,7 +124,7 @@ describe('the key set of a registration', () => {
     ['with a y whose trailing bits are flipped', { ...ec, y: flipped(String(ec.y)) }, Y],
     ['with neither x nor y', { kty: 'EC', crv: 'P-256' }, X, Y],
     ['without n', { ...rsa, n: undefined }, NO_MODULUS],
-    ['with an n that is no base64url', { ...rsa, n: `${rsa.n}+/` }, NO_MODULUS],
+    ['with an n that is not base64url', { ...rsa, n: `${rsa.n}+/` }, NO_MODULUS],
     ['of 2047 bits', { ...rsa, n: modulus(2047) }, MODULUS],
     ['of 2047 bits and leading zeros', { ...rsa, n: leadingZeros(modulus(2047)) }, MODULUS],
     ['of 1024 bits', { ...rsa, n: modulus(1024) }, MODULUS],
@@ -150,14 +150,14 @@ describe('the key set of a registration', () => {
     ['whose use is null', { ...ec, use: null }, USE],
     ['whose key_ops is without verify', { ...ec, key_ops: ['sign'] }, KEY_OPS],
     ['whose key_ops is empty', { ...ec, key_ops: [] }, KEY_OPS],
-    ['whose key_ops is text', { ...ec, key_ops: 'verify' }, KEY_OPS],
+    ['whose key_ops is a string', { ...ec, key_ops: 'verify' }, KEY_OPS],
     ['whose key_ops repeats itself', { ...ec, key_ops: ['verify', 'verify'] }, KEY_OPS],
     ['whose key_ops holds a number', { ...ec, key_ops: ['verify', 1] }, KEY_OPS],
     ['with an empty kid', { ...ec, kid: '' }, KID],
     ['with a kid of 257 characters', { ...ec, kid: 'k'.repeat(257) }, KID],
     ['with a kid that is a number', { ...ec, kid: 7 }, KID],
     ['with a kid that is not well-formed', { ...ec, kid: 'a\ud800' }, KID],
-    ['of RSA with a y that is no string', { ...rsa, y: 7 }, STRINGS],
+    ['of RSA with a y that is not a string', { ...rsa, y: 7 }, STRINGS],
     [
       'with the kid of another',
       { ...ec, kid: 'good' },
@@ -175,13 +175,13 @@ describe('the key set of a registration', () => {
   ] as const) {
     it(`refuses a key ${title}`, () => {
       const sent = JSON.parse(JSON.stringify(key));
-      // JSON text cannot carry a lone surrogate through stringify and parse unharmed; everything else can.
+      // A lone surrogate does not survive JSON.stringify and JSON.parse; every other value does.
       const received = title.includes('well-formed') ? key : sent;
       expect(problemsOf(received)).to.deep.equal(problems);
     });
   }
 
-  it('takes a kid of 256 characters, leading zeros in a modulus, and the largest of everything', () => {
+  it('accepts a kid of 256 characters, leading zeros in a modulus, and the largest values', () => {
     for (const key of [
       { ...ec, kid: 'k'.repeat(256) },
       { ...rsa, n: leadingZeros(String(rsa.n)) },
@@ -193,14 +193,14 @@ describe('the key set of a registration', () => {
   });
 });
 
-describe('a key set that was fetched', () => {
+describe('a fetched key set', () => {
   const fetched = (keys: readonly unknown[]) =>
     usableKeys({ keys: keys as JsonObject[] }, PROVIDER_KEY_RULES)?.map(({ jwk, algorithms }) => [
       jwk.kid,
       ...algorithms,
     ]);
 
-  it('gives every key the algorithms it can do, or the one it says', () => {
+  it('gives every key the algorithms of its kind, or the one in its alg', () => {
     const keys = [
       { ...rsa, kid: 'rsa' },
       { ...rsa, kid: 'ps384', alg: 'PS384' },
@@ -219,7 +219,7 @@ describe('a key set that was fetched', () => {
     ]);
   });
 
-  it('passes over keys that do not qualify, and uses the others', () => {
+  it('skips unusable keys, and uses the others', () => {
     const keys = [
       { ...rsa, kid: 'enc', use: 'enc', alg: 'RSA-OAEP' },
       'no key',
@@ -231,7 +231,7 @@ describe('a key set that was fetched', () => {
     expect(fetched(keys)).to.deep.equal([['good', 'ES256']]);
   });
 
-  it('uses neither of two keys with one kid, also when one of them does not qualify', () => {
+  it('skips two keys with the same kid, even if one of them is unusable', () => {
     const keys = [
       { ...ec, kid: 'twice' },
       { ...ec384, kid: 'once' },
@@ -244,7 +244,7 @@ describe('a key set that was fetched', () => {
     expect(fetched(keys)?.map(([kid]) => kid)).to.deep.equal(['once', undefined, undefined]);
   });
 
-  it('is empty when no key qualifies, and no set at all when it is something else', () => {
+  it('has no keys if none is usable, and is undefined for any other value', () => {
     expect(fetched([])).to.deep.equal([]);
     expect(fetched([{ kty: 'oct' }])).to.deep.equal([]);
     for (const value of [undefined, null, [], {}, { keys: 'a' }, 'keys']) {
@@ -252,7 +252,7 @@ describe('a key set that was fetched', () => {
     }
   });
 
-  it('uses no more than 64 keys', () => {
+  it('uses at most 64 keys', () => {
     expect(fetched(Array.from({ length: 70 }, (_, index) => ({ ...ec, kid: `k${index}` })))).to.have.length(64);
   });
 });

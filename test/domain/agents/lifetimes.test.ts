@@ -24,12 +24,12 @@ describe('the lifetimes of a registration', () => {
     expect(resolve(7200, undefined)).to.deep.equal(resolved(7200, 300));
   });
 
-  it('are what it names, far from the defaults', () => {
+  it('are those that it names, however far from the defaults', () => {
     expect(resolve(86_400, 3600)).to.deep.equal(resolved(86_400, 3600));
     expect(resolve(60, 30)).to.deep.equal(resolved(60, 30));
   });
 
-  it('do not narrow a named token lifetime to the default task lifetime: the task grows with it', () => {
+  it('extend the default task lifetime to a longer named token lifetime', () => {
     expect(resolve(undefined, 2700)).to.deep.equal(resolved(2700, 2700));
   });
 
@@ -69,12 +69,12 @@ describe('the lifetimes of a registration', () => {
     ]);
   });
 
-  it('refuse a token lifetime that no task could have, where the bounds of tokens reach further', () => {
+  it('refuse a token lifetime beyond the longest task, even if the bounds of tokens allow it', () => {
     const narrow = { ...rules, maxTaskTtl: 1800 };
     expect(resolveLifetimes({ maxTaskTtl: undefined, maxTokenTtl: 3600 }, narrow).kind).to.equal('refused');
   });
 
-  // Any settings that pass the start-up checks, and anything named.
+  // Arbitrary settings that pass the start-up checks, and arbitrary named lifetimes.
   const someRules: fc.Arbitrary<LifetimeRules> = fc
     .tuple(...Array.from({ length: 6 }, () => fc.integer({ min: 1, max: 200_000 })))
     .map((numbers) => numbers.sort((a, b) => a - b))
@@ -97,7 +97,7 @@ describe('the lifetimes of a registration', () => {
     );
   const someLifetime = fc.option(fc.integer({ min: -1, max: 210_000 }), { nil: undefined });
 
-  it('keep a token within its task, both within bounds, and what is named as it is named, whatever the settings', () => {
+  it('keep a token within its task, both within bounds, and named lifetimes unchanged, under any settings', () => {
     fc.assert(
       fc.property(someRules, someLifetime, someLifetime, (settings, task, token) => {
         const verdict = resolveLifetimes({ maxTaskTtl: task, maxTokenTtl: token }, settings);
@@ -112,7 +112,7 @@ describe('the lifetimes of a registration', () => {
     );
   });
 
-  it('refuse only what is outside its bounds or longer than its task', () => {
+  it('refuse only a lifetime outside its bounds, or a token’s longer than its task’s', () => {
     fc.assert(
       fc.property(someRules, someLifetime, someLifetime, (settings, task, token) => {
         const { minTaskTtl, maxTaskTtl, minTokenTtl, maxTokenTtl } = settings;

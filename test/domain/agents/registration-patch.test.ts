@@ -8,12 +8,12 @@ const inline = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } } })
 const otherJwks = { keys: [{ ...P256_KEY, kid: 'other' }] };
 
 describe('a patch of a registration', () => {
-  it('leaves every field that it does not carry as it is stored', () => {
+  it('leaves every stored field that it does not carry', () => {
     const { revision: _, createdAt: __, updatedAt: ___, keys: ____, ...fields } = inline;
     expect(mergePatch(inline, {})).to.deep.equal({ ...fields, jwksUri: undefined, jwks: { keys: [P256_KEY] } });
   });
 
-  it('puts every field that it carries in the stored one’s place', () => {
+  it('replaces every stored field that it carries', () => {
     const patch = {
       agentId: 'jira-triage',
       displayName: 'New',
@@ -30,7 +30,7 @@ describe('a patch of a registration', () => {
     expect(mergePatch(remote, patch)).to.deep.equal({ ...patch, jwks: undefined });
   });
 
-  it('names a lifetime no longer once it is cleared', () => {
+  it('leaves a cleared lifetime to the defaults', () => {
     const draft = mergePatch(remote, { maxTaskTtl: CLEARED, maxTokenTtl: CLEARED });
     expect([draft.maxTaskTtl, draft.maxTokenTtl]).to.deep.equal([undefined, undefined]);
   });
@@ -39,10 +39,10 @@ describe('a patch of a registration', () => {
     ['a jwks_uri clears stored jwks', inline, { jwksUri: 'https://n.example' }, 'https://n.example', undefined],
     ['jwks clear a stored jwks_uri', remote, { jwks: otherJwks }, undefined, otherJwks],
     ['null for the other one changes nothing', remote, { jwks: otherJwks, jwksUri: CLEARED }, undefined, otherJwks],
-    ['null for what is not stored changes nothing', inline, { jwksUri: CLEARED }, undefined, { keys: [P256_KEY] }],
-    ['null for what is stored leaves neither', inline, { jwks: CLEARED }, undefined, undefined],
+    ['null for an absent source changes nothing', inline, { jwksUri: CLEARED }, undefined, { keys: [P256_KEY] }],
+    ['null for the stored source leaves neither', inline, { jwks: CLEARED }, undefined, undefined],
     [
-      'both sent remain both',
+      'both remain if both are sent',
       inline,
       { jwksUri: 'https://n.example', jwks: otherJwks },
       'https://n.example',
@@ -56,7 +56,7 @@ describe('a patch of a registration', () => {
     });
   }
 
-  it('lists what it carries in the order of the table, cleared fields too', () => {
+  it('lists its fields in the order of the table, cleared ones too', () => {
     const carried = carriedFields({
       enabled: false,
       jwksUri: CLEARED,
@@ -67,7 +67,7 @@ describe('a patch of a registration', () => {
     expect(carried).to.deep.equal(['agent_id', 'display_name', 'max_task_ttl', 'jwks_uri', 'enabled']);
   });
 
-  it('only disables when it carries enabled: false and nothing else of the registration', () => {
+  it('only disables if enabled: false is its only change', () => {
     expect(onlyDisables({ enabled: false })).to.equal(true);
     expect(onlyDisables({ enabled: false, agentId: 'jira-triage' })).to.equal(true);
     expect(onlyDisables({ enabled: true })).to.equal(false);

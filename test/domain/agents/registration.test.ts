@@ -14,7 +14,7 @@ function errorsOf(changes: Partial<RegistrationDraft>): Record<string, string[]>
 }
 
 describe('a registration as a whole', () => {
-  it('is every field as it was named', () => {
+  it('keeps every field as it was sent', () => {
     expect(judgeRegistration(aDraft({ enabled: false }), RULES)).to.deep.equal({
       kind: 'valid',
       registration: {
@@ -61,7 +61,7 @@ describe('a registration as a whole', () => {
     ['a display name of 257 characters', { displayName: 'x'.repeat(257) }, 'display_name', /256/],
     ['a display name with a control character', { displayName: 'a\u0000b' }, 'display_name', /control/],
     ['a display name with a line separator', { displayName: 'a\u2028b' }, 'display_name', /control/],
-    ['a display name with half a character', { displayName: 'a\ud800' }, 'display_name', /control/],
+    ['a display name with a lone surrogate', { displayName: 'a\ud800' }, 'display_name', /control/],
     ['no sponsor', { sponsorRequired: false }, 'sponsor_required', /must be true/i],
     ['no scope', { allowedScopes: [] }, 'allowed_scopes', /at least one/],
     ['a scope twice', { allowedScopes: ['a', 'b', 'a'] }, 'allowed_scopes', /twice/],
@@ -97,8 +97,13 @@ describe('a registration as a whole', () => {
       'allowed_audiences',
       /twice/,
     ],
-    ['an audience that is no URL', { allowedAudiences: ['https://a.example', 'jira'] }, 'allowed_audiences', /Item 2/],
-    ['a high-risk audience that is no URL', { highRiskAudiences: ['jira'] }, 'high_risk_audiences', /Item 1/],
+    [
+      'an audience that is not a URL',
+      { allowedAudiences: ['https://a.example', 'jira'] },
+      'allowed_audiences',
+      /Item 2/,
+    ],
+    ['a high-risk audience that is not a URL', { highRiskAudiences: ['jira'] }, 'high_risk_audiences', /Item 1/],
     [
       'a high-risk audience twice',
       { highRiskAudiences: ['https://a.example', 'https://a.example'] },
@@ -107,7 +112,7 @@ describe('a registration as a whole', () => {
     ],
     ['a depth of 0', { maxDelegationDepth: 0 }, 'max_delegation_depth', /1 to 5/],
     ['a depth of 6', { maxDelegationDepth: 6 }, 'max_delegation_depth', /1 to 5/],
-    ['half a depth', { maxDelegationDepth: 1.5 }, 'max_delegation_depth', /1 to 5/],
+    ['a fractional depth', { maxDelegationDepth: 1.5 }, 'max_delegation_depth', /1 to 5/],
     ['a task lifetime out of bounds', { maxTaskTtl: 86_401 }, 'max_task_ttl', /^Must be from PT1M to P1D\.$/],
     ['a token lifetime out of bounds', { maxTokenTtl: 29 }, 'max_token_ttl', /^Must be from PT30S to PT1H\.$/],
     [
@@ -134,7 +139,7 @@ describe('a registration as a whole', () => {
     ['neither jwks_uri nor jwks', { jwks: undefined }],
     ['both', { jwksUri: 'https://keys.example/jwks.json' }],
   ] as const) {
-    it(`may not have ${what}: both fields say so`, () => {
+    it(`may not have ${what}, and reports it for both fields`, () => {
       expect(errorsOf(changes)).to.deep.equal({
         jwks_uri: ['Exactly one of jwks_uri and jwks must be set.'],
         jwks: ['Exactly one of jwks_uri and jwks must be set.'],

@@ -14,7 +14,7 @@ const {
 });
 
 describe('two registrations', () => {
-  it('are the same when every field is, whatever the order of a key’s members', () => {
+  it('are equal if every field is, in any order of a key’s members', () => {
     const { alg, ...rest } = P256_KEY;
     const reordered = { ...registration, keys: { kind: 'inline' as const, jwks: { keys: [{ alg, ...rest }] } } };
     const stored: Registration = anAgent({ keys: registration.keys });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { isWeakModulus } from '../../../domain/agents/weak-modulus.ts';
 
-/** The first 126 primes, whose product the flawed library started from for keys of 2048 bits. */
+/** The first 126 primes: the flawed library used their product for keys of 2048 bits. */
 const primes = Array.from({ length: 700 }, (_, index) => index + 2).filter(
   (candidate) => !Array.from({ length: 26 }, (_, index) => index + 2).some((d) => d < candidate && candidate % d === 0),
 );
@@ -23,8 +23,8 @@ function modulusOf(): bigint {
   return BigInt(`0x${Buffer.from(n, 'base64url').toString('hex')}`);
 }
 
-describe('weak moduli', () => {
-  it('knows a modulus that the flawed library made, whatever its two parts were', () => {
+describe('the check for weak moduli', () => {
+  it('finds a modulus of the flawed library, for any two of its primes', () => {
     const part = fc.record({ k: fc.bigInt({ min: 1n, max: 2n ** 60n }), a: fc.bigInt({ min: 1n, max: 2n ** 200n }) });
     fc.assert(
       fc.property(part, part, (p, q) => {
@@ -34,11 +34,11 @@ describe('weak moduli', () => {
     );
   });
 
-  it('takes a modulus that was made at random', () => {
+  it('accepts a random modulus', () => {
     for (let round = 0; round < 3; round += 1) expect(isWeakModulus(modulusOf())).to.equal(false);
   });
 
-  it('knows a modulus with a small factor', () => {
+  it('finds a modulus with a small factor', () => {
     const sound = modulusOf();
     for (const factor of [2n, 3n, 5n, 17n, 701n]) expect(isWeakModulus(sound * factor), `${factor}`).to.equal(true);
     expect(primes).to.have.length(126);

@@ -11,7 +11,7 @@ const signal: AnonymousDenial = { event: 'signal.denied', reason: 'invalid_reque
 const later = (seconds: number): Instant => plusSeconds(NOON, seconds);
 const MICRO = 1e-6;
 
-describe('the aggregation of denials that name nobody', () => {
+describe('the aggregation of anonymous denials', () => {
   let windows: Aggregation;
   beforeEach(() => {
     windows = aggregation(WINDOW);
@@ -22,26 +22,26 @@ describe('the aggregation of denials that name nobody', () => {
     return kinds;
   };
 
-  it('writes the first of a window and counts the others', () => {
+  it('records the first denial of a window and counts the others', () => {
     expect(occur(malformed, 4)).to.deep.equal(['first', 'counted', 'counted', 'counted']);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([{ ...malformed, count: 3 }]);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([]);
   });
 
-  it('gives no summary of what happened once', () => {
+  it('makes no summary for a single denial', () => {
     occur(malformed, 1);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([]);
     expect(windows.takeAll()).to.deep.equal([]);
   });
 
-  it('keeps a window for every event and reason', () => {
+  it('keeps a separate window for every event and reason', () => {
     for (const denial of [malformed, unknown, admin, signal]) {
       expect(occur(denial, 2)).to.deep.equal(['first', 'counted']);
     }
     expect(windows.takeAll()).to.deep.equal([malformed, unknown, admin, signal].map((one) => ({ ...one, count: 1 })));
   });
 
-  it('ends a window when its time is over, counted from its first denial, and not before', () => {
+  it('ends a window exactly when its time since the first denial is over', () => {
     occur(malformed, 1);
     occur(malformed, 1, later(WINDOW - MICRO));
     expect(windows.takeEnded(later(WINDOW - MICRO))).to.deep.equal([]);
@@ -55,7 +55,7 @@ describe('the aggregation of denials that name nobody', () => {
     expect(windows.takeEnded(later(WINDOW + 1))).to.deep.equal([{ ...admin, count: 2 }]);
   });
 
-  it('opens the next window with the next denial, and hands over what the one before it counted', () => {
+  it('opens the next window with the next denial, and returns the summary of the previous one', () => {
     occur(malformed, 5);
     expect(windows.occurred(malformed, later(WINDOW))).to.deep.equal({
       kind: 'first',
@@ -66,19 +66,19 @@ describe('the aggregation of denials that name nobody', () => {
     expect(windows.occurred(malformed, later(3 * WINDOW))).to.deep.equal({ kind: 'first', ended: undefined });
   });
 
-  it('does not keep a window open for longer when the clock is put back', () => {
+  it('ends a window if the clock is set back', () => {
     occur(malformed, 2, later(3600));
     expect(windows.takeEnded(later(0))).to.deep.equal([{ ...malformed, count: 1 }]);
   });
 
-  it('counts what is given back into the window that is open', () => {
+  it('adds given-back denials to the open window', () => {
     occur(malformed, 2);
     windows.giveBack(malformed, 6);
     expect(occur(malformed, 1, later(1))).to.deep.equal(['counted']);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([{ ...malformed, count: 8 }]);
   });
 
-  it('owes what is given back where no window is open, and lets the next denial have its own record', () => {
+  it('keeps given-back denials without an open window, and still records the next denial', () => {
     windows.giveBack(malformed, 2);
     windows.giveBack(malformed, 3);
     expect(windows.occurred(malformed, NOON)).to.deep.equal({ kind: 'first', ended: { ...malformed, count: 5 } });
@@ -87,7 +87,7 @@ describe('the aggregation of denials that name nobody', () => {
     expect(windows.takeAll()).to.deep.equal([]);
   });
 
-  it('holds nothing that a denial brought beside its event and reason', () => {
+  it('keeps only the event and reason of a denial', () => {
     windows.occurred({ ...malformed, scope: 'sent' } as AnonymousDenial, NOON);
     windows.occurred({ ...malformed, scope: 'sent' } as AnonymousDenial, NOON);
     expect(windows.takeAll()).to.deep.equal([{ ...malformed, count: 1 }]);

@@ -46,7 +46,7 @@ const checkpoint: Checkpoint = {
   signature: 'c'.repeat(128),
 };
 
-/** Whole characters, with those that are written otherwise among them more often than chance has it. */
+/** Strings of whole characters, rich in characters that need an escape. */
 const text = fc
   .array(
     fc.oneof(
@@ -131,7 +131,7 @@ describe('The text of an export', () => {
     );
   });
 
-  it('writes a null as a backslash and N, and the text "\\N" as another', () => {
+  it('writes a null as a backslash and N, and the text "\\N" differently', () => {
     expect(
       formatRecord({ ...record, detail: undefined })
         .split('\t')
@@ -149,7 +149,7 @@ describe('The text of an export', () => {
     ).to.equal('');
   });
 
-  it('escapes the backslash and every control character, and nothing else', () => {
+  it('escapes only the backslash and the control characters', () => {
     const detail = '\\ \b \t \n \v \f \r \0 \u001f \u007f \u0080 \u0085 \u009f \u00a0 é 😀 " \'';
     expect(
       formatRecord({ ...record, detail })
@@ -158,7 +158,7 @@ describe('The text of an export', () => {
     ).to.equal('\\\\ \\b \\t \\n \\v \\f \\r \\x00 \\x1f \\x7f \\xc2\\x80 \\xc2\\x85 \\xc2\\x9f \u00a0 é 😀 " \'');
   });
 
-  it('is read back as it was written, whatever a record holds, on one line', () => {
+  it('is one line per record, and reads back unchanged for any content', () => {
     fc.assert(
       fc.property(records, (each) => {
         const line = formatRecord(each);
@@ -175,27 +175,27 @@ describe('The text of an export', () => {
     ['a field too many', `${formatRecord(record)}\t`],
     ['a number with a zero before it', formatRecord(record).replace(/^12/, '012')],
     ['a number with a sign', formatRecord(record).replace(/^12/, '+12')],
-    ['a number that is none', formatRecord(record).replace(/^12/, 'NaN')],
-    ['a number beyond what is exact', formatRecord(record).replace(/^12/, '9007199254740993')],
-    ['no number where there must be one', formatRecord(record).replace(/^12/, '\\N')],
+    ['a number that is not one', formatRecord(record).replace(/^12/, 'NaN')],
+    ['a number beyond the safe integers', formatRecord(record).replace(/^12/, '9007199254740993')],
+    ['a null in place of a required number', formatRecord(record).replace(/^12/, '\\N')],
     ['three fractional digits', formatRecord(record).replace('.082457Z', '.082Z')],
     ['an offset', formatRecord(record).replace('457Z', '457+00:00')],
     ['a day that does not exist', formatRecord(record).replace('2026-09-17', '2026-02-30')],
     ['another decision', formatRecord(record).replace('\tallow\t', '\tAllow\t')],
-    ['an escape that is not written', formatRecord({ ...record, detail: '' }).concat('\\q')],
+    ['an unknown escape', formatRecord({ ...record, detail: '' }).concat('\\q')],
     ['an uppercase escape', formatRecord({ ...record, detail: '' }).concat('\\x0A')],
-    ['a long escape of what has a short one', formatRecord({ ...record, detail: '' }).concat('\\x0a')],
+    ['a long escape of a character with a short one', formatRecord({ ...record, detail: '' }).concat('\\x0a')],
     ['a raw control character', formatRecord({ ...record, detail: '' }).concat('\u0001')],
     ['a backslash at the end', formatRecord({ ...record, detail: '' }).concat('\\')],
     ['a carriage return at the end', `${formatRecord(record)}\r`],
   ];
   for (const [title, line] of malformed) {
-    it(`refuses a record with ${title}, since a ledger has one text`, () => {
+    it(`refuses a record with ${title}, because a ledger has exactly one text`, () => {
       expect(parseRecord(line)).to.equal(undefined);
     });
   }
 
-  it('refuses a line of another kind, another version and a month that is none', () => {
+  it('refuses a header of another kind, version or form', () => {
     expect(parseRecord(formatCheckpoint(checkpoint))).to.equal(undefined);
     expect(parseCheckpoint(formatRecord(record))).to.equal(undefined);
     for (const header of [

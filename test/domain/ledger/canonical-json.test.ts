@@ -8,7 +8,7 @@ import { canonicalCheckpointForm, canonicalRecordForm } from '../../support/inde
 import { readCheckpoint, readRecord } from '../../support/independent-ledger/read-published.ts';
 import { canonicalRecords, publishedLedger } from '../../support/independent-ledger/vectors.ts';
 
-/** Any string of UTF-16 code units, lone surrogates included, rich in what has to be escaped. */
+/** Any string of UTF-16 code units, lone surrogates included, rich in characters that need an escape. */
 const anyText = fc
   .array(
     fc.oneof(
@@ -21,7 +21,7 @@ const anyText = fc
   .map((units) => String.fromCharCode(...units));
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const natural = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-/** To the end of the year 9999: what an Instant of microseconds can hold is less. */
+/** Up to the end of the year 9999; an Instant cannot reach that far. */
 const anyInstant = natural.map(instantFromMicros);
 
 const anyRecord: fc.Arbitrary<LedgerRecord> = fc.record({
@@ -56,12 +56,12 @@ const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc.record({
 
 describe('the canonical JSON of a record', () => {
   for (const { about, record, canonical_json } of canonicalRecords) {
-    it(`is, to the byte, what others publish for ${about}`, () => {
+    it(`equals the published vector for ${about}, byte for byte`, () => {
       expect(canonicalRecord(readRecord(record))).to.equal(canonical_json);
     });
   }
 
-  it('is what the specification says of any record at all', () => {
+  it('follows the specification for any record', () => {
     fc.assert(
       fc.property(anyRecord, (record) => {
         expect(canonicalRecord(record)).to.equal(canonicalRecordForm(presentRecord(record)));
@@ -70,7 +70,7 @@ describe('the canonical JSON of a record', () => {
     );
   });
 
-  it('is printable ASCII, and JSON that says the same', () => {
+  it('is printable ASCII, and parses as JSON with the same values', () => {
     fc.assert(
       fc.property(anyRecord, (record) => {
         const canonical = canonicalRecord(record);
@@ -81,7 +81,7 @@ describe('the canonical JSON of a record', () => {
     );
   });
 
-  it('says nothing of the number or the checkpoint, and cuts the time to the millisecond', () => {
+  it('leaves out the number and the checkpoint, and truncates the time to the millisecond', () => {
     const [{ record = {} } = {}] = canonicalRecords;
     const one = readRecord(record);
     const same = { ...one, seq: 4711, checkpoint: 12, at: instantFromMicros(one.at + 999) };
@@ -89,10 +89,10 @@ describe('the canonical JSON of a record', () => {
     expect(canonicalRecord({ ...one, at: instantFromMicros(one.at + 1000) })).to.not.equal(canonicalRecord(one));
   });
 
-  it('does not let a column that holds text where a number belongs write members of its own', () => {
+  it('quotes text from a number column, so that it cannot imitate members', () => {
     const [{ record = {} } = {}] = canonicalRecords;
     const sound = { ...readRecord(record), delegationDepth: 1, detail: 'as sealed' };
-    // As a database without strict columns would hand it over.
+    // A database without strict columns could return this.
     const forged: LedgerRecord = JSON.parse(JSON.stringify({ ...sound, delegationDepth: '1,"detail":"as sealed"' }));
     expect(canonicalRecord({ ...forged, detail: undefined })).to.not.equal(canonicalRecord(sound));
   });
@@ -100,12 +100,12 @@ describe('the canonical JSON of a record', () => {
 
 describe('the canonical JSON of a checkpoint', () => {
   for (const checkpoint of publishedLedger.checkpoints) {
-    it(`is, to the byte, what others signed for checkpoint ${checkpoint.checkpoint_id}`, () => {
+    it(`equals the signed text of the published checkpoint ${checkpoint.checkpoint_id}, byte for byte`, () => {
       expect(canonicalCheckpoint(readCheckpoint(checkpoint))).to.equal(checkpoint.signed_bytes);
     });
   }
 
-  it('is what the specification says of any checkpoint at all', () => {
+  it('follows the specification for any checkpoint', () => {
     fc.assert(
       fc.property(anyCheckpoint, (checkpoint) => {
         expect(canonicalCheckpoint(checkpoint)).to.equal(canonicalCheckpointForm(presentCheckpoint(checkpoint)));

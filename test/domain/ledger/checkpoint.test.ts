@@ -9,13 +9,13 @@ const hash: Hash = (bytes) => createHash('sha256').update(bytes).digest();
 const ROOT = '7ec8fcf9cf96ab5b3e3bedc95b403d0e5ae4a5defd5395048f9a7a5edb1d1876';
 
 describe('a checkpoint', () => {
-  it('is presented as others publish it, member by member and in their order', () => {
+  it('is presented like the published vector, in the same order of members', () => {
     for (const { signed_bytes, ...published } of publishedLedger.checkpoints) {
       expect(JSON.stringify(presentCheckpoint(readCheckpoint(published)))).to.equal(JSON.stringify(published));
     }
   });
 
-  it('is linked to by the hash that others publish', () => {
+  it('has the hash of the published vector', () => {
     const chain = publishedLedger.checkpoints.map(readCheckpoint);
     expect(chain.slice(0, -1).map((checkpoint) => checkpointHash(hash, checkpoint))).to.deep.equal(
       chain.slice(1).map((checkpoint) => checkpoint.prevCheckpointHash),
@@ -24,7 +24,7 @@ describe('a checkpoint', () => {
 });
 
 describe('a mark', () => {
-  it('comes back as it was printed', () => {
+  it('reads back as it was written', () => {
     const mark = { checkpointId: 1440, rootHash: ROOT };
     expect(formatMark(mark)).to.equal(`1440:${ROOT}`);
     expect(parseMark(`1440:${ROOT}`)).to.deep.equal(mark);
@@ -49,6 +49,6 @@ describe('a mark', () => {
     `1;${ROOT}`,
   ];
   for (const text of refused) {
-    it(`is refused when it reads ${JSON.stringify(text)}`, () => expect(parseMark(text)).to.equal(undefined));
+    it(`is refused as ${JSON.stringify(text)}`, () => expect(parseMark(text)).to.equal(undefined));
   }
 });

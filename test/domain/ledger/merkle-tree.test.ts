@@ -12,7 +12,7 @@ const hex = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 const leavesOf = (size: number) => Array.from({ length: size }, (_, index) => leafHash(hash, `leaf-${index}`));
 
-/** The recursion hashes everything anew for each size; as many as are tried with every index and mutation. */
+/** The largest tree for the slow tests: the literal recursion hashes every leaf again for each size. */
 const LARGEST = byLength({ short: 260, full: 1100 });
 
 function grown(leaves: readonly Uint8Array[]) {
@@ -22,13 +22,13 @@ function grown(leaves: readonly Uint8Array[]) {
 }
 
 describe('the Merkle tree', () => {
-  it('hashes a record into the leaf that others publish', () => {
+  it('hashes a record into the leaf of the published vector', () => {
     for (const { canonical_json, leaf } of canonicalRecords) {
       expect(hex(leafHash(hash, canonical_json))).to.equal(leaf);
     }
   });
 
-  it('has the roots and paths that others publish', () => {
+  it('has the roots and paths of the published vectors', () => {
     for (const { tree_size, root_hash, proofs } of merkleTrees.trees) {
       const tree = grown(leavesOf(tree_size));
       expect(hex(tree.root())).to.equal(root_hash);
@@ -40,7 +40,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('has the roots of the inputs that Certificate Transparency is tested with', () => {
+  it('has the roots of Certificate Transparency’s test inputs', () => {
     const { inputs_hex, roots_by_size } = merkleTrees.certificate_transparency;
     const builder = treeBuilder(hash);
     for (const [index, input] of inputs_hex.entries()) {
@@ -49,7 +49,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it(`has the root of the literal recursion at every size to ${LARGEST}, streamed or kept`, function () {
+  it(`has the root of the literal recursion at every size up to ${LARGEST}, as a builder and as a tree`, function () {
     this.timeout(120_000);
     const leaves = leavesOf(LARGEST);
     const builder = treeBuilder(hash);
@@ -66,7 +66,7 @@ describe('the Merkle tree', () => {
     expect([builder.size, tree.size]).to.deep.equal([LARGEST, LARGEST]);
   });
 
-  it(`proves every leaf of every tree to 130, and leaves all over trees to ${LARGEST}`, function () {
+  it(`proves every leaf of every tree up to 130, and sampled leaves of trees up to ${LARGEST}`, function () {
     this.timeout(120_000);
     const leaves = leavesOf(LARGEST);
     const tree = merkleTree(hash, LARGEST);
@@ -94,7 +94,7 @@ describe('the Merkle tree', () => {
     );
   });
 
-  it('takes no more leaves than it has room for, and has no path outside', () => {
+  it('refuses a leaf beyond its capacity, and a path outside its leaves', () => {
     const tree = grown(leavesOf(3));
     expect(() => tree.add(leafHash(hash, 'leaf-3'))).to.throw(RangeError);
     for (const index of [-1, 3, 0.5, Number.NaN]) expect(() => tree.path(index)).to.throw(RangeError);
@@ -102,7 +102,7 @@ describe('the Merkle tree', () => {
 });
 
 describe('folding an audit path', () => {
-  /** Sizes around powers of two, and one with a lopsided right edge. */
+  /** Sizes around powers of two, and one with an uneven right edge. */
   const sizes = [1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 100, 1025, LARGEST];
 
   for (const size of sizes) {
@@ -128,7 +128,7 @@ describe('folding an audit path', () => {
         for (let bit = 0; bit < 256; bit += 1) {
           expect(folds({ ...inclusion, leaf: flipped(inclusion.leaf, bit) })).to.equal(false);
           for (const [at, node] of path.entries()) {
-            // Every bit of some node, and some bit of every node.
+            // Flip every bit of one node, and one bit of every node.
             if (bit % path.length !== at && bit % 32 !== 7) continue;
             expect(folds({ ...inclusion, path: path.with(at, flipped(node, bit)) })).to.equal(false);
           }
@@ -137,7 +137,7 @@ describe('folding an audit path', () => {
     });
   }
 
-  it('fails for a leaf or a node of another length than a hash has', () => {
+  it('fails for a leaf or a node without the length of a hash', () => {
     const tree = grown(leavesOf(2));
     const inclusion = { leaf: leafHash(hash, 'leaf-0'), index: 0, size: 2, path: tree.path(0) };
     expect(hex(foldPath(hash, inclusion))).to.equal(hex(tree.root()));
@@ -147,7 +147,7 @@ describe('folding an audit path', () => {
     }
   });
 
-  it('fails for a size that gives the path another length', () => {
+  it('fails for a size to which the path’s length does not fit', () => {
     const tree = grown(leavesOf(9));
     const inclusion = { leaf: leafHash(hash, 'leaf-8'), index: 8, size: 9, path: tree.path(8) };
     expect(hex(foldPath(hash, inclusion))).to.equal(hex(tree.root()));

@@ -7,7 +7,7 @@ const FINGERPRINT = '0123456789abcdef0123456789abcdef';
 const encode = (text: string) => Buffer.from(text).toString('base64url');
 
 describe('the cursor of a ledger page', () => {
-  it('comes back as it went out, to the microsecond', () => {
+  it('reads back as it was written, to the microsecond', () => {
     const number = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     fc.assert(
       fc.property(number, number, (micros, seq) => {
@@ -17,7 +17,7 @@ describe('the cursor of a ledger page', () => {
     );
   });
 
-  it('is refused when it is anything else', () => {
+  it('is refused in any other form', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(parseCursor(text)).to.equal(undefined);

@@ -24,11 +24,11 @@ describe('the ends of a time range', () => {
     });
   }
 
-  it('round what is finer than a microsecond up: the first instant that is meant', () => {
+  it('round fractions of a microsecond up', () => {
     expect(shown(parseRangeStart('2026-03-01T00:00:00.000000001Z'))).to.equal('2026-03-01T00:00:00.000001Z');
   });
 
-  it('stay within what an instant can be', () => {
+  it('stay within the possible instants', () => {
     expect(parseRangeStart('0001-01-01')).to.equal(0);
     expect(parseRangeEnd('9999-12-31')).to.equal(Number.MAX_SAFE_INTEGER);
   });
@@ -66,7 +66,7 @@ describe('the ends of a time range', () => {
     });
   }
 
-  it('read back every instant as it is written to the microsecond', () => {
+  it('read back every instant that is written to the microsecond', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), (micros) => {
         expect(parseRangeStart(toMicrosecondText(instantFromMicros(micros)))).to.equal(micros);

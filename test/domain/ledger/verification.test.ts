@@ -12,7 +12,7 @@ const [first, second, third] = chain as [Checkpoint, Checkpoint, Checkpoint];
 const OTHER = 'ab'.repeat(32);
 
 describe('the chain of checkpoints', () => {
-  it('is sound as others publish it', () => {
+  it('is intact in the published vectors', () => {
     for (const [index, checkpoint] of chain.entries()) {
       expect(chainFault(hash, chain[index - 1], checkpoint)).to.equal(undefined);
     }
@@ -53,10 +53,10 @@ describe('the chain of checkpoints', () => {
     ['had a time replaced', { ...first, closedAt: second.closedAt }, second, { kind: 'link_broken', checkpointId: 2 }],
   ];
   for (const [what, previous, next, fault] of faults) {
-    it(`is broken when it ${what}`, () => expect(chainFault(hash, previous, next)).to.deep.equal(fault));
+    it(`is broken if it ${what}`, () => expect(chainFault(hash, previous, next)).to.deep.equal(fault));
   }
 
-  it('of an export may begin anywhere, but goes on from there, and with the ledger where that begins', () => {
+  it('of an export may begin at any checkpoint, but must be contiguous and fit the ledger’s beginning', () => {
     expect(chainFault(hash, undefined, third, 'any')).to.equal(undefined);
     expect(chainFault(hash, undefined, first, 'any')).to.equal(undefined);
     expect(chainFault(hash, first, third, 'any')).to.include({ kind: 'id_not_contiguous' });
@@ -64,7 +64,7 @@ describe('the chain of checkpoints', () => {
     expect(chainFault(hash, undefined, { ...third, prevCheckpointHash: undefined }, 'any')).to.include({
       kind: 'id_not_contiguous',
     });
-    // The first checkpoint of all links to nothing, in an export as in the ledger.
+    // The ledger's first checkpoint has no link, in an export too.
     expect(chainFault(hash, undefined, { ...first, prevCheckpointHash: OTHER }, 'any')).to.include({
       kind: 'link_broken',
     });
@@ -75,7 +75,7 @@ describe('the chain of checkpoints', () => {
 });
 
 describe('a mark', () => {
-  it('is contradicted by another root under its id, and by nothing else', () => {
+  it('is contradicted only by another root under its id', () => {
     const { checkpointId, rootHash } = second;
     expect(contradictedMark([{ checkpointId, rootHash }], second)).to.equal(undefined);
     expect(contradictedMark([{ checkpointId: 1, rootHash: OTHER }], second)).to.equal(undefined);

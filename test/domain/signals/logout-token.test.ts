@@ -28,7 +28,7 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['comes from another issuer', { iss: 'https://idp.example/' }, 'untrusted_issuer'],
   ['has no issuer', { iss: undefined }, 'untrusted_issuer'],
   ['is for another client', { aud: ['mandate', 'account'] }, 'audience_mismatch'],
-  ['is for nobody', { aud: undefined }, 'audience_mismatch'],
+  ['has no audience', { aud: undefined }, 'audience_mismatch'],
   ['has no iat', { iat: undefined }, 'missing_issued_at'],
   ['was issued in the future, beyond the skew', { iat: NOW + 61 }, 'not_yet_valid'],
   ['begins in the future, beyond the skew', { nbf: NOW + 61 }, 'not_yet_valid'],
@@ -52,7 +52,7 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['has a sid of 257 characters', { sid: 'x'.repeat(257) }, 'identifier_too_long'],
   ['has a jti of 257 characters', { jti: 'x'.repeat(257) }, 'identifier_too_long'],
   ['names neither a person nor a session', { sub: undefined, sid: undefined }, 'no_subject_or_session'],
-  ['names both with nothing', { sub: '', sid: '' }, 'no_subject_or_session'],
+  ['has an empty sub and sid', { sub: '', sid: '' }, 'no_subject_or_session'],
 ];
 
 describe('the claims of a logout token', () => {
@@ -63,25 +63,25 @@ describe('the claims of a logout token', () => {
   }
 
   for (const type of ['at+jwt', 'secevent+jwt', 'client-authentication+jwt', '']) {
-    it(`refuse one whose typ is "${type}": the same keys sign tokens of other kinds`, () => {
+    it(`refuse a token with the typ "${type}": the same keys sign other kinds of token`, () => {
       expect(judge({}, type)).to.deep.equal({ kind: 'refused', reason: 'logout_not_a_logout_event' });
     });
   }
 
-  it('are judged in the order of the list of reasons: of several faults the first is said', () => {
+  it('are judged in the order of the list of reasons: the first fault is reported', () => {
     const order = logoutDenialReasons.slice(logoutDenialReasons.indexOf('logout_untrusted_issuer'));
     const faults: Record<string, Record<string, unknown>> = {};
-    // One fault for each reason; `malformed` comes up out of order, at the identifiers.
+    // One fault for each reason. `malformed` is out of order: it is found at the identifiers.
     for (const [, changes, check] of refusals) faults[`logout_${check}`] ??= changes;
     for (const [at, reason] of order.entries()) {
-      // `iat` has three faults of its own, of which one token has only one.
+      // `iat` has three possible faults; a token can have only one of them.
       const later = order.slice(at + 1).filter((other) => !/issued_at|not_yet_valid|too_old/.test(other));
       const changes = Object.assign({}, ...later.map((other) => faults[other]), faults[reason]);
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
     }
   });
 
-  it('accept one that names a session, and the person only beside it', () => {
+  it('accept a token that names a session, alone or with the person', () => {
     const issuedAt = instantFromSeconds(NOW - 5);
     const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661), issuedAt };
     expect(judge({})).to.deep.equal({
@@ -103,20 +103,20 @@ describe('the claims of a logout token', () => {
     }
   });
 
-  it('accept every type and shape that providers send', () => {
+  it('accept every type and form that providers send', () => {
     for (const type of ['logout+jwt', 'JWT', 'application/logout+jwt', 'Logout+JWT']) {
       expect(judge({}, type).kind).to.equal('accepted');
     }
     const noType = { text: '', algorithm: 'RS256', keyId: undefined, type: undefined, claims: good };
     const expected = { issuer: good.iss, audience: good.aud, now: instantFromSeconds(NOW) };
     expect(judgeLogoutToken(noType, expected).kind).to.equal('accepted');
-    // Keycloak: a second event, whose value is no object, and a claim called typ.
+    // Keycloak sends a second event whose value is not an object, and a claim named typ.
     const second = { [EVENT]: {}, revoke_offline_access: true };
     expect(judge({ events: second, typ: 'Logout' }).kind).to.equal('accepted');
     expect(judge({ exp: undefined, aud: ['account', 'people-desk'] }).kind).to.equal('accepted');
   });
 
-  it('accept one up to the limits of its age, its lifetime and its identifiers', () => {
+  it('accept a token at the limits of its age, lifetime and identifiers', () => {
     expect(judge({ iat: NOW - 660 }).kind).to.equal('accepted');
     expect(judge({ iat: NOW + 60, nbf: NOW + 60 }).kind).to.equal('accepted');
     expect(judge({ exp: NOW - 59 }).kind).to.equal('accepted');
@@ -124,7 +124,7 @@ describe('the claims of a logout token', () => {
     expect(judge({ jti: long, sub: long, sid: long }).kind).to.equal('accepted');
   });
 
-  it('say how long its jti has to be remembered: until the token would be too old', () => {
+  it('state how long the jti must be kept: until the token is too old', () => {
     const verdict = judge({ iat: NOW - 660 });
     expect(verdict).to.deep.include({ forgetAt: instantFromSeconds(NOW + 1) });
   });

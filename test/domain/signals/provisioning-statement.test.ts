@@ -16,17 +16,17 @@ function key(text: string) {
   return parsed;
 }
 
-/** `A+` is an active user of the person A, `A-` an inactive one, the empty text none. */
+/** `A+` is an active user of the person A, `A-` an inactive one; the empty string means no user. */
 function subject(text: string) {
   return text === '' ? undefined : { sponsorKey: key(text.slice(0, 1)), active: text.endsWith('+') };
 }
 
-/** `!` for a statement that is new. */
+/** `!` marks a new statement. */
 function told({ sponsorKey, state, isNew }: ProvisioningStatement): string {
   return `${sponsorKey} ${state}${isNew ? '!' : ''}`;
 }
 
-describe('What a write of a user says about people', () => {
+describe('The statements of a write of a user', () => {
   const cases: readonly (readonly [title: string, before: string, after: string, says: readonly string[]])[] = [
     ['a create as active', '', 'A+', ['A active']],
     ['a create as inactive', '', 'A-', ['A disabled!']],
@@ -43,12 +43,12 @@ describe('What a write of a user says about people', () => {
     ['nothing at all', '', '', []],
   ];
   for (const [title, before, after, says] of cases) {
-    it(`of ${title}`, () => {
+    it(`for ${title}`, () => {
       expect(statementsOf(subject(before), subject(after)).map(told)).to.deep.equal(says);
     });
   }
 
-  it('depends on the other users of the same person', () => {
+  it('take effect depending on the other users of the same person', () => {
     const held = (state: ProvisioningStatement['state'], users: number, inactive: number) => {
       const holds = heldStatement({ sponsorKey: key('A'), state, isNew: true }, { users, inactive });
       return holds && told(holds);
@@ -60,7 +60,7 @@ describe('What a write of a user says about people', () => {
     expect(held('active', 0, 0)).to.equal('A active!');
     expect(held('active', 2, 0)).to.equal('A active!');
     expect(held('active', 2, 1), 'one of them is inactive').to.equal(undefined);
-    expect(held('left', 0, 0), 'nobody else has that name').to.equal('A deleted!');
+    expect(held('left', 0, 0), 'no other user names that person').to.equal('A deleted!');
     expect(held('left', 2, 1)).to.equal('A disabled');
     expect(held('left', 2, 0)).to.equal('A active');
     expect(held('left_inactive', 0, 0), 'no user has that name').to.equal('A deleted!');
@@ -68,13 +68,13 @@ describe('What a write of a user says about people', () => {
     expect(held('left_inactive', 2, 0), 'refused all the same').to.equal('A disabled!');
   });
 
-  it('is a deactivation and nothing else where there is no room for the user, and is not new', () => {
+  it('are only deactivations, and not new, if there is no room for the user', () => {
     const without = (after: string) => statementsWithoutRoom(statementsOf(undefined, subject(after))).map(told);
     expect(without('A-')).to.deep.equal(['A disabled']);
     expect(without('A+')).to.deep.equal([]);
   });
 
-  it('is recorded under the sponsor key with its reason', () => {
+  it('are recorded under the sponsor key with their reason', () => {
     const reasons = { disabled: 'scim_deactivated', deleted: 'scim_deleted', active: 'scim_reactivated' } as const;
     for (const state of ['disabled', 'deleted', 'active'] as const) {
       expect(signalOf({ sponsorKey: key('A'), state, isNew: true }, NOON)).to.deep.equal({
@@ -89,7 +89,7 @@ describe('What a write of a user says about people', () => {
 });
 
 describe('User names', () => {
-  it('are compared in lower case, as toLowerCase without a locale makes it, and otherwise exactly', () => {
+  it('are compared exactly after toLowerCase without a locale', () => {
     for (const [one, other] of [
       ['Ada@Example.org', 'ADA@eXAMPLE.ORG'],
       ['É', 'é'],
@@ -105,10 +105,10 @@ describe('User names', () => {
       ['ada', 'adá'],
       ['ada', 'аda'],
       ['a_b', 'a-b'],
-      // Upper case makes the next two pairs the same; lower case leaves them apart.
+      // The next two pairs are equal in upper case, but not in lower case.
       ['straße', 'STRASSE'],
       ['οδοσ', 'οδος'],
-      // Two spellings in Unicode of one letter.
+      // Two Unicode forms of one letter.
       ['é', 'e\u0301'],
       ['I', 'ı'],
     ] as const) {

@@ -52,33 +52,33 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['has no events', { events: undefined }, 'not_a_security_event'],
   ['has an empty set of events', { events: {} }, 'not_a_security_event'],
   ['has events that are a list', { events: [`${CAEP}session-revoked`] }, 'not_a_security_event'],
-  ['has an event that is no object', { events: revoked(true) }, 'not_a_security_event'],
+  ['has an event that is not an object', { events: revoked(true) }, 'not_a_security_event'],
   ['names two people, above and in the event', { events: revoked({ subject: grace }) }, 'ambiguous_subject'],
   ['names two people in one event', inEventTwice(), 'ambiguous_subject'],
   ['names two people in two events', inTwoEvents(), 'ambiguous_subject'],
   ['names two people, as its sub and as its subject', { sub: 'object-8' }, 'ambiguous_subject'],
   ['names two people, as its sub and in the event', { sub: 'object-8', ...inEvent(adaToo) }, 'ambiguous_subject'],
   ['has a sub that differs from its subject in case only', { sub: 'Object-7' }, 'ambiguous_subject'],
-  ['has a sub that is no text', { sub: { id: 'object-7' } }, 'no_usable_subject'],
+  ['has a sub that is not a string', { sub: { id: 'object-7' } }, 'no_usable_subject'],
   ['has a sub that is null', { sub: null }, 'no_usable_subject'],
-  ['names somebody by its sub alone', { sub: 'object-7', sub_id: undefined }, 'no_usable_subject'],
-  ['names nobody', { sub_id: undefined }, 'no_usable_subject'],
-  ['has a subject that is no object', { sub_id: 'object-7' }, 'no_usable_subject'],
-  ["names somebody of another provider's", { sub_id: { ...ada, iss: 'https://other.example' } }, 'no_usable_subject'],
-  ['names somebody by iss_sub without a sub', { sub_id: { ...ada, sub: undefined } }, 'no_usable_subject'],
-  ['names somebody by a key that nobody can have', { sub_id: { ...adaToo, id: 'a b' } }, 'no_usable_subject'],
-  ['names somebody by an id that is no text', { sub_id: { ...adaToo, id: 7 } }, 'no_usable_subject'],
-  ['names a device and no user', inEvent({ format: 'complex', device: adaToo }), 'no_usable_subject'],
+  ['names a person by its sub alone', { sub: 'object-7', sub_id: undefined }, 'no_usable_subject'],
+  ['has no subject', { sub_id: undefined }, 'no_usable_subject'],
+  ['has a subject that is not an object', { sub_id: 'object-7' }, 'no_usable_subject'],
+  ['names a person of another provider', { sub_id: { ...ada, iss: 'https://other.example' } }, 'no_usable_subject'],
+  ['names a person by iss_sub without a sub', { sub_id: { ...ada, sub: undefined } }, 'no_usable_subject'],
+  ['names a person by an invalid sponsor key', { sub_id: { ...adaToo, id: 'a b' } }, 'no_usable_subject'],
+  ['names a person by an id that is not a string', { sub_id: { ...adaToo, id: 7 } }, 'no_usable_subject'],
+  ['names a device but no user', inEvent({ format: 'complex', device: adaToo }), 'no_usable_subject'],
   ['names a device alone, without a format', inEvent({ device: adaToo }), 'unsupported_subject_format'],
   ['names a user by telephone', { sub_id: { format: 'complex', user: aPhone } }, 'unsupported_subject_format'],
   ['names aliases as the user of a subject without a format', inEvent({ user: anAlias }), 'unsupported_subject_format'],
-  ['names a user that is no object', inEvent({ user: 'object-7' }), 'no_usable_subject'],
-  ['names somebody by e-mail', { sub_id: { format: 'email', email: 'a@b.example' } }, 'unsupported_subject_format'],
-  ['says no format', { sub_id: { iss: UPSTREAM, sub: 'object-7' } }, 'unsupported_subject_format'],
+  ['names a user that is not an object', inEvent({ user: 'object-7' }), 'no_usable_subject'],
+  ['names a person by e-mail', { sub_id: { format: 'email', email: 'a@b.example' } }, 'unsupported_subject_format'],
+  ['has no format', { sub_id: { iss: UPSTREAM, sub: 'object-7' } }, 'unsupported_subject_format'],
   ['names a user by e-mail', inEvent({ user: { format: 'email', email: 'a@b' } }), 'unsupported_subject_format'],
   ['nests one complex subject in another', inEvent({ user: { user: ada } }), 'unsupported_subject_format'],
   [
-    'names somebody readably above, and somebody unreadably in the event',
+    'names a person readably above, and unreadably in the event',
     { events: revoked({ subject: { format: 'email', email: 'a@b.example' } }) },
     'unsupported_subject_format',
   ],
@@ -93,16 +93,16 @@ const refusedAliases: readonly [string, unknown, string][] = [
   ['one person twice', aliases(ada, adaToo), 'ambiguous_subject'],
   ['two opaque identifiers', aliases(mail, adaToo, grace), 'ambiguous_subject'],
   ['two people of the provider', aliases(ada, { ...ada, sub: 'object-8' }), 'ambiguous_subject'],
-  ['one person and one that is no key', aliases(ada, { format: 'opaque', id: 'a b' }), 'ambiguous_subject'],
+  ['one person and an invalid sponsor key', aliases(ada, { format: 'opaque', id: 'a b' }), 'ambiguous_subject'],
   ['a mailbox and a telephone only', aliases(mail, aPhone), 'unsupported_subject_format'],
   ['other aliases only', aliases(aliases(ada)), 'unsupported_subject_format'],
   ['a complex subject only', aliases({ format: 'complex', user: ada }), 'unsupported_subject_format'],
   ['an identifier without a format only', aliases({ iss: UPSTREAM, sub: 'object-7' }), 'unsupported_subject_format'],
-  ["somebody of another provider's", aliases(mail, elsewhere), 'no_usable_subject'],
-  ['a key that nobody can have', aliases({ format: 'opaque', id: '..' }), 'no_usable_subject'],
+  ['a person of another provider', aliases(mail, elsewhere), 'no_usable_subject'],
+  ['an invalid sponsor key', aliases({ format: 'opaque', id: '..' }), 'no_usable_subject'],
   ['nothing', aliases(), 'no_usable_subject'],
-  ['something beside that is no object', aliases(ada, 'object-7'), 'no_usable_subject'],
-  ['no list', { format: 'aliases', identifiers: ada }, 'no_usable_subject'],
+  ['an additional alias that is not an object', aliases(ada, 'object-7'), 'no_usable_subject'],
+  ['identifiers that are not a list', { format: 'aliases', identifiers: ada }, 'no_usable_subject'],
   ['no identifiers', { format: 'aliases' }, 'no_usable_subject'],
 ];
 
@@ -128,14 +128,14 @@ describe('the claims of a security event token', () => {
   }
 
   for (const [what, subject, check] of refusedAliases) {
-    it(`refuse aliases that hold ${what}, above and in the event, and as a user`, () => {
+    it(`refuse aliases with ${what}, above, in the event, and as a user`, () => {
       for (const changes of [{ sub_id: subject }, inEvent(subject), inEvent({ format: 'complex', user: subject })]) {
         expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `ssf_${check}` });
       }
     });
   }
 
-  it('take the person of aliases from the one identifier that is read', () => {
+  it('take the person of aliases from the one usable identifier', () => {
     for (const subject of [
       aliases(ada),
       aliases(adaToo),
@@ -160,11 +160,11 @@ describe('the claims of a security event token', () => {
   });
 
   for (const type of ['secevent+jwt', 'application/secevent+jwt', 'SecEvent+JWT']) {
-    it(`take one whose typ is "${type}"`, () => expect(judge({}, { type }).kind).to.equal('accepted'));
+    it(`accept a token with the typ "${type}"`, () => expect(judge({}, { type }).kind).to.equal('accepted'));
   }
 
   for (const type of ['application/jwt', 'text/secevent+jwt', 'secevent', 'JWT', 'logout+jwt', 'at+jwt', '']) {
-    it(`refuse one whose typ is "${type}"`, () => {
+    it(`refuse a token with the typ "${type}"`, () => {
       expect(judge({}, { type })).to.deep.equal({ kind: 'refused', reason: 'ssf_not_a_security_event' });
     });
   }
@@ -184,7 +184,7 @@ describe('the claims of a security event token', () => {
     ],
     [`${RISC}account-enabled`, { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined }],
   ] as const) {
-    it(`make of ${uri.split('/').at(-1)} what it means`, () => {
+    it(`turn ${uri.split('/').at(-1)} into its action`, () => {
       const verdict = judge({ events: { [uri]: {} } });
       expect(verdict).to.deep.equal({
         kind: 'accepted',
@@ -195,7 +195,7 @@ describe('the claims of a security event token', () => {
     });
   }
 
-  it('let the strictest of several events have the last word, in whichever order they stand', () => {
+  it('let the strictest of several events decide, in any order', () => {
     const names = ['session-revoked', 'account-enabled', 'account-purged', 'account-disabled'];
     for (const order of [names, names.toReversed()]) {
       const events = Object.fromEntries(order.map((name) => [(name.startsWith('s') ? CAEP : RISC) + name, {}]));
@@ -212,7 +212,7 @@ describe('the claims of a security event token', () => {
     expect(actionOf(judge({ events }))).to.deep.include({ lift: true, block: undefined, end: 'ssf_sessions_revoked' });
   });
 
-  it('record each reason, and an outdated account-enabled as outdated, what stands beside it unchanged', () => {
+  it('record each reason, an outdated account-enabled as outdated, and the others unchanged', () => {
     const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
     const action = actionOf(judge({ events }));
     if (action === undefined) throw new Error('no action');
@@ -220,7 +220,7 @@ describe('the claims of a security event token', () => {
     expect(reasonsOnRecord(action, true)).to.deep.equal(['ssf_account_enabled_outdated', 'ssf_sessions_revoked']);
   });
 
-  it('find the subject above, in the event, in both places when it is one person, and as the user of a complex one', () => {
+  it('find the subject above, in the event, in both if it is the same person, and as the user of a complex subject', () => {
     for (const changes of [
       { events: revoked({}) },
       { events: revoked({ subject: adaToo }) },
@@ -238,7 +238,7 @@ describe('the claims of a security event token', () => {
     }
   });
 
-  it('ask neither for a subject nor for a provider where no event is acted on', () => {
+  it('need neither a subject nor a provider if no event is handled', () => {
     const stream = { format: 'opaque', id: 'object-7' };
     for (const changes of [
       { sub_id: stream, events: { [`${SSF}verification`]: { state: 'x' } } },
@@ -252,12 +252,12 @@ describe('the claims of a security event token', () => {
     }
   });
 
-  it('leave the subject of an event that is not acted on alone', () => {
+  it('ignore the subject of an event that is not handled', () => {
     const events = { ...revoked({}), [`${CAEP}credential-change`]: { subject: grace } };
     expect(actionOf(judge({ events }))?.sponsorKey).to.equal('object-7');
   });
 
-  it('cannot say whose person it is while the identity provider is not known, unless the subject is opaque', () => {
+  it('need the identity provider’s issuer to resolve a person, unless the subject is opaque', () => {
     const unknown = { upstreamIssuer: undefined };
     expect(judge({}, unknown)).to.deep.equal({ kind: 'refused', reason: 'ssf_keys_unavailable' });
     expect(judge({ sub_id: ada, events: revoked({ subject: adaToo }) }, unknown)).to.deep.equal({
@@ -267,7 +267,7 @@ describe('the claims of a security event token', () => {
     expect(actionOf(judge({ sub_id: adaToo }, unknown))?.sponsorKey).to.equal('object-7');
   });
 
-  it('accept one up to the limits of its age, and never decide by when the event was, or by an exp', () => {
+  it('accept a token at the limits of its age, and ignore the event’s time and an exp', () => {
     expect(judge({ iat: NOW - DAY - 60 }).kind).to.equal('accepted');
     expect(judge({ iat: NOW + 60 }).kind).to.equal('accepted');
     expect(judge({ exp: NOW - 900, toe: NOW - 9 * DAY }).kind).to.equal('accepted');

@@ -11,7 +11,7 @@ import {
 import { inAnyCase } from '../../support/in-any-case.ts';
 
 describe('A path or name in a SCIM message', () => {
-  it('is about a kept attribute in any case, with its schema before it or not', () => {
+  it('names a stored attribute in any case, with or without its schema as a prefix', () => {
     for (const attribute of userAttributes) {
       fc.assert(
         fc.property(inAnyCase(attribute), inAnyCase(USER_SCHEMA), (name, schema) => {
@@ -23,7 +23,7 @@ describe('A path or name in a SCIM message', () => {
     }
   });
 
-  it('is about nothing that is kept, whatever else a provider has', () => {
+  it('names no stored attribute for anything else a provider may send', () => {
     for (const path of [
       'emails[type eq "work"].value',
       'name.givenName',
@@ -31,7 +31,7 @@ describe('A path or name in a SCIM message', () => {
       'activeDirectoryId',
       'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:employeeNumber',
       'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
-      // An attribute of somebody else's that happens to have one of our names.
+      // An attribute of another schema that happens to have one of our names.
       'urn:example:2.0:Robot:active',
       'emails[type eq "urn:ietf:params:scim:schemas:core:2.0:User:active"].value',
       '__proto__',
@@ -42,7 +42,7 @@ describe('A path or name in a SCIM message', () => {
     }
   });
 
-  it('is unreadable where it is about a part of what has no parts, lest a deactivation be passed over', () => {
+  it('is unreadable for a part of a stored attribute, so that no deactivation is ignored', () => {
     for (const path of [
       'active.value',
       'active[value eq "x"]',
@@ -58,11 +58,11 @@ describe('A path or name in a SCIM message', () => {
   });
 });
 
-describe('The value of a kept attribute', () => {
+describe('The value of a stored attribute', () => {
   const read = (attribute: Assignment['attribute'], value: unknown) =>
     readAssignment(attribute, value as Parameters<typeof readAssignment>[1], 'userName');
 
-  it('reads active as a boolean, or as the words that Entra ID sends, in any case', () => {
+  it('is a boolean for active, or the words that Entra ID sends, in any case', () => {
     for (const value of [true, 'True', 'true', 'TRUE']) expect(read('active', value)).to.include({ value: true });
     for (const value of [false, 'False', 'fAlSe']) expect(read('active', value)).to.include({ value: false });
     for (const value of [null, 0, 1, '', 'no', ' false', [false], { value: false }, 'falſe']) {
@@ -70,7 +70,7 @@ describe('The value of a kept attribute', () => {
     }
   });
 
-  it('takes names of 1 to 256 characters that are not blank and hold no control character', () => {
+  it('is a name of 1 to 256 characters, not blank and without control characters', () => {
     for (const value of ['a', 'é'.repeat(256), 'Ada Lovelace', '"; drop table users; --']) {
       expect(read('userName', value)).to.deep.equal({ attribute: 'userName', value });
       expect(read('externalId', value)).to.deep.equal({ attribute: 'externalId', value });
@@ -81,20 +81,20 @@ describe('The value of a kept attribute', () => {
     }
   });
 
-  it('can be taken away only from an externalId that names nobody', () => {
+  it('can be removed only from an externalId that is not the sponsor key', () => {
     for (const attribute of userAttributes) {
       expect(withoutValue(attribute, 'externalId')).to.include({ kind: 'invalid', code: 'invalidValue' });
     }
     expect(withoutValue('userName', 'userName')).to.include({ kind: 'invalid', code: 'invalidValue' });
     expect(withoutValue('active', 'userName')).to.include({ kind: 'invalid', code: 'invalidValue' });
     expect(withoutValue('externalId', 'userName')).to.deep.equal({ attribute: 'externalId', value: undefined });
-    // RFC 7643 §2.5: null is no value.
+    // RFC 7643 §2.5: null means no value.
     expect(readAssignment('externalId', null, 'userName')).to.deep.equal(withoutValue('externalId', 'userName'));
     expect(readAssignment('externalId', null, 'externalId')).to.include({ code: 'invalidValue' });
     expect(readAssignment('userName', null, 'externalId')).to.include({ code: 'invalidValue' });
   });
 
-  it('is never repeated by the sentence that refuses it', () => {
+  it('is never repeated in the sentence that refuses it', () => {
     for (const attribute of userAttributes) {
       const fault = read(attribute, ['hunter2-7c1d']);
       expect(JSON.stringify(fault)).not.to.contain('hunter2');

@@ -4,7 +4,7 @@ import { USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
 import { readUserFilter } from '../../../domain/signals/user-filter.ts';
 
 describe('A filter of users', () => {
-  it('is userName or externalId eq a quoted value, in any case, with its schema or not', () => {
+  it('compares userName or externalId with a quoted value, in any case, with or without the schema', () => {
     const equals = (attribute: string, value: string) => ({ kind: 'equals', attribute, value });
     expect(readUserFilter('userName eq "ada@example.com"')).to.deep.equal(equals('userName', 'ada@example.com'));
     expect(readUserFilter('EXTERNALID EQ "00u7"')).to.deep.equal(equals('externalId', '00u7'));
@@ -12,7 +12,7 @@ describe('A filter of users', () => {
     expect(readUserFilter(' externalId eq "a\\"b\\\\c\\u0041" ')).to.deep.equal(equals('externalId', 'a"b\\cA'));
   });
 
-  it('reads back every name, whatever it holds', () => {
+  it('reads back any name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (value) => {
         const read = readUserFilter(`userName eq ${JSON.stringify(value)}`);
@@ -22,9 +22,9 @@ describe('A filter of users', () => {
     );
   });
 
-  it('finds nobody by a name that nobody can have', () => {
+  it('matches no user by a name that is invalid', () => {
     for (const value of ['', ' ', 'a'.repeat(257), 'a\u0000']) {
-      expect(readUserFilter(`externalId eq ${JSON.stringify(value)}`)).to.deep.equal({ kind: 'nobody' });
+      expect(readUserFilter(`externalId eq ${JSON.stringify(value)}`)).to.deep.equal({ kind: 'no_match' });
     }
   });
 

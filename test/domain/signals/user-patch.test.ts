@@ -12,7 +12,7 @@ function patch(operations: Json, more: JsonObject = { schemas: [PATCH_SCHEMA] })
   return { ...more, Operations: operations };
 }
 
-/** What Ada becomes, or the code of the refusal. */
+/** The patched user Ada, or the code of the refusal. */
 function patched(operations: Json, person: 'externalId' | 'userName' = 'externalId'): UserDraft | string {
   const read = readUserPatch(patch(operations), person);
   return read.kind === 'invalid' ? read.code : applied(ADA, read.assignments);
@@ -32,12 +32,12 @@ describe('A PATCH of a user', () => {
     ['a path of null', { op: 'replace', path: null, value: { active: false } }],
   ];
   for (const [title, operation] of deactivations) {
-    it(`deactivates as ${title} says it`, () => {
+    it(`deactivates in the form of ${title}`, () => {
       expect(patched([operation])).to.deep.equal({ ...ADA, active: false });
     });
   }
 
-  it('drops what is not kept and applies the rest, as Entra ID sends many changes', () => {
+  it('drops attributes that are not stored and applies the rest, as in Entra ID’s large patches', () => {
     expect(
       patched([
         { op: 'Replace', path: 'emails[type eq "work"].value', value: 'a@b.example' },
@@ -55,7 +55,7 @@ describe('A PATCH of a user', () => {
     expect(patched([off ?? null, on ?? null, off ?? null])).to.deep.equal({ ...ADA, active: false });
   });
 
-  it('takes away only what a user can do without', () => {
+  it('removes only optional attributes', () => {
     const remove = (path: string) => [{ op: 'remove', path }];
     for (const path of ['active', 'userName', 'externalId', `${USER_SCHEMA}:externalId`]) {
       expect(patched(remove(path)), path).to.equal('invalidValue');
@@ -68,21 +68,21 @@ describe('A PATCH of a user', () => {
   const unreadable: readonly (readonly [title: string, operations: Json])[] = [
     ['no array of operations', { op: 'replace', path: 'active', value: false }],
     ['no operation', []],
-    ['an operation that is no object', ['replace']],
+    ['an operation that is not an object', ['replace']],
     ['an operation without op', [{ path: 'active', value: false }]],
     ['an unknown operation', [{ op: 'move', path: 'active', value: false }]],
-    ['an op that is no string', [{ op: ['replace'], path: 'active', value: false }]],
-    ['a path that is no string', [{ op: 'replace', path: ['active'], value: false }]],
+    ['an op that is not a string', [{ op: ['replace'], path: 'active', value: false }]],
+    ['a path that is not a string', [{ op: 'replace', path: ['active'], value: false }]],
     ['a part of active', [{ op: 'replace', path: 'active.value', value: false }]],
     ['active with white space', [{ op: 'replace', path: ' active', value: false }]],
     ['an empty path', [{ op: 'replace', path: '', value: { active: false } }]],
     ['a path of white space', [{ op: 'replace', path: ' ', value: { active: false } }]],
     ['a path in another notation', [{ op: 'replace', path: '/active', value: false }]],
     ['a quoted path', [{ op: 'replace', path: '"active"', value: false }]],
-    ['a path that begins with what cannot be seen', [{ op: 'replace', path: '\u200bactive', value: false }]],
-    ['no value for a kept attribute', [{ op: 'replace', path: 'active' }]],
+    ['a path that begins with an invisible character', [{ op: 'replace', path: '\u200bactive', value: false }]],
+    ['no value for a stored attribute', [{ op: 'replace', path: 'active' }]],
     ['a pathless removal', [{ op: 'remove' }]],
-    ['a pathless value that is no object', [{ op: 'replace', value: false }]],
+    ['a pathless value that is not an object', [{ op: 'replace', value: false }]],
     ['a pathless part of active', [{ op: 'replace', value: { 'active.value': false } }]],
     ['one attribute in two cases', [{ op: 'replace', value: { active: true, Active: false } }]],
     ['one attribute in two spellings', [{ op: 'replace', value: { active: true, [`${USER_SCHEMA}:active`]: false } }]],
@@ -95,7 +95,7 @@ describe('A PATCH of a user', () => {
     });
   }
 
-  it('is refused when it says that it is another message, and taken when it says nothing', () => {
+  it('is refused with the schemas of another message, and accepted without schemas', () => {
     const operations = [{ op: 'replace', path: 'active', value: false }];
     for (const schemas of [[USER_SCHEMA], [], PATCH_SCHEMA, null, [7]]) {
       expect(readUserPatch(patch(operations, { schemas }), 'externalId')).to.include({ code: 'invalidSyntax' });
@@ -108,7 +108,7 @@ describe('A PATCH of a user', () => {
     expect(readUserPatch({ schemas: [PATCH_SCHEMA], OPERATIONS: operations }, 'externalId').kind).to.equal('read');
   });
 
-  it(`takes ${MAX_OPERATIONS} operations and no more`, () => {
+  it(`accepts ${MAX_OPERATIONS} operations and no more`, () => {
     const operations = (count: number) =>
       Array.from({ length: count }, () => ({ op: 'replace', path: 'active', value: false }));
     expect(patched(operations(MAX_OPERATIONS))).to.deep.equal({ ...ADA, active: false });
@@ -116,7 +116,7 @@ describe('A PATCH of a user', () => {
     expect(patched(operations(1000))).to.equal('invalidSyntax');
   });
 
-  it('is all or nothing: with one operation that cannot be applied, wherever it stands, none is', () => {
+  it('is atomic: one faulty operation at any position refuses all of them', () => {
     const good = fc.oneof(
       fc.boolean().map((value) => ({ op: 'replace', path: 'active', value })),
       fc.constantFrom('grace', 'ada2').map((value) => ({ op: 'Add', path: 'userName', value })),
@@ -139,7 +139,7 @@ describe('A PATCH of a user', () => {
     );
   });
 
-  it('means the same in whatever case its names are', () => {
+  it('has the same meaning with names in any case', () => {
     fc.assert(
       fc.property(
         inAnyCase('operations'),
@@ -158,7 +158,7 @@ describe('A PATCH of a user', () => {
 });
 
 describe('A user as a whole', () => {
-  it('needs a userName, and what names the person as a sponsor key', () => {
+  it('needs a userName, and a sponsor key in the attribute that names the person', () => {
     const code = (draft: Partial<UserDraft>, person: 'externalId' | 'userName') => {
       const judged = judgeUser({ ...ADA, ...draft }, person);
       return judged.kind === 'invalid' ? judged.code : judged.fields.sponsorKey;

@@ -17,7 +17,7 @@ describe('a block', () => {
     expect(blockDenial('deleted')).to.equal('sponsor_not_found');
   });
 
-  it('gives the reason of a refusal where it was placed first, whatever its source', () => {
+  it('gives the reason of a refusal if it was placed first, whatever its source', () => {
     const disabled = aBlock('scim', 'disabled');
     const deleted = aBlock('ssf', 'deleted');
     const operators = aBlock('admin', 'disabled');
@@ -26,11 +26,11 @@ describe('a block', () => {
     expect(denialOf([operators])).to.equal('sponsor_disabled');
   });
 
-  it('refuses nobody where there is none', () => {
+  it('refuses a person only if there is one', () => {
     expect(denialOf([])).to.equal(undefined);
   });
 
-  it('is not lifted by a return that was stated before it; within one second the return is the later', () => {
+  it('is not lifted by a return that was stated before it; within one second the return counts as later', () => {
     expect(isOutdated(plusSeconds(NOON, -1), NOON)).to.equal(true);
     expect(isOutdated(NOON, NOON)).to.equal(false);
     expect(isOutdated(plusSeconds(NOON, 1), NOON)).to.equal(false);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Actor, readActorChain } from '../../../domain/tasks/actor-chain.ts';
 import type { Json } from '../../../domain/tokens/strict-json.ts';
 
-/** From the outside in. */
+/** Actors from the outermost to the innermost. */
 function chain(depths: readonly number[], change: (depth: number) => object = () => ({})): Json | undefined {
   return depths.reduceRight<Json | undefined>((act, depth) => {
     return { sub: `agent:hop-${depth}`, instance: `pod ${depth}`, depth, ...(act && { act }), ...change(depth) };
@@ -15,7 +15,7 @@ function subjects(actor: Actor | undefined): readonly string[] {
 }
 
 describe('the act claim', () => {
-  it('names who calls first, and who handed on behind it', () => {
+  it('names the caller outermost, and the agents that delegated to it within', () => {
     const actor = readActorChain(chain([3, 2, 1]));
     expect(subjects(actor)).to.deep.equal(['agent:hop-3', 'agent:hop-2', 'agent:hop-1']);
     expect([actor?.depth, actor?.instance, actor?.act?.act?.instance]).to.deep.equal([3, 'pod 3', 'pod 1']);
@@ -35,13 +35,13 @@ describe('the act claim', () => {
     ['no sub', { sub: undefined }],
     ['a sub that is a person', { sub: 'ada' }],
     ['a sub that is an agent in another spelling', { sub: 'Agent:triage' }],
-    ['a sub that is no agent id', { sub: 'agent:Triage' }],
+    ['a sub with an invalid agent_id', { sub: 'agent:Triage' }],
     ['no depth', { depth: undefined }],
-    ['a depth in a text', { depth: '1' }],
+    ['a depth in a string', { depth: '1' }],
     ['a fraction of a depth', { depth: 1.5 }],
     ['a blank instance', { instance: ' ' }],
     ['an instance that is too long', { instance: 'x'.repeat(129) }],
-    ['an instance that is no text', { instance: null }],
+    ['an instance that is not a string', { instance: null }],
     ['an act that is a list', { act: [] }],
     ['an act that is null', { act: null }],
   ];
@@ -59,7 +59,7 @@ describe('the act claim', () => {
     it(`is not ${JSON.stringify(value)}`, () => expect(readActorChain(value)).to.equal(undefined));
   }
 
-  it('keeps nothing that is not the actor', () => {
+  it('keeps only the members of an actor', () => {
     const actor = readActorChain({ sub: 'agent:triage', depth: 1, scope: 'everything', __proto__: null });
     expect(actor).to.deep.equal({ sub: 'agent:triage', depth: 1 });
   });

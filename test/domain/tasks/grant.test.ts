@@ -20,7 +20,7 @@ describe('a task grant', () => {
     expect(judgeGrant(aGrant({ task: ending }), NOON)).to.equal('task_ending');
   });
 
-  it('says that its task is over rather than that it was revoked with it', () => {
+  it('reports that its task is over, not that it was revoked with it', () => {
     expect(judgeGrant(aGrant({ taskState: revoked, revokedAt: NOON }), NOON)).to.equal('task_revoked');
     expect(judgeGrant(aGrant({ revokedAt: NOON }), NOON)).to.equal('grant_revoked');
   });

@@ -15,7 +15,7 @@ const asked = {
 };
 
 describe('the policy', () => {
-  it('grants exactly what is requested, held by the person and allowed to the agent', () => {
+  it('grants exactly the scope that is requested, held by the person and allowed to the agent', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const scope = fc.uniqueArray(name);
     fc.assert(
@@ -29,7 +29,7 @@ describe('the policy', () => {
     );
   });
 
-  it('refuses an audience that is not in the registration, to the letter', () => {
+  it('refuses an audience that is not literally in the registration', () => {
     for (const audience of ['https://jira.example/', 'https://JIRA.example', 'https://other.example', '__proto__']) {
       expect(judgePolicy(agent, { ...asked, audience })).to.deep.equal({
         kind: 'refused',

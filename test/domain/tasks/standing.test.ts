@@ -13,11 +13,11 @@ const byClient = { at: NOON, reason: 'client_revoked' } as const;
 const byBlock = { kind: 'revoked', at: plusSeconds(NOON, -9), reason: 'sponsor_blocked' } as const;
 
 describe('the standing of a token', () => {
-  it('is active only when nothing speaks against it', () => {
+  it('is active only if token, task and agent are all valid', () => {
     expect(judgeStanding(facts, NOON)).to.deep.equal({ kind: 'active' });
   });
 
-  it('is revoked, with when and why, when the token or its task was', () => {
+  it('is revoked, with the time and reason, if the token or its task was revoked', () => {
     expect(judgeStanding({ ...facts, tokenRevocation: byClient }, NOON)).to.deep.equal({
       kind: 'revoked',
       revocation: byClient,
@@ -28,14 +28,14 @@ describe('the standing of a token', () => {
     });
   });
 
-  it('is plainly inactive once the task has expired, swept or not', () => {
+  it('is inactive once the task has expired, swept or not', () => {
     expect(judgeStanding({ ...facts, taskExpiresAt: NOON }, NOON)).to.deep.equal({ kind: 'inactive' });
     expect(judgeStanding({ ...facts, taskState: { kind: 'expired', at: NOON } }, NOON)).to.deep.equal({
       kind: 'inactive',
     });
   });
 
-  it('says that the agent was disabled only of a token that is otherwise good', () => {
+  it('reports a disabled agent only for an otherwise valid token', () => {
     expect(judgeStanding({ ...facts, agentEnabled: false }, NOON)).to.deep.equal({ kind: 'agent_disabled' });
     expect(judgeStanding({ ...facts, agentEnabled: false, taskExpiresAt: NOON }, NOON)).to.deep.equal({
       kind: 'inactive',

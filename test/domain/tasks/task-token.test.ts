@@ -41,7 +41,7 @@ describe('the claims of a task token', () => {
     expect(taskTokenClaims(token).claims).not.to.have.property('introspect_required');
   });
 
-  it('leave act.instance out when the agent said none', () => {
+  it('leave out act.instance if the agent named none', () => {
     expect(taskTokenClaims({ ...token, instance: undefined }).claims.act).to.deep.equal({
       sub: 'agent:jira-triage',
       depth: 1,
@@ -68,7 +68,7 @@ describe('the claims of a task token', () => {
 });
 
 describe('the end of a task', () => {
-  it('is too near for a token when less than five seconds are left', () => {
+  it('is too near for a new token if less than five seconds are left', () => {
     const task = aTask({ expiresAt: instantFromSeconds(1000) });
     expect(isEnding(task, instantFromSeconds(995))).to.equal(false);
     expect(isEnding(task, instantFromMicros(995_000_001))).to.equal(true);

@@ -14,7 +14,7 @@ import {
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const encode = (part: string | object) =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
-const SIGNATURE = encode('a signature that nobody checks here');
+const SIGNATURE = encode('a signature that is not checked here');
 const HEADER = { alg: 'ES256', kid: 'key-3', typ: 'at+jwt' };
 const CLAIMS = { iss: 'https://idp.example', exp: 1_789_653_821, nested: { a: [1, { b: null }] } };
 
@@ -28,7 +28,7 @@ describe('the strict reader of compact JWS', () => {
     key = (await generateKeyPair('ES256')).privateKey;
   });
 
-  it('reads every token that a careful library signs, with the claims that were signed', async () => {
+  it('reads every token that a JOSE library signs, with the signed claims', async () => {
     const claims = fc.dictionary(
       fc.string({ unit: 'grapheme' }),
       fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }),
@@ -81,7 +81,7 @@ describe('the strict reader of compact JWS', () => {
   });
 
   it('refuses flipped trailing bits in the header, the payload and the signature alike', () => {
-    // One byte leaves four bits over, two leave two.
+    // One byte leaves four unused bits, two bytes leave two.
     for (const place of [0, 1, 2]) {
       const segments = [encode('{"alg":"ES256"}  '.slice(0, 16)), encode('{"a":1} '), encode('xy')];
       expect(readCompactJws(segments.join('.'))).not.to.equal(undefined);
@@ -116,7 +116,7 @@ describe('the strict reader of compact JWS', () => {
     ['white space at the end', `${good}\n`],
     ['white space at the beginning', ` ${good}`],
     ['the JSON serialisation', JSON.stringify({ protected: encode(HEADER), payload: 'e30', signature: SIGNATURE })],
-    ['a header that is no JSON', compact('alg', CLAIMS)],
+    ['a header that is not JSON', compact('alg', CLAIMS)],
     ['a header that is a list', compact('["ES256"]', CLAIMS)],
     ['a header with a byte order mark', compact(`\ufeff${JSON.stringify(HEADER)}`, CLAIMS)],
     ['a header with a repeated member', compact('{"alg":"none","alg":"ES256"}', CLAIMS)],
@@ -124,21 +124,21 @@ describe('the strict reader of compact JWS', () => {
     ['claims with a repeated member', compact(HEADER, '{"sub":"ada","sub":"root"}')],
     ['claims with a repeated member far down', compact(HEADER, '{"a":[{"b":{"c":1,"c":2}}]}')],
     ['claims that are a list', compact(HEADER, '[]')],
-    ['claims that are text', compact(HEADER, '"claims"')],
+    ['claims that are a string', compact(HEADER, '"claims"')],
     ['claims that are null', compact(HEADER, 'null')],
     ['a lone surrogate in a claim', compact(HEADER, '{"sub":"\\ud800"}')],
     ['no alg', compact({ kid: 'a' }, CLAIMS)],
-    ['an alg that is no string', compact({ alg: ['ES256'] }, CLAIMS)],
+    ['an alg that is not a string', compact({ alg: ['ES256'] }, CLAIMS)],
     ['an alg that comes from the prototype', compact('{"__proto__":{"alg":"ES256"}}', CLAIMS)],
-    ['a kid that is no string', compact({ ...HEADER, kid: 3 }, CLAIMS)],
+    ['a kid that is not a string', compact({ ...HEADER, kid: 3 }, CLAIMS)],
     ['a kid of 257 characters', compact({ ...HEADER, kid: 'k'.repeat(257) }, CLAIMS)],
-    ['a typ that is no string', compact({ ...HEADER, typ: null }, CLAIMS)],
+    ['a typ that is not a string', compact({ ...HEADER, typ: null }, CLAIMS)],
     ['an unknown crit', compact({ ...HEADER, crit: ['exp'], exp: 1 }, CLAIMS)],
     ['an empty crit', compact({ ...HEADER, crit: [] }, CLAIMS)],
-    ['a crit that is no list', compact({ ...HEADER, crit: null }, CLAIMS)],
+    ['a crit that is not a list', compact({ ...HEADER, crit: null }, CLAIMS)],
     ['b64 with crit', compact({ ...HEADER, crit: ['b64'], b64: false }, CLAIMS)],
     ['b64 alone', compact({ ...HEADER, b64: true }, CLAIMS)],
-    ['an exp that is no finite number', compact(HEADER, '{"exp":1e400}')],
+    ['an exp that is not a finite number', compact(HEADER, '{"exp":1e400}')],
     ['an exp with a fraction', compact(HEADER, '{"exp":1.5}')],
     ['an exp that no double holds exactly', compact(HEADER, '{"exp":9007199254740993}')],
     ['an exp in a string', compact(HEADER, '{"exp":"1789653821"}')],
@@ -151,7 +151,7 @@ describe('the strict reader of compact JWS', () => {
     });
   }
 
-  it('refuses a header or claims that are not UTF-8, also when they were signed', async () => {
+  it('refuses a header or claims that are not UTF-8, even if they were signed', async () => {
     const bytes = Buffer.from('{"alg":"ES256","sub":"ad\u00ff"}', 'latin1').toString('base64url');
     expect(readCompactJws(`${encode(HEADER)}.${bytes}.${SIGNATURE}`)).to.equal(undefined);
     expect(readCompactJws(`${bytes}.${encode(CLAIMS)}.${SIGNATURE}`)).to.equal(undefined);
@@ -162,7 +162,7 @@ describe('the strict reader of compact JWS', () => {
       ['a byte that begins no character', [0xff]],
       ['an overlong slash', [0xc0, 0xaf]],
       ['a surrogate', [0xed, 0xa0, 0x80]],
-      ['half a character', [0xc3]],
+      ['an incomplete character', [0xc3]],
     ] as const) {
       expect(readCompactJws(await signed(named(broken))), title).to.equal(undefined);
     }
@@ -170,12 +170,12 @@ describe('the strict reader of compact JWS', () => {
     expect(readCompactJws(whole)?.claims, 'in UTF-8 it is read').to.deep.equal({ sub: 'adaé' });
   });
 
-  it('takes a kid of 256 characters and none', () => {
+  it('accepts a kid of 256 characters, and a missing one', () => {
     expect(readCompactJws(compact({ ...HEADER, kid: 'k'.repeat(256) }, {}))?.keyId).to.have.length(256);
     expect(readCompactJws(compact({ alg: 'ES256' }, {}))?.keyId).to.equal(undefined);
   });
 
-  it('passes over an embedded key, which only a verifier that trusts it could be hurt by', () => {
+  it('ignores an embedded key, which no verifier here trusts', () => {
     const text = compact(
       { ...HEADER, jwk: { kty: 'EC' }, jku: 'https://evil.example', x5u: 'https://evil.example' },
       {},
@@ -183,7 +183,7 @@ describe('the strict reader of compact JWS', () => {
     expect(readCompactJws(text)).to.have.all.keys('text', 'algorithm', 'keyId', 'type', 'claims');
   });
 
-  it('reads the envelope of a payload that is no claims set, byte for byte', () => {
+  it('reads the envelope of a payload that is not a claims set, byte for byte', () => {
     const text = `${encode(HEADER)}.${Buffer.from([0, 255, 7]).toString('base64url')}.${SIGNATURE}`;
     expect(readCompactJws(text)).to.equal(undefined);
     expect([...(readJwsEnvelope(text)?.payload ?? [])]).to.deep.equal([0, 255, 7]);
@@ -203,7 +203,7 @@ describe('the type of a token', () => {
     }
   });
 
-  it('does not match another type, or none', () => {
+  it('does not match another or a missing type', () => {
     for (const typ of ['JWT', 'at+jwt2', 'xat+jwt', 'text/at+jwt', ' at+jwt', '', undefined]) {
       expect(typed(typ), typ).to.equal(false);
     }
@@ -211,7 +211,7 @@ describe('the type of a token', () => {
 });
 
 describe('reading claims', () => {
-  it('takes a claim only in its own type', () => {
+  it('accepts a claim only in its own type', () => {
     const claims = { text: 'a', number: 7, list: ['a', 'b'], mixed: ['a', 1], nothing: null };
     expect(textClaim(claims, 'text')).to.equal('a');
     expect(textClaim(claims, 'number')).to.equal(undefined);

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
 import { describeVectors } from '../../support/public-vectors.ts';
 
-/** Any JSON value that no two readers could read differently. */
+/** Any JSON value that all readers agree on. */
 const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' });
 
 describe('strict JSON', () => {
-  it('reads whatever JSON.stringify writes, and reads it alike', () => {
+  it('reads everything that JSON.stringify writes, with the same value', () => {
     fc.assert(
       fc.property(json, (value) => {
         const text = JSON.stringify(value);
@@ -30,7 +30,7 @@ describe('strict JSON', () => {
     );
   });
 
-  it('takes one name in two objects, and a value that equals a name', () => {
+  it('accepts the same name in two objects, and a value that equals a name', () => {
     for (const text of [
       '{"a":{"a":{"a":1}},"b":{"a":2}}',
       '[{"a":1},{"a":1}]',
@@ -52,7 +52,7 @@ describe('strict JSON', () => {
     ['single quotes', "{'a':1}"],
     ['an unfinished string', '{"a":"'],
     ['an unfinished escape', '"\\'],
-    ['a bracket that was never opened', ']'],
+    ['an unopened bracket', ']'],
     ['nothing', ''],
   ] as const) {
     it(`refuses ${title}`, () => {
@@ -66,12 +66,12 @@ describe('strict JSON', () => {
     expect(parseStrictJson(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`)).to.equal(undefined);
   });
 
-  it('is not brought down by nesting without end', () => {
+  it('survives unlimited nesting', () => {
     expect(parseStrictJson('['.repeat(500_000))).to.equal(undefined);
     expect(parseStrictJson('{"a":'.repeat(500_000))).to.equal(undefined);
   });
 
-  it('finds the members of the object itself only, and does not let __proto__ through to the prototype', () => {
+  it('finds only own members of an object, and keeps __proto__ from the prototype', () => {
     const value = parseStrictJson('{"__proto__":{"admin":true},"own":1}');
     if (!isJsonObject(value)) throw new Error('not an object');
     expect(member(value, 'admin')).to.equal(undefined);
@@ -81,7 +81,7 @@ describe('strict JSON', () => {
     expect(member(value, '__proto__')).to.deep.equal({ admin: true });
   });
 
-  it('says what an object is', () => {
+  it('recognises objects', () => {
     const others: (Json | undefined)[] = [null, [], 'a', 1, true, undefined];
     expect(others.some(isJsonObject)).to.equal(false);
     expect(isJsonObject({})).to.equal(true);
@@ -89,7 +89,7 @@ describe('strict JSON', () => {
 });
 
 describeVectors<Record<string, string>>('strict JSON and the JSON test suite', 'json_test_suite.json', (suite) => {
-  // Both are JSON, and both name a member twice: refused by design.
+  // Both are valid JSON that names a member twice, which is refused by design.
   const ambiguous = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json'];
 
   it('refuses every text that must be refused', () => {
@@ -97,12 +97,12 @@ describeVectors<Record<string, string>>('strict JSON and the JSON test suite', '
     expect(taken.map(([name]) => name)).to.deep.equal([]);
   });
 
-  it('reads every text that must be read, but for a member named twice', () => {
+  it('reads every text that must be read, except those that name a member twice', () => {
     const refused = Object.entries(suite).filter(([name, body]) => name.startsWith('y_') && read(body) === undefined);
     expect(refused.map(([name]) => name)).to.have.members(ambiguous);
   });
 
-  /** As the surfaces do: UTF-8 or nothing, and no byte order mark. */
+  /** Decodes like the surfaces: only valid UTF-8, and no byte order mark. */
   function read(body: string): Json | undefined {
     const bytes = Buffer.from(body, 'base64');
     try {
@@ -113,7 +113,7 @@ describeVectors<Record<string, string>>('strict JSON and the JSON test suite', '
   }
 });
 
-/** Every character of the name as an escape. */
+/** Writes every character of the name as an escape. */
 function spelledOut(name: string): string {
   const units = Array.from({ length: name.length }, (_, at) => name.charCodeAt(at).toString(16).padStart(4, '0'));
   return `"${units.map((unit) => `\\u${unit}`).join('')}"`;

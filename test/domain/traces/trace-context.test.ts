@@ -8,9 +8,9 @@ const unsampled = { traceId: TRACE, isSampled: false };
 
 const accepted: readonly (readonly [title: string, header: string, parsed: object])[] = [
   ['that is sampled', `00-${TRACE}-${PARENT}-01`, sampled],
-  ['that is not', `00-${TRACE}-${PARENT}-00`, unsampled],
-  ['with flags that mean nothing yet', `00-${TRACE}-${PARENT}-fe`, unsampled],
-  ['with such flags beside the one that does', `00-${TRACE}-${PARENT}-ff`, sampled],
+  ['that is not sampled', `00-${TRACE}-${PARENT}-00`, unsampled],
+  ['with undefined flags', `00-${TRACE}-${PARENT}-fe`, unsampled],
+  ['with undefined flags beside the sampled flag', `00-${TRACE}-${PARENT}-ff`, sampled],
   ['of a later version that is as long', `cc-${TRACE}-${PARENT}-01`, sampled],
   ['of a later version that goes on behind a dash', `01-${TRACE}-${PARENT}-01-what-will-be`, sampled],
   ['of a later version that ends with a dash', `01-${TRACE}-${PARENT}-01-`, sampled],
@@ -45,10 +45,10 @@ describe('traceparent (W3C Trace Context §3.2)', () => {
     it(`one ${title} is read`, () => expect(parseTraceparent(header)).to.deep.equal(parsed));
   }
   for (const [title, header] of ignored) {
-    it(`one ${title} is as good as none`, () => expect(parseTraceparent(header)).to.equal(undefined));
+    it(`one ${title} is treated as missing`, () => expect(parseTraceparent(header)).to.equal(undefined));
   }
 
-  it('is passed on in version 00, with our span as the parent and no flag but the one that is known', () => {
+  it('is passed on in version 00, with our span as the parent and only the sampled flag', () => {
     const spanId = 'b7ad6b7169203331';
     expect(formatTraceparent({ ...sampled, spanId })).to.equal(`00-${TRACE}-${spanId}-01`);
     expect(formatTraceparent({ ...unsampled, spanId })).to.equal(`00-${TRACE}-${spanId}-00`);

@@ -1,0 +1,60 @@
+/**
+ * The agent cache: registrations as last read, so that an exchange or refresh need not read them again. The cache alone
+ * never allows anything: the committing decision names the revision it was judged on, and storage refuses any other
+ * revision (`agent_changed`). It never refuses anything either: a refusal based on a cached agent is final only after
+ * the agent has been read again.
+ */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { AgentId } from '../../domain/identifiers.ts';
+import type { Agents } from '../ports/agents.ts';
+
+/** One request's view of the cache. */
+export interface CachedAgents {
+  find(agentId: AgentId): Promise<Agent | undefined>;
+  /**
+   * Whether the agent that `find` returned is still current. A cached agent is read again to find out, and the cache
+   * is updated.
+   */
+  confirm(): Promise<boolean>;
+  /** Removes the agent that `find` returned last from the cache: storage has reported another revision. */
+  forget(): void;
+}
+
+/** Far more agents than one replica serves at a time. The oldest entry is evicted first. */
+const MAX_CACHED = 10_000;
+
+export function agentCache(agents: Pick<Agents, 'find'>): () => CachedAgents {
+  const cache = new Map<AgentId, Agent>();
+
+  async function read(agentId: AgentId): Promise<Agent | undefined> {
+    const agent = await agents.find(agentId);
+    cache.delete(agentId);
+    if (agent === undefined) return undefined;
+    cache.set(agentId, agent);
+    const [oldest] = cache.keys();
+    if (cache.size > MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+    return agent;
+  }
+
+  return () => {
+    let fromCache: Agent | undefined;
+    let found: Agent | undefined;
+    return {
+      async find(agentId) {
+        fromCache = cache.get(agentId);
+        found = fromCache ?? (await read(agentId));
+        return found;
+      },
+      async confirm() {
+        if (fromCache === undefined) return true;
+        const current = await read(fromCache.agentId);
+        return current?.revision === fromCache.revision;
+      },
+      forget() {
+        // Keep an entry that another request has read in the meantime.
+        if (found !== undefined && cache.get(found.agentId) === found) cache.delete(found.agentId);
+      },
+    };
+  };
+}
