@@ -11,24 +11,10 @@ import { sealLedger } from '../application/ledger/seal.ts';
 import { expireTasks } from '../application/upkeep/expire-tasks.ts';
 import { forgetEnded } from '../application/upkeep/forget-ended.ts';
 import { partitionUpkeep } from './partition-upkeep.ts';
-import type { RecurringPass } from './recurring.ts';
+import type { Passes, RecurringPass } from './recurring.ts';
 import { chosenDatabase, chosenSink } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { tokens } from './tokens.ts';
-
-/** Each safe at any time, on any number of instances at once, and beside itself. */
-export interface Passes {
-  /** Seals every record that is not sealed yet. */
-  seal(): Promise<void>;
-  /** Sends the records that are due to the sink; nothing without one. */
-  drain(mayGoOn?: () => boolean): Promise<void>;
-  /** Writes the summaries of windows that have ended. */
-  closeWindows(): Promise<void>;
-  /** Records the expiry of tasks, and deletes what need not be kept any longer. */
-  sweep(mayGoOn?: () => boolean): Promise<void>;
-  /** Says to the ledger whether there is a sink to queue records for. */
-  setQueueing(): Promise<void>;
-}
 
 export function ledgerPasses(c: DependencyContainer): Passes {
   const settings = c.resolve(tokens.settings);

@@ -15,6 +15,20 @@ export interface RecurringPass {
   run(mayGoOn: () => boolean): Promise<void>;
 }
 
+/** Each safe at any time, on any number of instances at once, and beside itself. */
+export interface Passes {
+  /** Seals every record that is not sealed yet. */
+  seal(): Promise<void>;
+  /** Sends the records that are due to the sink; nothing without one. */
+  drain(mayGoOn?: () => boolean): Promise<void>;
+  /** Writes the summaries of windows that have ended. */
+  closeWindows(): Promise<void>;
+  /** Records the expiry of tasks, and deletes what need not be kept any longer. */
+  sweep(mayGoOn?: () => boolean): Promise<void>;
+  /** Says to the ledger whether there is a sink to queue records for. */
+  setQueueing(): Promise<void>;
+}
+
 export interface Recurring {
   /** No pass begins any more; resolves once the one under way, if any, has ended. */
   stop(): Promise<void>;

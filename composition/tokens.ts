@@ -17,7 +17,7 @@ import type { Randomness } from '../application/ports/randomness.ts';
 import type { Sink } from '../application/ports/sink.ts';
 import type { SponsorDirectory } from '../application/ports/sponsor-directory.ts';
 import type { Tracing } from '../application/ports/tracing.ts';
-import type { Passes } from './passes.ts';
+import type { Passes } from './recurring.ts';
 import type { Settings } from './settings/read-settings.ts';
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);

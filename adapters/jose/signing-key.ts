@@ -2,7 +2,7 @@
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import type { Jwk } from '../../domain/agents/key-set.ts';
+import type { Jwk } from '../../domain/agents/jwk.ts';
 import { makeSignature } from './signature.ts';
 
 export const SIGNING_ALGORITHM = 'ES256';

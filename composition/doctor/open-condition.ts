@@ -3,8 +3,7 @@
 import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
 import type { OpenedStorage } from '../../application/doctor/storage-examinations.ts';
 import type { Log } from '../../application/ports/log.ts';
-import { FILE_PROBLEMS } from '../commands/open-ledger.ts';
-import { describeDatabaseRefusal } from '../database-refusals.ts';
+import { describeDatabaseRefusal, FILE_PROBLEMS } from '../database-refusals.ts';
 import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { unusableConnection } from '../usable-connections.ts';

@@ -3,7 +3,7 @@
  * finds, so that one start shows every error.
  */
 
-import { permitsPerSecond } from '../../adapters/http/admission/token-buckets.ts';
+import { permitsPerSecond } from '../../domain/rate.ts';
 import { isDevelopmentHost } from './development-host.ts';
 import { type Findings, type Rule, rule } from './rule.ts';
 import type { Settings } from './settings.ts';

@@ -3,7 +3,7 @@
 import type { AgentId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
-import type { JwkSet } from './key-set.ts';
+import type { JwkSet } from './jwk.ts';
 
 /** What an operator says of an agent; valid as a whole once it has this type. */
 export interface Registration {

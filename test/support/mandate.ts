@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/network/http-network.ts';
-import type { Passes } from '../../composition/passes.ts';
+import type { Passes } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
 import { variableOf } from '../../composition/settings/setting-error.ts';

@@ -11,11 +11,11 @@ import type { AnonymousDenials } from '../../../application/ledger/anonymous-den
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import type { Measurements } from '../../../application/ports/measurements.ts';
-import type { ServedResponse } from '../server/message-classes.ts';
+import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';
 import { overload, type WorkTurns } from './overload.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { type AdmissionRefusal, answerRefusal } from './refusals.ts';
+import { answerRefusal } from './refusals.ts';
 import { HEALTH, type RequestKind, requestKind, type Surface } from './request-kind.ts';
 
 export interface AdmissionControl {

@@ -11,11 +11,9 @@ import { statusOf } from '../oauth/answers.ts';
 import { problemDocument } from '../problem-details.ts';
 import { CAPACITY_RETRY_AFTER } from '../retry-after.ts';
 import { scimErrorMessage } from '../scim/answers.ts';
-import type { ServedResponse } from '../server/message-classes.ts';
+import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
 import type { Surface } from './request-kind.ts';
 import { RETRY_AFTER_SECONDS } from './token-buckets.ts';
-
-export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 
 const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
   rate_limited: RETRY_AFTER_SECONDS,

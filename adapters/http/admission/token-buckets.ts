@@ -4,9 +4,9 @@
  */
 
 import { type Instant, MICROS_PER_SECOND } from '../../../domain/instant.ts';
+import { permitsPerSecond, type Rate } from '../../../domain/rate.ts';
 
-export interface BucketRules {
-  readonly permitsPerMinute: number;
+export interface BucketRules extends Rate {
   /** As many requests a full bucket lets through at once; at least one second's worth of the rate. */
   readonly burst: number;
 }
@@ -30,11 +30,6 @@ const SWEPT_FOR_EACH_NEW = 4;
 
 /** Every second brings each bucket at least one permit: whoever found none has never to wait for longer. */
 export const RETRY_AFTER_SECONDS = 1;
-
-/** Specification: rounded up. */
-export function permitsPerSecond({ permitsPerMinute }: Pick<BucketRules, 'permitsPerMinute'>): number {
-  return Math.ceil(permitsPerMinute / 60);
-}
 
 export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): TokenBuckets {
   const { burst } = rules;
