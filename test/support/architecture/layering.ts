@@ -23,6 +23,7 @@ export const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   'ipaddr.js': 'adapters/http',
   jose: 'adapters/jose',
   knex: 'adapters/persistence',
+  'lru-cache': 'adapters/jose',
   pg: 'adapters/persistence',
   'prom-client': 'adapters/metrics',
   'reflect-metadata': 'composition',
