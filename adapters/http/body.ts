@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BodyOutcome, ServedRequest } from './server/message-classes.ts';
 
 /** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
-export const MAX_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 /** How much of a body is discarded after an early response, so that a client mid-send sees the response and not a reset. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;

@@ -16,7 +16,7 @@ export interface SigningKey {
 }
 
 /** What is wrong with a key that was configured: the end of a sentence, without anything of the key. */
-export type SigningKeyProblem =
+type SigningKeyProblem =
   | 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'
   | 'holds more than one private key'
   | 'is not an EC key on P-256'

@@ -42,7 +42,7 @@ export type ExportVerdict =
   | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
 
 /** What comes before a fault, and verified. */
-export interface VerifiedPart {
+interface VerifiedPart {
   readonly checkpoints: number;
   readonly records: number;
   readonly last: Checkpoint | undefined;

@@ -36,7 +36,7 @@ export interface LedgerVerification {
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-export interface VerificationCounts {
+interface VerificationCounts {
   /** That verified, archived ones included. */
   checkpoints: number;
   /** That are sealed as they stand in the ledger. */

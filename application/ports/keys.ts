@@ -19,7 +19,7 @@ export type SignatureFault =
   | 'key_mismatch'
   | 'invalid_signature';
 
-export type SignatureVerdict = { readonly kind: 'verified' } | { readonly kind: SignatureFault };
+type SignatureVerdict = { readonly kind: 'verified' } | { readonly kind: SignatureFault };
 
 /** The service's own keys: every one is published, one signs. */
 export interface SigningKeys {

@@ -40,10 +40,10 @@ export const outcomes = [
 export type RequestOutcome = (typeof outcomes)[number];
 
 /** A refusal of the admin API that its own transaction records. */
-export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
+type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
 
 /** What is admitted apart from the rest: buckets of the rate limits, and kinds of work that have their turns. */
-export type AdmissionKind =
+type AdmissionKind =
   | { readonly reason: 'rate_limited'; readonly kind: 'main' | 'introspection' | 'logout' | 'scim' | 'events' }
   | { readonly reason: 'overloaded'; readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'other' };
 

@@ -17,7 +17,7 @@ const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
 /** Nothing stores or shows these faithfully, so no id holds one. */
 const CONTROL = /\p{Cc}/u;
 
-export interface AssertionUse {
+interface AssertionUse {
   readonly jti: string;
   /** When it can't be accepted any more, and its `jti` need not be remembered. */
   readonly forgetAt: Instant;

@@ -30,7 +30,7 @@ export interface Summary extends AnonymousDenial {
   readonly count: number;
 }
 
-export type Occurrence =
+type Occurrence =
   /** It opens a window: write it, after what the window before it counted, if anything. */
   { readonly kind: 'first'; readonly ended: Summary | undefined } | { readonly kind: 'counted' };
 

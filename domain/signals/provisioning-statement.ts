@@ -16,7 +16,7 @@ import type { ProvisionedUser } from './provisioned-user.ts';
  *   this user would reach.
  * - `left_inactive`: the user that leaves them is inactive now. They are refused even where their other users are active.
  */
-export type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
+type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
 
 export interface ProvisioningStatement {
   readonly sponsorKey: SponsorKey;

@@ -23,7 +23,7 @@ export interface Task {
 }
 
 /** What ended a task before its time (decisions "Reasons": what ended a task). */
-export const revocationReasons = [
+const revocationReasons = [
   'operator_kill_switch',
   'parent_revoked',
   'client_revoked',

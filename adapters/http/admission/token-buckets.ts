@@ -23,7 +23,7 @@ export interface TokenBuckets {
  * whoever means to fill this needs as many requests a second as this, each from another source: more than an instance
  * can even refuse.
  */
-export const MAX_SOURCES = 50_000;
+const MAX_SOURCES = 50_000;
 
 /** Known sources looked at for each new one: more than are added, so that those that can go do go. */
 const SWEPT_FOR_EACH_NEW = 4;

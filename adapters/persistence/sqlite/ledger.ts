@@ -32,7 +32,7 @@ export function dateOf(run: Run, at: Instant): Instant {
 }
 
 /** Writes an entry that has been dated so, in the same transaction, and queues it for the sink. */
-export function write(run: Run, entry: LedgerEntry): void {
+function write(run: Run, entry: LedgerEntry): void {
   run(insert, entryValues(entry, bindInstant));
   run(queue);
 }
