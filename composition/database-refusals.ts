@@ -2,6 +2,7 @@
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/persistence/database-refusal.ts';
 import type { AddonFault } from '../adapters/persistence/sqlite/addon-fault.ts';
+import type { LedgerFileProblem } from '../adapters/persistence/sqlite/open-ledger.ts';
 import { variableOf } from './settings/setting-error.ts';
 
 const SERVING = 'Service:Database:ConnectionString';
@@ -29,3 +30,17 @@ export const ADDON_FAULTS: Readonly<Record<AddonFault, string>> = {
   addon_of_another_node: 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.',
   addon_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
 };
+
+const NAMED = 'Service:Database:Path (Service__Database__Path) names';
+
+/** Sentences that end with a full stop. */
+export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
+  missing: `${NAMED} no file.`,
+  not_permitted: `${NAMED} a file that this user may not read.`,
+  not_a_database: `${NAMED} a file that is no SQLite database.`,
+  folder_not_writable: `${NAMED} a file that cannot be read where it is, since SQLite has to put its index beside it: copy it, and the -wal beside it if there is one, to a directory that this user may write to.`,
+  ...ADDON_FAULTS,
+  failed: `${NAMED} a file that cannot be opened as a database.`,
+};
+
+export const NO_LEDGER = `${NAMED} a file that holds no ledger: it is empty, or the database of something else.`;

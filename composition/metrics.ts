@@ -27,7 +27,7 @@ export function publishOnPort(settings: Settings, metrics: ServiceMetrics): Prom
 }
 
 /** @throws StartupError when the port can't be listened on; what is wrong with HOST is said of PORT as well */
-export async function listening(
+async function listening(
   settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
   text: () => Promise<string>,
 ): Promise<Published> {

@@ -5,7 +5,7 @@ import { signingKeys } from '../adapters/jose/signing-keys.ts';
 import { KeyFileUnusable, readKeyFile } from '../adapters/key-files/key-file.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
-import type { JwkSet } from '../domain/agents/key-set.ts';
+import type { JwkSet } from '../domain/agents/jwk.ts';
 import { chosenSigningKeys, type SigningKeyChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { describeSettingError, type SettingError } from './settings/setting-error.ts';

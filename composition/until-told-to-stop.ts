@@ -1,6 +1,6 @@
 /** SIGTERM and SIGINT ask for an orderly stop; a second one ends the process at once (decisions "How it runs"). */
 
-export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** What a shell expects of a process that a signal ended: 128 and the signal's number. */
 const ENDED_BY = { SIGTERM: 143, SIGINT: 130 } as const;
 

@@ -8,7 +8,7 @@ import type { Argv } from 'yargs';
 import { Secret } from '../../domain/secret.ts';
 import type { SettingArgument } from './setting-arguments.ts';
 
-export const ADMIN_KEY_VARIABLE = 'MANDATE_ADMIN_KEY';
+const ADMIN_KEY_VARIABLE = 'MANDATE_ADMIN_KEY';
 
 export type AdminKeyReading =
   | { readonly kind: 'read'; readonly key: Secret }

@@ -1,6 +1,6 @@
 /** What `mandate keys` prints: sentences and settings for a person, or one JSON object for a program. */
 
-import type { Jwk, JwkSet } from '../../domain/agents/key-set.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
 
 /** An environment variable of a signing setting. */
 export interface SettingLine {

@@ -1,14 +1,15 @@
 /** The keys agents sign their assertions with: inline in the registration, or fetched from their `jwks_uri`. */
 
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { AgentKeys } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/log.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { AGENT_KEY_RULES, type Jwk, type JwkSet } from '../../domain/agents/key-set.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
+import { AGENT_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { inspectKey, type UsableKey } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
-import { boundedCache } from './bounded-cache.ts';
 import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
@@ -30,8 +31,8 @@ export interface AgentKeysOptions {
 }
 
 export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): AgentKeys {
-  const inline = boundedCache<Promise<KeyRing>>(MAX_AGENTS);
-  const remote = boundedCache<FetchedKeys<Fetched>>(MAX_AGENTS);
+  const inline = new LRUCache<string, Promise<KeyRing>>({ max: MAX_AGENTS });
+  const remote = new LRUCache<string, FetchedKeys<Fetched>>({ max: MAX_AGENTS });
 
   /** A registration's keys change only with its revision. */
   function importedOnce(agent: Agent, jwks: JwkSet): Promise<KeyRing> {

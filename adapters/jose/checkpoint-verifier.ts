@@ -4,7 +4,7 @@
  */
 
 import type { CheckpointVerifier } from '../../application/ports/checkpoint-keys.ts';
-import type { JwkSet } from '../../domain/agents/key-set.ts';
+import type { JwkSet } from '../../domain/agents/jwk.ts';
 import { inspectKey, type KeyRules, type UsableKey } from '../../domain/agents/public-key.ts';
 import { isJsonObject, type Json, member } from '../../domain/tokens/strict-json.ts';
 import { importKeys } from './key-ring.ts';

@@ -3,7 +3,7 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint } from 'jose';
-import type { Jwk } from '../../domain/agents/key-set.ts';
+import type { Jwk } from '../../domain/agents/jwk.ts';
 import { Secret } from '../../domain/secret.ts';
 import type { SigningKey } from './signing-key.ts';
 

@@ -4,13 +4,13 @@
  */
 
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/log.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { ProviderMetadata } from '../../application/ports/provider-metadata.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
-import { boundedCache } from './bounded-cache.ts';
 import { fetchedKeys } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
@@ -46,7 +46,7 @@ export function providerKeys(
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys(() => fetchWithIssuer(metadata, fetch), clock, AGES);
   // A token's hash, and the key that made its signature: as good as verified again while that key is still published.
-  const verified = boundedCache<string>(MAX_VERIFIED);
+  const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
   return {

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import type { Jwk } from '../../domain/agents/key-set.ts';
+import type { Jwk } from '../../domain/agents/jwk.ts';
 import { makeSignature } from './signature.ts';
 
 export const SIGNING_ALGORITHM = 'ES256';
@@ -16,7 +16,7 @@ export interface SigningKey {
 }
 
 /** What is wrong with a key that was configured: the end of a sentence, without anything of the key. */
-export type SigningKeyProblem =
+type SigningKeyProblem =
   | 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'
   | 'holds more than one private key'
   | 'is not an EC key on P-256'

@@ -1,8 +1,8 @@
 /** The service's own keys together: every one is published, the active one signs (specification "Configuration rules"). */
 
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import { boundedCache } from './bounded-cache.ts';
 import { checkpointSigner } from './checkpoint-signer.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
 import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
@@ -35,7 +35,7 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
   const published = { keys: keys.map((key) => key.publicJwk) };
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
   // The keys are the same for the life of the process, so what verified once stays verified.
-  const verified = boundedCache<true>(MAX_VERIFIED);
+  const verified = new LRUCache<string, true>({ max: MAX_VERIFIED });
   const headers = new Map<string, string>();
   const header = (type: string): string => {
     const known = headers.get(type);

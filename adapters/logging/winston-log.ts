@@ -13,7 +13,7 @@ import { jsonLine, readableLine } from './log-line.ts';
 /** The methods of the port, from the gravest. */
 const LEVELS = { error: 0, warn: 1, info: 2 } as const;
 
-export type LogLevel = keyof typeof LEVELS;
+type LogLevel = keyof typeof LEVELS;
 
 export interface LogOptions {
   readonly clock: Clock;

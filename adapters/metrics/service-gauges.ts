@@ -23,7 +23,7 @@ export interface Observed {
 }
 
 /** What the database said; `unknown` where it was asked and did not. */
-export type DatabaseAnswer = Backlog | 'unknown';
+type DatabaseAnswer = Backlog | 'unknown';
 
 export interface ServiceGauges {
   set(observed: Observed, database: DatabaseAnswer): void;

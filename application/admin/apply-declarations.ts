@@ -16,7 +16,7 @@ export interface JudgedDeclaration {
   readonly registration: Registration;
 }
 
-export type AppliedOutcome =
+type AppliedOutcome =
   | { readonly kind: 'created' }
   | { readonly kind: 'changed'; readonly fields: readonly RegistrationField[] }
   | { readonly kind: 'unchanged' }

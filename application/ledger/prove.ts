@@ -15,7 +15,7 @@ export interface RecordProving {
   readonly hash: Hash;
 }
 
-export interface InclusionProof {
+interface InclusionProof {
   readonly seq: number;
   readonly checkpoint: Checkpoint;
   readonly leafIndex: number;

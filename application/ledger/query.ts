@@ -14,7 +14,7 @@ export interface LedgerReading {
 }
 
 /** Combined with AND. */
-export type LedgerFilters = Pick<LedgerQuery, 'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision'>;
+type LedgerFilters = Pick<LedgerQuery, 'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision'>;
 
 export interface LedgerQuestion {
   readonly filters: LedgerFilters;

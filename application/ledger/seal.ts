@@ -3,8 +3,8 @@
  * rebuilt from the committed rows, because the signature vouches for them.
  */
 
-import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
-import { type Checkpoint, checkpointHash, toHex, type UnsignedCheckpoint } from '../../domain/ledger/checkpoint.ts';
+import { canonicalCheckpoint, canonicalRecord, type UnsignedCheckpoint } from '../../domain/ledger/canonical-json.ts';
+import { type Checkpoint, checkpointHash, toHex } from '../../domain/ledger/checkpoint.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import type { CheckpointSigner } from '../ports/checkpoint-keys.ts';
 import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';

@@ -43,7 +43,7 @@ export type ExportVerdict =
   | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
 
 /** The verified part before a fault. */
-export interface VerifiedPart {
+interface VerifiedPart {
   readonly checkpoints: number;
   readonly records: number;
   readonly last: Checkpoint | undefined;

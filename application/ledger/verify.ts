@@ -37,7 +37,7 @@ export interface LedgerVerification {
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-export interface VerificationCounts {
+interface VerificationCounts {
   /** Verified checkpoints, archived ones included. */
   checkpoints: number;
   /** Verified records: the ledger holds them as they were sealed. */

@@ -3,7 +3,7 @@ import type { RegistrationPatch } from '../../domain/agents/registration-patch.t
 import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 
-export type RegistryAnswer<Kind extends string> =
+type RegistryAnswer<Kind extends string> =
   | { readonly kind: Kind }
   | { readonly kind: 'refused'; readonly errors: readonly FieldError[] };
 

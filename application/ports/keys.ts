@@ -1,5 +1,5 @@
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { Jwk, JwkSet } from '../../domain/agents/key-set.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
@@ -19,7 +19,7 @@ export type SignatureFault =
   | 'key_mismatch'
   | 'invalid_signature';
 
-export type SignatureVerdict = { readonly kind: 'verified' } | { readonly kind: SignatureFault };
+type SignatureVerdict = { readonly kind: 'verified' } | { readonly kind: SignatureFault };
 
 /** The service's own keys: all are published, one signs. */
 export interface SigningKeys {

@@ -40,10 +40,10 @@ export const outcomes = [
 export type RequestOutcome = (typeof outcomes)[number];
 
 /** A refusal that the admin API's own transaction records. */
-export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
+type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
 
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
-export type AdmissionKind =
+type AdmissionKind =
   | { readonly reason: 'rate_limited'; readonly kind: 'main' | 'introspection' | 'logout' | 'scim' | 'events' }
   | { readonly reason: 'overloaded'; readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'other' };
 

@@ -6,7 +6,7 @@ import type { InitRequest } from '../../adapters/cli/commands/agent-init.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import { KeyFileUnusable, writeKeyFile } from '../../adapters/key-files/key-file.ts';
 import { CERTAIN_RULES } from '../../domain/agents/declaration.ts';
-import type { Jwk } from '../../domain/agents/key-set.ts';
+import type { Jwk } from '../../domain/agents/jwk.ts';
 import { judgeRegistration } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../domain/duration.ts';

@@ -1,9 +1,8 @@
 /** The ledger for a command that only looks at it: nothing is written, and a schema of another release is not read. */
 
-import type { LedgerFileProblem } from '../../adapters/persistence/sqlite/open-ledger.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/persistence/storage.ts';
 import type { Log } from '../../application/ports/log.ts';
-import { ADDON_FAULTS } from '../database-refusals.ts';
+import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
 import { chosenDatabase } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../startup-error.ts';
@@ -17,20 +16,6 @@ export async function openLedger(settings: SettingsSection<'Service:Database'>, 
   const { openPostgresLedger } = await import('../../adapters/persistence/postgres/open-ledger.ts');
   return ofThisRelease(openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
 }
-
-const NAMED = 'Service:Database:Path (Service__Database__Path) names';
-
-/** Sentences that end with a full stop. */
-export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
-  missing: `${NAMED} no file.`,
-  not_permitted: `${NAMED} a file that this user may not read.`,
-  not_a_database: `${NAMED} a file that is no SQLite database.`,
-  folder_not_writable: `${NAMED} a file that cannot be read where it is, since SQLite has to put its index beside it: copy it, and the -wal beside it if there is one, to a directory that this user may write to.`,
-  ...ADDON_FAULTS,
-  failed: `${NAMED} a file that cannot be opened as a database.`,
-};
-
-const NO_LEDGER = `${NAMED} a file that holds no ledger: it is empty, or the database of something else.`;
 
 async function openFile(path: string, log: Log): Promise<LedgerReading> {
   const { LedgerFileUnusable, openSqliteLedger } = await import('../../adapters/persistence/sqlite/open-ledger.ts');

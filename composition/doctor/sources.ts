@@ -25,8 +25,7 @@ import type { Clock } from '../../application/ports/clock.ts';
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/provider-metadata.ts';
-import { FILE_PROBLEMS } from '../commands/open-ledger.ts';
-import { describeDatabaseRefusal } from '../database-refusals.ts';
+import { describeDatabaseRefusal, FILE_PROBLEMS } from '../database-refusals.ts';
 import { askReplica } from '../published-by.ts';
 import {
   chosenDatabase,

@@ -3,7 +3,7 @@
  * finds, so that one start shows every error.
  */
 
-import { permitsPerSecond } from '../../adapters/http/admission/token-buckets.ts';
+import { permitsPerSecond } from '../../domain/rate.ts';
 import { unusableActiveKid } from './alternatives.ts';
 import { isDevelopmentHost } from './defaults.ts';
 import type { ListKey, SettingKey, Settings } from './settings.ts';

@@ -8,7 +8,7 @@ import type { ValueType } from './value-type.ts';
  * - `defaulted`: has a fixed default.
  * - `computed`: has a default that depends on other settings or on the machine (computed-defaults.ts).
  */
-export type Presence = 'required' | 'optional' | 'defaulted' | 'computed';
+type Presence = 'required' | 'optional' | 'defaulted' | 'computed';
 
 export interface Setting<Value = unknown, P extends Presence = Presence> {
   readonly presence: P;

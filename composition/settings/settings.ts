@@ -20,7 +20,7 @@ export type SettingKey =
 
 type ValueOf<S> = S extends Setting<infer Value, infer P> ? (P extends 'optional' ? Value | undefined : Value) : never;
 
-export type ListItem<List extends ListKey> = {
+type ListItem<List extends ListKey> = {
   /** Its number in the key. */
   readonly index: number;
 } & {

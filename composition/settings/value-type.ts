@@ -7,7 +7,7 @@ import { type Network, type NetworkFault, parseNetwork } from '../../adapters/ht
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { Secret } from '../../domain/secret.ts';
 
-export type Reading<Value> =
+type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   /** `problem` completes a sentence that begins with the setting's key. */
   | { readonly kind: 'wrong'; readonly problem: string };

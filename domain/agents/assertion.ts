@@ -17,7 +17,7 @@ const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
 /** Databases and screens do not reproduce control characters faithfully, so a `jti` must not hold one. */
 const CONTROL = /\p{Cc}/u;
 
-export interface AssertionUse {
+interface AssertionUse {
   readonly jti: string;
   /** From this time the assertion is expired, and its `jti` can be forgotten. */
   readonly forgetAt: Instant;

@@ -1,25 +1,8 @@
 /** Sets of public keys (RFC 7517), and which of their keys this service can verify signatures with. */
 
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
+import type { JwkSet } from './jwk.ts';
 import { inspectKey, type KeyRules, type UsableKey } from './public-key.ts';
-
-/** A public JSON Web Key. Other members are kept unchanged. */
-export interface Jwk {
-  readonly kty: string;
-  readonly kid?: string;
-  readonly use?: string;
-  readonly alg?: string;
-  readonly key_ops?: readonly string[];
-  readonly crv?: string;
-  readonly x?: string;
-  readonly y?: string;
-  readonly n?: string;
-  readonly e?: string;
-}
-
-export interface JwkSet {
-  readonly keys: readonly Jwk[];
-}
 
 /** Keys of agents (decisions "Agents": keys the service can verify an assertion with). */
 export const AGENT_KEY_RULES: KeyRules = {

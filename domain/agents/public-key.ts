@@ -5,7 +5,7 @@
 
 import { decodeCanonical, isTextList } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
-import type { Jwk } from './key-set.ts';
+import type { Jwk } from './jwk.ts';
 import { isWeakModulus } from './weak-modulus.ts';
 
 /** The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. */

@@ -30,7 +30,7 @@ export interface Summary extends AnonymousDenial {
   readonly count: number;
 }
 
-export type Occurrence =
+type Occurrence =
   /** It opens a window. Write the summary of the ended window first, if there is one, and then this denial. */
   { readonly kind: 'first'; readonly ended: Summary | undefined } | { readonly kind: 'counted' };
 

@@ -5,8 +5,27 @@
  */
 
 import { type Instant, toMillisecondText } from '../instant.ts';
-import type { UnsignedCheckpoint } from './checkpoint.ts';
 import type { LedgerRecord } from './record.ts';
+
+/** The signed part of a checkpoint. */
+export interface UnsignedCheckpoint {
+  /** Counted from 1, without gaps. */
+  readonly checkpointId: number;
+  /** 1 for the first checkpoint; for every other, the number after the previous checkpoint's `lastSeq`. */
+  readonly firstSeq: number;
+  /** Inclusive; a record with this number exists. */
+  readonly lastSeq: number;
+  /** The number of records in the range. It can be smaller than the range: appends that rolled back leave gaps. */
+  readonly treeSize: number;
+  /** Lowercase hex. */
+  readonly rootHash: string;
+  /** SHA-256 of the previous checkpoint's signed bytes, in lowercase hex; `undefined` on the first. */
+  readonly prevCheckpointHash: string | undefined;
+  /** Stored to the microsecond; the signed and published text has milliseconds. */
+  readonly closedAt: Instant;
+  /** The id of the signing key. */
+  readonly kid: string;
+}
 
 /** Everything in a record but its number and its checkpoint. `count` and `detail` are left out when undefined. */
 export function canonicalRecord(record: LedgerRecord): string {

@@ -1,28 +1,8 @@
 /** A checkpoint: one sealed range of the ledger (specification "Checkpoint", "Ledger and seal"). */
 
-import { type Instant, toMillisecondText } from '../instant.ts';
-import { canonicalCheckpoint } from './canonical-json.ts';
+import { toMillisecondText } from '../instant.ts';
+import { canonicalCheckpoint, type UnsignedCheckpoint } from './canonical-json.ts';
 import type { Hash } from './merkle-tree.ts';
-
-/** The signed part of a checkpoint. */
-export interface UnsignedCheckpoint {
-  /** Counted from 1, without gaps. */
-  readonly checkpointId: number;
-  /** 1 for the first checkpoint; for every other, the number after the previous checkpoint's `lastSeq`. */
-  readonly firstSeq: number;
-  /** Inclusive; a record with this number exists. */
-  readonly lastSeq: number;
-  /** The number of records in the range. It can be smaller than the range: appends that rolled back leave gaps. */
-  readonly treeSize: number;
-  /** Lowercase hex. */
-  readonly rootHash: string;
-  /** SHA-256 of the previous checkpoint's signed bytes, in lowercase hex; `undefined` on the first. */
-  readonly prevCheckpointHash: string | undefined;
-  /** Stored to the microsecond; the signed and published text has milliseconds. */
-  readonly closedAt: Instant;
-  /** The id of the signing key. */
-  readonly kid: string;
-}
 
 export interface Checkpoint extends UnsignedCheckpoint {
   /** ES256 (r and s, 64 bytes) over the canonical JSON of the other members, in lowercase hex. */

@@ -6,7 +6,7 @@
 /** SHA-256. */
 export type Hash = (bytes: Uint8Array) => Uint8Array;
 
-export const HASH_BYTES = 32;
+const HASH_BYTES = 32;
 
 /** The first hashed byte: it separates leaves from inner nodes, so neither can pass for the other. */
 const LEAF = 0x00;
@@ -20,7 +20,7 @@ export function leafHash(hash: Hash, canonical: string): Uint8Array {
   return hash(bytes);
 }
 
-export function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8Array {
+function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8Array {
   const bytes = Buffer.allocUnsafe(1 + left.length + right.length);
   bytes[0] = NODE;
   bytes.set(left, 1);

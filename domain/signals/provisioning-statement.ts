@@ -17,7 +17,7 @@ import type { ProvisionedUser } from './provisioned-user.ts';
  * - `left_inactive`: as `left`, but the user is inactive now. The previous person is refused even if their other users
  *   are active.
  */
-export type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
+type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
 
 export interface ProvisioningStatement {
   readonly sponsorKey: SponsorKey;

@@ -27,7 +27,7 @@ export interface SignalUse {
   readonly forgetAt: Instant;
 }
 
-export type SignalClaimsFault =
+type SignalClaimsFault =
   | 'untrusted_issuer'
   | 'audience_mismatch'
   | 'missing_issued_at'

@@ -23,7 +23,7 @@ export interface Task {
 }
 
 /** Why a task was revoked (decisions "Reasons": what ended a task). */
-export const revocationReasons = [
+const revocationReasons = [
   'operator_kill_switch',
   'parent_revoked',
   'client_revoked',

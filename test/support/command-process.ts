@@ -6,7 +6,7 @@ import { asProgram } from '../../scripts/from-source.ts';
 
 const MAIN = new URL('../../composition/main.ts', import.meta.url);
 
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;

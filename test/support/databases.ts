@@ -29,7 +29,7 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-export interface OpenOptions extends Partial<StorageSurroundings> {
+interface OpenOptions extends Partial<StorageSurroundings> {
   /** On Postgres: PATIENT unless a suite is about them. */
   readonly limits?: LimitsByUse;
 }

@@ -260,7 +260,7 @@ async function startOn({
 }
 
 /** Settings as the service reads them from its environment. */
-export function settingsFrom(given: Readonly<Record<string, string>>) {
+function settingsFrom(given: Readonly<Record<string, string>>) {
   const environment = Object.fromEntries(Object.entries(given).map(([key, value]) => [variableOf(key), value]));
   const result = readSettings({ environment, overrides: [] });
   if (result.kind === 'invalid')

@@ -9,7 +9,7 @@ import { byLengthOf } from './length.ts';
 const FOLDER = new URL('../../../shared/vectors/public/', import.meta.url);
 
 /** Reads a file of the folder; `undefined` when it is not there. */
-export function publicVectors<Content>(name: string): Content | undefined {
+function publicVectors<Content>(name: string): Content | undefined {
   const file = new URL(name, FOLDER);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Content) : undefined;
 }

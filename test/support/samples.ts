@@ -12,7 +12,7 @@ export interface Scrape {
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)/g;
 
-export function readScrape(text: string): Scrape {
+function readScrape(text: string): Scrape {
   const values = new Map<string, number>();
   const families = new Map<string, { help: string; type: string }>();
   for (const line of text.split('\n')) {

@@ -6,7 +6,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /** What is lost: everything, or only what the server answers. */
-export type Silence = 'both_ways' | 'answers';
+type Silence = 'both_ways' | 'answers';
 
 export interface TcpProxy {
   readonly port: number;

@@ -14,7 +14,7 @@ import { parseIsoDuration } from '../../../domain/duration.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import type { YamlMapping } from './yaml-documents.ts';
 
-export interface FieldProblem {
+interface FieldProblem {
   readonly line: number;
   readonly field: string | undefined;
   readonly sentence: string;

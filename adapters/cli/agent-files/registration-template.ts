@@ -1,6 +1,6 @@
 /** The registration file that `agent init` writes: as little as an agent can do with, and why each line is there. */
 
-import type { Jwk } from '../../../domain/agents/key-set.ts';
+import type { Jwk } from '../../../domain/agents/jwk.ts';
 
 export interface TemplateFields {
   readonly agentId: string;

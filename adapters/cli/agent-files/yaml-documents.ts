@@ -6,7 +6,7 @@
 import { type Document, isMap, isScalar, LineCounter, type ParsedNode, parseAllDocuments, type YAMLError } from 'yaml';
 import type { Json } from '../../../domain/tokens/strict-json.ts';
 
-export interface YamlField {
+interface YamlField {
   readonly value: Json;
   readonly line: number;
 }
@@ -19,7 +19,7 @@ export interface YamlMapping {
   readonly unread: ReadonlySet<string>;
 }
 
-export interface YamlProblem {
+interface YamlProblem {
   readonly line: number;
   readonly sentence: string;
 }

@@ -12,11 +12,11 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import type { Log } from '../../../application/ports/log.ts';
 import type { Measurements } from '../../../application/ports/measurements.ts';
 import { type Route, routeOf, type Surface } from '../routes.ts';
-import type { ServedResponse } from '../server/message-classes.ts';
+import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { type AdmissionRefusal, answerRefusal } from './refusals.ts';
+import { answerRefusal } from './refusals.ts';
 
 export interface AdmissionControl {
   /** `undefined` where rates are not limited (`Service:RateLimit:Enabled`). */

@@ -12,10 +12,8 @@ import { CAPACITY_RETRY_AFTER } from '../message/retry-after.ts';
 import { statusOf } from '../oauth/answers.ts';
 import type { Surface } from '../routes.ts';
 import { scimErrorMessage } from '../scim/answers.ts';
-import type { ServedResponse } from '../server/message-classes.ts';
+import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
 import { RETRY_AFTER_SECONDS } from './token-buckets.ts';
-
-export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 
 const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
   rate_limited: RETRY_AFTER_SECONDS,

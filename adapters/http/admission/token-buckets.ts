@@ -4,9 +4,9 @@
  */
 
 import { type Instant, MICROS_PER_SECOND } from '../../../domain/instant.ts';
+import { permitsPerSecond, type Rate } from '../../../domain/rate.ts';
 
-export interface BucketRules {
-  readonly permitsPerMinute: number;
+export interface BucketRules extends Rate {
   /** As many requests a full bucket lets through at once; at least one second's worth of the rate. */
   readonly burst: number;
 }
@@ -23,18 +23,13 @@ export interface TokenBuckets {
  * whoever means to fill this needs as many requests a second as this, each from another source: more than an instance
  * can even refuse.
  */
-export const MAX_SOURCES = 50_000;
+const MAX_SOURCES = 50_000;
 
 /** Known sources looked at for each new one: more than are added, so that those that can go do go. */
 const SWEPT_FOR_EACH_NEW = 4;
 
 /** Every second brings each bucket at least one permit: whoever found none has never to wait for longer. */
 export const RETRY_AFTER_SECONDS = 1;
-
-/** Specification: rounded up. */
-export function permitsPerSecond({ permitsPerMinute }: Pick<BucketRules, 'permitsPerMinute'>): number {
-  return Math.ceil(permitsPerMinute / 60);
-}
 
 export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): TokenBuckets {
   const { burst } = rules;

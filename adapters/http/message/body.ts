@@ -4,22 +4,14 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import type { ServedRequest } from '../server/message-classes.ts';
+import type { BodyOutcome, ServedRequest } from '../server/message-classes.ts';
 
 /** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
-export const MAX_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 /** How much of a body is discarded after an early response, so that a client mid-send sees the response and not a reset. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 const MAX_DISCARD_MS = 2000;
-
-export type BodyOutcome =
-  | { readonly kind: 'read'; readonly bytes: Buffer }
-  | { readonly kind: 'too_large' }
-  /** Compressed: what is declared and what it inflates to differ, so we read none (RFC 9110 §15.5.16). */
-  | { readonly kind: 'unsupported_encoding' }
-  /** The client left before it had sent everything. */
-  | { readonly kind: 'aborted' };
 
 /** Reads the body before the application asks for it; `false` where the client has left. */
 export async function readBodyAhead(request: ServedRequest): Promise<boolean> {

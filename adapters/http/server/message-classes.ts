@@ -5,8 +5,16 @@
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
-import type { AdmissionRefusal } from '../admission/refusals.ts';
-import type { BodyOutcome } from '../message/body.ts';
+
+export type BodyOutcome =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  | { readonly kind: 'too_large' }
+  /** Compressed: what is declared and what it inflates to differ, so we read none (RFC 9110 §15.5.16). */
+  | { readonly kind: 'unsupported_encoding' }
+  /** The client left before it had sent everything. */
+  | { readonly kind: 'aborted' };
+
+export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 
 export interface ServedRequest extends IncomingMessage {
   /** Asks for the body, where the client waits for that (`Expect: 100-continue`, RFC 9110 §10.1.1). */

@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 export type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
 
 /** RFC 9110 §4.1 asks for 8000 at least; the longest that means anything here, an audit question, has about 6000. */
-export const MAX_TARGET_LENGTH = 8192;
+const MAX_TARGET_LENGTH = 8192;
 /** Ten are usual, and proxies add a few. What exceeded node's own limit would be dropped, and nobody told. */
 export const MAX_HEADERS = 100;
 

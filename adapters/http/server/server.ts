@@ -33,7 +33,7 @@ export interface TimeLimits {
   readonly checkMs: number;
 }
 
-export const TIME_LIMITS: TimeLimits = {
+const TIME_LIMITS: TimeLimits = {
   // Every head we accept fits into one packet or two; one that trickles in holds a socket.
   headMs: 10_000,
   // 64 KiB within this time is slower than any network that clients have.

@@ -5,7 +5,9 @@
 
 import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
-import { ServerSilent } from './silence.ts';
+
+/** No connection over which the call could still be answered is worth keeping. */
+export class ServerSilent extends StorageUnavailable {}
 
 /** What our own functions raise when the ledger's sequence was set back: "object not in prerequisite state". */
 export const SET_BACK = '55000';

@@ -24,10 +24,11 @@ import { postgresReadiness } from './readiness.ts';
 import { orRefusal } from './refusal.ts';
 import { readSchemaStatus } from './schema-status.ts';
 import { postgresSignals } from './signals.ts';
-import { type IsThere, serverIsThere, watched } from './silence.ts';
+import type { IsThere } from './silence.ts';
 import { postgresSponsors } from './sponsors.ts';
 import { postgresSweeping } from './sweeping.ts';
 import { postgresTasks } from './tasks.ts';
+import { serverIsThere, watched } from './watched.ts';
 
 export interface PostgresOptions {
   /** A libpq URI, for the role that serves. */

@@ -4,42 +4,10 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
-import type { Connections } from './connections.ts';
+import { ServerSilent } from './errors.ts';
 import { SILENCE_MS, SILENT_QUESTIONS } from './limits.ts';
 
 export type IsThere = () => Promise<boolean>;
-
-const question = { name: 'is_there', text: 'select 1' };
-
-/** @param connections with short limits, so that the answer comes within two seconds; one question at a time */
-export function serverIsThere({ run }: Pick<Connections, 'run'>): IsThere {
-  let asking: Promise<boolean> | undefined;
-  const ask = () =>
-    run(question).then(
-      () => true,
-      // A refusal is an answer, if only "too many connections".
-      (error: unknown) => error instanceof StorageUnavailable && error.cause instanceof pg.DatabaseError,
-    );
-  return () => {
-    asking ??= ask().finally(() => {
-      asking = undefined;
-    });
-    return asking;
-  };
-}
-
-/** The same, given up on from the outside too: whoever waits for a turn waits no longer for a server that is gone. */
-export function watched(
-  { run, transact }: Pick<Connections, 'run' | 'transact'>,
-  isThere: IsThere,
-): Pick<Connections, 'run' | 'transact'> {
-  return {
-    run: (query, values) => unlessSilent(run(query, values), isThere),
-    transact: (work) => unlessSilent(transact(work), isThere),
-  };
-}
 
 /**
  * The call's answer, or an error after which its connection must not be used again: whether it was applied is unknown.
@@ -56,9 +24,6 @@ export async function unlessSilent<Answer>(call: Promise<Answer>, isThere: IsThe
     call.catch(() => undefined);
   }
 }
-
-/** No connection over which the call could still be answered is worth keeping. */
-export class ServerSilent extends StorageUnavailable {}
 
 async function untilSilent(isThere: IsThere, signal: AbortSignal): Promise<never> {
   for (let unanswered = 0; unanswered < SILENT_QUESTIONS; ) {

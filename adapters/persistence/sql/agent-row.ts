@@ -1,7 +1,7 @@
 /** The `agents` table's rows and the agents they stand for. */
 
 import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
-import type { JwkSet } from '../../../domain/agents/key-set.ts';
+import type { JwkSet } from '../../../domain/agents/jwk.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type BindInstant, type Bound, readScope, scopeColumn } from './column.ts';

@@ -7,7 +7,7 @@ import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../..
 import { type BindInstant, type Bound, readScope, scopeColumn } from './column.ts';
 import { storable, storableOrNull } from './text.ts';
 
-export interface TaskStateRow {
+interface TaskStateRow {
   readonly state: TaskState['kind'];
   readonly ended_at: Instant | null;
   readonly end_reason: RevocationReason | null;
@@ -56,7 +56,7 @@ export const insertedTaskColumns = [
   'expires_at',
 ] as const satisfies readonly (keyof TaskRow)[];
 
-export const taskColumns = [
+const taskColumns = [
   ...insertedTaskColumns,
   'state',
   'ended_at',

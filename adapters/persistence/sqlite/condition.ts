@@ -2,10 +2,10 @@
 
 import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { findBlocks } from './blocks.ts';
 import type { Connections } from './connections.ts';
 import { isLoggedOut } from './logouts.ts';
 import { readSchemaStatus } from './schema-status.ts';
-import { findBlocks } from './sponsors.ts';
 
 /** What the migrations put on each of these, in front of every change. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;

@@ -11,9 +11,9 @@ import type { Bound } from '../sql/column.ts';
 import { type ArchivedBeforeRow, selectArchivedBefore, selectPage, toPage } from '../sql/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../sql/ledger-row.ts';
 import { spendEach } from './assertions.ts';
+import { findBlocks } from './blocks.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
-import { findBlocks } from './sponsors.ts';
 
 const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryColumns.map(() => '?').join(', ')})`;
 
@@ -32,7 +32,7 @@ export function dateOf(run: Run, at: Instant): Instant {
 }
 
 /** Writes an entry that has been dated so, in the same transaction, and queues it for the sink. */
-export function write(run: Run, entry: LedgerEntry): void {
+function write(run: Run, entry: LedgerEntry): void {
   run(insert, entryValues(entry, bindInstant));
   run(queue);
 }

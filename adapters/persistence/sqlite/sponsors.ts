@@ -1,17 +1,15 @@
 /** Blocks on SQLite. */
 
 import type { Sponsors } from '../../../application/ports/sponsors.ts';
-import type { SponsorKey, TaskId } from '../../../domain/identifiers.ts';
+import type { TaskId } from '../../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../sql/block-row.ts';
 import { storable } from '../sql/text.ts';
+import { findBlocks } from './blocks.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { endTasks } from './ending.ts';
 import { append } from './ledger.ts';
-
-const find = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
 const insert = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
   on conflict do nothing`;
@@ -19,10 +17,6 @@ const insert = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_a
 const remove = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
 
 const liveTasks = "select task_id from tasks where sponsor_key = ? and state = 'live'";
-
-export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
-  return toBlocks(run<BlockRow>(find, [sponsorKey]).rows);
-}
 
 export function sqliteSponsors({ read, decide }: Connections): Sponsors {
   return {

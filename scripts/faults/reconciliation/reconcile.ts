@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { isUnknown, type Kept } from '../load/kept.ts';
+import type { Kept } from '../load/kept.ts';
 import { type Requests, requestsOf } from '../load/requests.ts';
 import type { Session } from '../load/session.ts';
 import { askedAgain } from './asked-again.ts';
@@ -132,8 +132,4 @@ export function longestAnswer(kept: readonly Kept[]): number {
     (longest, { status, began, ended }) => (status === 0 ? longest : Math.max(longest, ended - began)),
     0,
   );
-}
-
-export function unknownAnswers(kept: readonly Kept[]): number {
-  return kept.filter(isUnknown).length;
 }

@@ -21,7 +21,7 @@ export interface Soaked {
   readonly figures: readonly string[];
 }
 
-export interface Memory {
+interface Memory {
   /** Since the load is at its pace. */
   readonly minute: number;
   /** Resident. */

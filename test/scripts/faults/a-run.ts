@@ -9,7 +9,7 @@ export interface ARun {
   readonly agents: string[];
 }
 
-export const AGENT = 'load-agent';
+const AGENT = 'load-agent';
 const OTHER_AGENT = 'agent-that-registered';
 
 export function aRun(): ARun {

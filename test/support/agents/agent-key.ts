@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
 
-export interface AssertionClaims {
+interface AssertionClaims {
   /** The service's issuer or token endpoint. */
   readonly aud: unknown;
   /** Any other claim, in place of the usual one; `undefined` leaves a claim out. */

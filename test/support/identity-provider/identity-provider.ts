@@ -31,7 +31,7 @@ export interface IdentityProviderOptions {
   readonly backchannelLogoutUri?: string;
 }
 
-export interface LogoutDelivery {
+interface LogoutDelivery {
   readonly sid: string;
   /** Answered 200 or 204. */
   readonly delivered: boolean;

@@ -135,7 +135,7 @@ function byOperator(method: string, path: string, body?: unknown): Say {
 }
 
 /** @param whom `sub`, `sid` or both */
-export function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): Say {
+function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): Say {
   const key = provider.signingKey();
   const token = key.sign(
     { alg: key.alg, typ: 'logout+jwt', kid: key.kid },

@@ -6,7 +6,7 @@ import type { Outside, TestDatabase } from '../databases.ts';
 import type { Answer } from '../mandate.ts';
 
 /** An answer, with when it was asked for and when it came, in milliseconds. */
-export interface Timed {
+interface Timed {
   readonly answer: Answer;
   readonly asked: number;
   readonly answered: number;

@@ -21,7 +21,7 @@ export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
 };
 export const FORGOTTEN = 'forgotten_tool';
 
-export const TOOL_POLICIES: Readonly<Record<string, RoutePolicy>> = {
+const TOOL_POLICIES: Readonly<Record<string, RoutePolicy>> = {
   read_issue: { scope: ['jira:read'] },
   comment: { scope: ['jira:read', 'jira:comment'] },
   delete_issue: { scope: ['jira:read'], highRisk: true },

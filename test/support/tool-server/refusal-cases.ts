@@ -316,7 +316,7 @@ function twice(plane: FakeControlPlane, first: string, second: string | undefine
 }
 
 const ERRORS = { 401: 'invalid_token', 403: 'insufficient_scope', 503: 'temporarily_unavailable' } as const;
-export const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
+const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
   if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool)$/.test(reason)) return 403;
   return reason.endsWith('_unavailable') ? 503 : 401;
 };

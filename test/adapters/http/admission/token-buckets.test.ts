@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type BucketRules, permitsPerSecond, tokenBuckets } from '../../../../adapters/http/admission/token-buckets.ts';
+import { type BucketRules, tokenBuckets } from '../../../../adapters/http/admission/token-buckets.ts';
 import { type Instant, instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
+import { permitsPerSecond } from '../../../../domain/rate.ts';
 
 const START = instantFromMillis(1_789_653_821_882);
 const at = (seconds: number): Instant => plusSeconds(START, seconds);
