@@ -75,15 +75,20 @@ export interface HttpServer {
   stop(lingerMs: number): Promise<void>;
 }
 
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /** One client connection, from the first byte to the last response. */
 interface Connection {
   readonly socket: Socket;
   /** The request that is being served, with its response. */
-  current: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
+  current: Exchange | undefined;
   /** A request that was answered before all of it had come. */
   unread: IncomingMessage | undefined;
-  /** Requests behind it, each as what serves it. */
-  readonly pipelined: (() => void)[];
+  /** Requests behind it. */
+  readonly pipelined: Exchange[];
   /** No later request on this connection is served (RFC 9112 §9.6). */
   isLast: boolean;
   /** Requests that came behind the last one. */
@@ -132,28 +137,25 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     if (connection.isLast) return;
     connection.isLast = true;
     logError({ reason: error });
-    const { current } = connection;
+    const { current, pipelined } = connection;
+    // The rest of this pipelined request will never come either, and the error is its response.
+    if (pipelined.at(-1)?.request.complete === false) pipelined.pop()?.request.resume();
     // The rest of this request will never come, so its handler would wait for it until the connection ends.
     const isIncomplete = current !== undefined && !current.request.complete && !current.response.headersSent;
     if (current === undefined || isIncomplete) sendError(connection, error);
     else connection.error = error;
   };
 
-  const serve = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
+  const serve = (connection: Connection, exchange: Exchange): void => {
+    const { request, response } = exchange;
     const { socket } = request;
-    const fault = requestFault(request);
-    if (fault !== undefined) {
-      fail(connection, fault);
-      request.resume();
-      return;
-    }
-    connection.current = { request, response };
+    connection.current = exchange;
     response.once('close', () => {
       connection.current = undefined;
       connection.unread = request.complete ? undefined : request;
       const next = connection.pipelined.shift();
       if (!socket.writable) connection.isLast = true;
-      else if (next !== undefined) next();
+      else if (next !== undefined) serve(connection, next);
       else if (connection.error !== undefined) sendError(connection, connection.error);
     });
     if (isStopping) {
@@ -182,10 +184,15 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       // Node keeps each until the connection ends.
       if (connection.ignored > MAX_PIPELINED) request.socket.destroy();
       request.resume();
-    } else if (connection.current === undefined) serve(connection, request, response);
-    else if (connection.pipelined.length < MAX_PIPELINED) {
-      connection.pipelined.push(() => serve(connection, request, response));
-    } else request.socket.destroy();
+      return;
+    }
+    const fault = requestFault(request);
+    if (fault !== undefined) {
+      fail(connection, fault);
+      request.resume();
+    } else if (connection.current === undefined) serve(connection, { request, response });
+    else if (connection.pipelined.length < MAX_PIPELINED) connection.pipelined.push({ request, response });
+    else request.socket.destroy();
   };
   server.on('request', take);
   // Only who reads the body asks for it: a client without a credential is refused first.
@@ -197,6 +204,8 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
   server.on('checkExpectation', take);
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
+    // Node has taken its own listeners off.
+    socket.on('timeout', () => endIdle(socket as Socket));
     const connection = connections.get(socket);
     if (connection !== undefined) fail(connection, 'tunnel');
   });
@@ -206,10 +215,11 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     if (connection === undefined || reason === undefined) socket.destroy();
     else fail(connection, reason);
   });
-  server.on('timeout', (socket) => {
-    // Node reports the end of keep-alive here as well. A request may take longer; a client must take its response.
+  // Node reports the end of keep-alive here as well. A request may take longer; a client must take its response.
+  const endIdle = (socket: Socket): void => {
     if (connections.get(socket)?.current === undefined || socket.writableLength > 0) socket.destroy();
-  });
+  };
+  server.on('timeout', endIdle);
 
   server.listen(at.port, at.host);
   await once(server, 'listening');

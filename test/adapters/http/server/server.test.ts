@@ -98,6 +98,37 @@ describe('a connection', () => {
     await running.stop();
   });
 
+  it('serves no pipelined request whose body can never come, and refuses it after the response before it', async () => {
+    const begun: string[] = [];
+    const running = await start((request, response) => {
+      begun.push(request.url ?? '');
+      request.resume().on('end', () => setTimeout(() => response.end('served'), 50));
+    });
+    const socket = await running.open();
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(`${GET}POST /broken HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n`);
+    await once(socket, 'close');
+    expect(readAnswers(text).map(({ status }) => status)).to.deep.equal([200, 400]);
+    expect(begun).to.deep.equal(['/']);
+    await running.stop();
+  });
+
+  it('refuses a pipelined request that breaks the protocol also where garbage follows it', async () => {
+    const running = await start((_request, response) => void setTimeout(() => response.end('served'), 50));
+    const socket = await running.open();
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(`${GET}GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n${GET}nonsense\r\n\r\n`);
+    await once(socket, 'close');
+    expect(readAnswers(text).map(({ status }) => status)).to.deep.equal([200, 414]);
+    await running.stop();
+  });
+
   it('is served nothing behind the answer that says, for the service stops, that it is the last', async () => {
     const begun: string[] = [];
     const running = await start((request, response) => {

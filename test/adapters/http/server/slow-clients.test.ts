@@ -133,6 +133,15 @@ describe('clients that are slow', () => {
     expect(text.length).to.be.within(1_000, 19_000_000);
   });
 
+  it('are disconnected when they take nothing of it and have sent a CONNECT behind it', async () => {
+    const client = await coming('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
+    client.socket.pause();
+    const before = closed.filter((url) => url === '/large').length;
+    client.socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\nCONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await eventually(() => closed.filter((url) => url === '/large').length > before);
+    client.socket.destroy();
+  });
+
   it('are waited for while their request is being worked on', async () => {
     const client = await coming('GET /working HTTP/1.1\r\nHost: x\r\n\r\n');
     await eventually(() => client.received().endsWith('worked'));
