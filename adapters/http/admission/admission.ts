@@ -2,7 +2,7 @@
  * Admission control (specification "Rate limiting", "Overload"), in front of the application: a refused request costs
  * little, and neither its body nor its credential is looked at.
  *
- * A refusal is recorded under the event of its surface. It names nobody, so the ledger takes one record and then a
+ * A refusal is recorded under the event of its surface. It is anonymous, so the ledger takes one record and then a
  * counter; the log gets one line a second.
  */
 

@@ -31,7 +31,7 @@ export function workLimiters(limits: ConcurrencyLimits, now: () => number = () =
 
 /**
  * Forms that are read at once, at most 64 KiB each. A client normally sends its form with the head, so one more form
- * displaces the slowest one: slow senders from many addresses hold no more memory than this, and keep nobody out.
+ * displaces the slowest one: slow senders from many addresses hold no more memory than this, and keep no other client out.
  */
 const MAX_READING = 1024;
 

@@ -32,10 +32,9 @@ const ERRORS: Readonly<Record<ConnectionError, readonly [status: number, detail:
   expectation: [417, 'Nothing but 100-continue can be expected here.'],
 };
 
-/** @param forHead whether it answers a HEAD, whose response has no body */
-export function connectionErrorResponse(error: ConnectionError, forHead = false): string {
+export function connectionErrorResponse(error: ConnectionError): string {
   const { head, body } = RESPONSES[error];
-  return `${head}Date: ${new Date().toUTCString()}\r\n\r\n${forHead ? '' : body}`;
+  return `${head}Date: ${new Date().toUTCString()}\r\n\r\n${body}`;
 }
 
 interface Bytes {

@@ -232,8 +232,9 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     async stop(lingerMs) {
       isStopping = true;
       await until(() => connections.size === 0, lingerMs);
+      const deadline = performance.now() + DRAIN_MS;
       // Node accepts one connection in a turn of the event loop, and closing resets those that wait.
-      for (let before = -1, since = performance.now(); before !== accepted && performance.now() - since < DRAIN_MS; ) {
+      for (let before = -1; before !== accepted && performance.now() < deadline; ) {
         before = accepted;
         await nextTurn();
         await nextTurn();
@@ -245,7 +246,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
         // Node counts a connection on which nothing has come as one with a request under way.
         for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
         return connections.size === 0;
-      }, DRAIN_MS);
+      }, deadline - performance.now());
       for (const socket of connections.keys()) socket.destroy();
       await closed;
     },
