@@ -1,5 +1,5 @@
 /**
- * An issuer with a path, such as `https://example.com/mandate` (decisions "Sizes and forms nobody wrote down"). The
+ * An issuer with a path, such as `https://example.com/mandate` (RFC 8414 §3.1). The
  * service answers under that path as it does without it, so every advertised URL works whether or not a proxy in front
  * strips the path.
  */

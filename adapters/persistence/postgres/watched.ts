@@ -24,7 +24,7 @@ export function serverIsThere({ run }: Pick<Connections, 'run'>): IsThere {
   };
 }
 
-/** The same, given up on from the outside too: whoever waits for a turn waits no longer for a server that is gone. */
+/** The same connections, but a call that waits gives up once `isThere` says that the server is gone. */
 export function watched(
   { run, transact }: Pick<Connections, 'run' | 'transact'>,
   isThere: IsThere,
