@@ -7,7 +7,7 @@
 
 # One release of one system, whole to build with and slim to run on: better-sqlite3 is machine code. Pin the digests of
 # both where builds have to be repeatable to the byte. Node 22 has the headers that better-sqlite3 12 was made for; 24.19
-# changed them (adapters/persistence/sqlite/kept-alive.ts lives with that).
+# changed them (adapters/storage/sqlite/kept-alive.ts lives with that).
 ARG BUILD_IMAGE=node:22-bookworm
 ARG RUN_IMAGE=node:22-bookworm-slim
 

@@ -1,8 +1,8 @@
 /** Why a database cannot be used, whatever is asked of it: sentences for the operator. */
 
-import type { DatabaseRefusal, RefusalReason } from '../adapters/persistence/database-refusal.ts';
-import type { AddonFault } from '../adapters/persistence/sqlite/addon-fault.ts';
-import type { LedgerFileProblem } from '../adapters/persistence/sqlite/open-ledger.ts';
+import type { DatabaseRefusal, RefusalReason } from '../adapters/storage/database-refusal.ts';
+import type { AddonFault } from '../adapters/storage/sqlite/addon-fault.ts';
+import type { LedgerFileProblem } from '../adapters/storage/sqlite/open-ledger.ts';
 import { variableOf } from './settings/setting-error.ts';
 
 const SERVING = 'Service:Database:ConnectionString';

@@ -1,7 +1,7 @@
 /** The database that the settings choose; the adapter of the other one is not even loaded. */
 
-import type { UnopenedFile } from '../adapters/persistence/sqlite/unopened-file.ts';
-import type { Storage, StorageSurroundings } from '../adapters/persistence/storage.ts';
+import type { UnopenedFile } from '../adapters/storage/sqlite/unopened-file.ts';
+import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
 import { ADDON_FAULTS } from './database-refusals.ts';
 import { chosenDatabase } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
@@ -21,7 +21,7 @@ export async function openStorage(
 ): Promise<Storage> {
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'postgres') {
-    const { openPostgres } = await import('../adapters/persistence/postgres/open.ts');
+    const { openPostgres } = await import('../adapters/storage/postgres/open.ts');
     await refuseUnusableConnection(chosen, 'serving');
     return openPostgres(
       {
@@ -32,15 +32,15 @@ export async function openStorage(
       surroundings,
     );
   }
-  const { openSqlite } = await import('../adapters/persistence/sqlite/open.ts');
+  const { openSqlite } = await import('../adapters/storage/sqlite/open.ts');
   try {
     return await openSqlite({ path: chosen.path }, surroundings);
   } catch (error) {
     surroundings.log.error('the database file could not be opened', error);
-    const { addonFault } = await import('../adapters/persistence/sqlite/addon-fault.ts');
+    const { addonFault } = await import('../adapters/storage/sqlite/addon-fault.ts');
     const fault = addonFault(error);
     if (fault !== undefined) throw new StartupError([ADDON_FAULTS[fault]]);
-    const { unopenedFile } = await import('../adapters/persistence/sqlite/unopened-file.ts');
+    const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
     const problem = UNOPENED[await unopenedFile(chosen.path)];
     throw new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);
   }

@@ -3,7 +3,7 @@
  * `Service:Audit:Partitions:MonthsAhead`): a month without one could take no record, and so no decision.
  */
 
-import type { Storage } from '../adapters/persistence/storage.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { RecurringPass } from './recurring.ts';
 

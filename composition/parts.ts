@@ -5,7 +5,7 @@ import type { HttpSurfaces } from '../adapters/http/app.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Observed } from '../adapters/metrics/service-gauges.ts';
-import type { Storage } from '../adapters/persistence/storage.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { Clock } from '../application/ports/clock.ts';

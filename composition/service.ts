@@ -6,7 +6,7 @@ import type { TimeLimits } from '../adapters/http/server/server.ts';
 import { tracedLog } from '../adapters/logging/traced-log.ts';
 import { httpNetwork } from '../adapters/network/http-network.ts';
 import { tracedNetwork } from '../adapters/network/traced-network.ts';
-import type { Storage } from '../adapters/persistence/storage.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
 import { asyncTracing } from '../adapters/system/async-tracing.ts';
 import { systemClock } from '../adapters/system/system-clock.ts';
 import { systemRandomness } from '../adapters/system/system-randomness.ts';

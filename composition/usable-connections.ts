@@ -1,6 +1,6 @@
 /** Connection strings with which no connection would ever come about, which must not pass for a database that is away. */
 
-import type { ConnectionStringFault } from '../adapters/persistence/postgres/connection-string.ts';
+import type { ConnectionStringFault } from '../adapters/storage/postgres/connection-string.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
 import { variableOf } from './settings/setting-error.ts';
 import { StartupError } from './startup-error.ts';
@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
 
 /** A sentence for the operator; `undefined` where the driver could connect. */
 export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<string | undefined> {
-  const { connectionStringFault } = await import('../adapters/persistence/postgres/connection-string.ts');
+  const { connectionStringFault } = await import('../adapters/storage/postgres/connection-string.ts');
   const { connectionString, migrationConnectionString } = chosen;
   const meant = of === 'serving' ? connectionString : migrationConnectionString;
   // Where the owner's is not set, it is the other.

@@ -15,7 +15,7 @@ const FOLDER = 'MANDATE_PROGRAMS';
 /** Below package.json and beside node_modules, which programs look for. */
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
 /** A program that opens SQLite looks for this thread beside itself. */
-const THREAD = fileURLToPath(new URL('../adapters/persistence/sqlite/worker.ts', import.meta.url));
+const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker.ts', import.meta.url));
 /** Machine code, and drivers that Knex knows and we do not have. */
 const STAYS_OUTSIDE = [
   ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],

@@ -4,7 +4,7 @@ import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { counted } from '../../adapters/cli/verification-report.ts';
 import { exportFolder } from '../../adapters/export-files/export-folder.ts';
-import { openPostgresArchives } from '../../adapters/persistence/postgres/open-archives.ts';
+import { openPostgresArchives } from '../../adapters/storage/postgres/open-archives.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';

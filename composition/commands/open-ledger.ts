@@ -1,6 +1,6 @@
 /** The ledger for a command that only looks at it: nothing is written, and a schema of another release is not read. */
 
-import type { LedgerReading, SchemaStatus } from '../../adapters/persistence/storage.ts';
+import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
 import type { Log } from '../../application/ports/log.ts';
 import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
 import { chosenDatabase } from '../settings/alternatives.ts';
@@ -13,12 +13,12 @@ export async function openLedger(settings: SettingsSection<'Service:Database'>, 
   const chosen = chosenDatabase(settings);
   if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
   await refuseUnusableConnection(chosen, 'serving');
-  const { openPostgresLedger } = await import('../../adapters/persistence/postgres/open-ledger.ts');
+  const { openPostgresLedger } = await import('../../adapters/storage/postgres/open-ledger.ts');
   return ofThisRelease(openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
 }
 
 async function openFile(path: string, log: Log): Promise<LedgerReading> {
-  const { LedgerFileUnusable, openSqliteLedger } = await import('../../adapters/persistence/sqlite/open-ledger.ts');
+  const { LedgerFileUnusable, openSqliteLedger } = await import('../../adapters/storage/sqlite/open-ledger.ts');
   try {
     return await ofThisRelease(await openSqliteLedger(path, log), (status) => {
       if (status === 'absent') throw new StartupError([NO_LEDGER]);

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/logging/winston-log.ts';
-import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
+import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
 import { describeUnanswered } from '../../application/doctor/examine.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';

@@ -11,7 +11,7 @@ import { serviceTokens } from '../../adapters/identity-provider/service-token.ts
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
 import { exposureOf } from '../../adapters/key-files/key-file.ts';
 import { httpNetwork } from '../../adapters/network/http-network.ts';
-import { DatabaseRefusal } from '../../adapters/persistence/database-refusal.ts';
+import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import { systemRandomness } from '../../adapters/system/system-randomness.ts';
 import { timeLimit } from '../../adapters/system/time-limit.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
@@ -100,11 +100,11 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   if (chosen.provider === 'postgres') {
     const sentence = await unusableConnection(chosen, 'serving');
     if (sentence !== undefined) return { kind: 'unusable', sentence, remedy: CORRECT_IT };
-    const { openPostgresCondition } = await import('../../adapters/persistence/postgres/open-condition.ts');
+    const { openPostgresCondition } = await import('../../adapters/storage/postgres/open-condition.ts');
     const condition = openPostgresCondition(chosen.connectionString.reveal(), log);
     return { kind: 'opened', condition, refusal: describeRefusal };
   }
-  const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/persistence/sqlite/open-ledger.ts');
+  const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/storage/sqlite/open-ledger.ts');
   try {
     return { kind: 'opened', condition: await openSqliteCondition(chosen.path, log), refusal: describeRefusal };
   } catch (error) {

@@ -13,7 +13,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
+import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
 import { sealLedger } from '../../application/ledger/seal.ts';

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { JwkSet } from 'mandate/audit';
-import { keepAlive } from '../../adapters/persistence/sqlite/kept-alive.ts';
+import { keepAlive } from '../../adapters/storage/sqlite/kept-alive.ts';
 import { send } from './http.ts';
 import type { LedgerRow, Operator } from './operator.ts';
 import type { Stage } from './stage.ts';

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ulid } from 'ulid';
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import { makeUserId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';

@@ -1,6 +1,6 @@
 /** A block beside live tasks, which no decision of the service leaves: every decision that blocks ends them. */
 
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { Outside } from '../support/databases.ts';
 import { newSponsorKey } from './scene.ts';

@@ -1,7 +1,7 @@
 /** Opens tasks without end and says of each that was opened; its parent kills it. */
 
-import { openPostgres } from '../../adapters/persistence/postgres/open.ts';
-import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
+import { openPostgres } from '../../adapters/storage/postgres/open.ts';
+import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { PATIENT } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';

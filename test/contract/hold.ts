@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { LOCK } from '../../adapters/persistence/postgres/locks.ts';
+import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import type { FreshDatabase, Outside, TestDatabase } from '../support/databases.ts';
 
 export interface Hold {

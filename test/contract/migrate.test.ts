@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import { makeTokenId } from '../../domain/identifiers.ts';
 import { databases, everyDatabase, type FreshDatabase, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';

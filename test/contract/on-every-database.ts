@@ -3,7 +3,7 @@
  * code as a SQLite file with another path: one suite of each kind runs on it too (`everyDatabase`), as a smoke test.
  */
 
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
 
 export interface Stage {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ulid } from 'ulid';
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import { makeUserId, type SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';

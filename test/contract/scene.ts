@@ -5,7 +5,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import type { Renewal, SpentAssertion, TaskOpening } from '../../application/ports/tasks.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, makeTokenId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';

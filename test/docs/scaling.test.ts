@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { CONNECTIONS_PER_PROCESS, POOL_SIZE } from '../../adapters/persistence/postgres/limits.ts';
+import { CONNECTIONS_PER_PROCESS, POOL_SIZE } from '../../adapters/storage/postgres/limits.ts';
 
 const page = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
 

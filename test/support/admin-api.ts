@@ -12,7 +12,7 @@ import { agentKeys } from '../../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
-import type { Storage } from '../../adapters/persistence/storage.ts';
+import type { Storage } from '../../adapters/storage/storage.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256, sha256Bytes } from '../../adapters/system/sha256.ts';
 import { blockSponsor } from '../../application/admin/block-sponsor.ts';

@@ -1,7 +1,7 @@
 /** A migrated SQLite database in memory, for tests that are about something else than storage. */
 
-import { openSqlite } from '../../adapters/persistence/sqlite/open.ts';
-import type { Storage, StorageSurroundings } from '../../adapters/persistence/storage.ts';
+import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
+import type { Storage, StorageSurroundings } from '../../adapters/storage/storage.ts';
 
 export async function openTestDatabase(surroundings: StorageSurroundings): Promise<Storage> {
   const storage = await openSqlite({ path: ':memory:' }, surroundings);

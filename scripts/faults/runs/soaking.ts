@@ -1,7 +1,7 @@
 /** Half of what the service can do, for as long as is asked for, and what that leaves behind in memory and descriptors. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { CONNECTIONS_PER_PROCESS } from '../../../adapters/persistence/postgres/limits.ts';
+import { CONNECTIONS_PER_PROCESS } from '../../../adapters/storage/postgres/limits.ts';
 import { wallClock } from '../load/wall-clock.ts';
 import type { Reconciled } from '../reconciliation/reconcile.ts';
 import { type Alive, type Collector, openCollector, residentMegabytes } from '../stage/collector.ts';

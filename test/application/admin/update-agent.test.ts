@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Storage } from '../../../adapters/persistence/storage.ts';
+import type { Storage } from '../../../adapters/storage/storage.ts';
 import { updateAgent } from '../../../application/admin/update-agent.ts';
 import type { Agents } from '../../../application/ports/agents.ts';
 import { capturedLog } from '../../support/captured-log.ts';

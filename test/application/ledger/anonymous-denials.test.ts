@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Storage } from '../../../adapters/persistence/storage.ts';
+import type { Storage } from '../../../adapters/storage/storage.ts';
 import { type AnonymousDenials, anonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { Storage } from '../../../adapters/persistence/storage.ts';
+import type { Storage } from '../../../adapters/storage/storage.ts';
 import type { ProvisionedUsers } from '../../../application/ports/provisioned-users.ts';
 import {
   createUser,

@@ -1,6 +1,6 @@
 /** Records with something in every field, and their seals. */
 
-import type { Storage } from '../../../adapters/persistence/storage.ts';
+import type { Storage } from '../../../adapters/storage/storage.ts';
 import { eventLoopTurn } from '../../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../../adapters/system/sha256.ts';
 import { sealLedger } from '../../../application/ledger/seal.ts';

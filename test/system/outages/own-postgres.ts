@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { openPostgres } from '../../../adapters/persistence/postgres/open.ts';
+import { openPostgres } from '../../../adapters/storage/postgres/open.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { movedClock } from '../../support/moved-clock.ts';

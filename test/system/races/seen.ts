@@ -1,7 +1,7 @@
 /** The suites of races tried against what they have to find: a database that lacks one of the locks, or of the checks. */
 
 import { AssertionError, expect } from 'chai';
-import { LOCK } from '../../../adapters/persistence/postgres/locks.ts';
+import { LOCK } from '../../../adapters/storage/postgres/locks.ts';
 import type { Outside } from '../../support/databases.ts';
 import type { LedgerLine } from '../../support/mandate.ts';
 import { endings } from '../../support/replicas/endings.ts';

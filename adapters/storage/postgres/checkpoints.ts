@@ -1,0 +1,86 @@
+/** The seals on Postgres; the fence and the compare-and-swap are functions of `migrations/0006-checkpoints.ts`. */
+
+import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import {
+  CHECKPOINT_COLUMNS,
+  type CheckpointRow,
+  checkpointColumns,
+  checkpointValues,
+  NEWEST_ARCHIVED,
+  type SealingRow,
+  selectSealing,
+  toCheckpoint,
+  toSealing,
+} from '../rows/checkpoint-row.ts';
+import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections } from './connections.ts';
+import { parameters } from './entry.ts';
+
+/** The columns of the previous checkpoint are null where there is none. */
+const selectUnsealed = {
+  name: 'unsealed',
+  text: `select ${checkpointColumns.map((column) => `(u.previous).${column}`).join(', ')}, u.highest from unsealed() u`,
+};
+
+/** With ties: the ledger's key is time and number, so a number that tampering put there twice is read twice. */
+const selectRecords = {
+  name: 'sealed_records',
+  text: `select ${RECORD_COLUMNS} from ledger where seq > $1 and seq <= $2 order by seq fetch first $3 rows with ties`,
+};
+
+const addCheckpoint = {
+  name: 'add_checkpoint',
+  text: `select add_checkpoint(${parameters(1, checkpointColumns.length)}) as added`,
+};
+
+const selectPage = {
+  name: 'checkpoints',
+  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id > $1::bigint order by c.checkpoint_id limit $2`,
+};
+
+const selectSealingOf = { name: 'sealing', text: selectSealing('$1') };
+
+const selectArchived = {
+  name: 'archived_through',
+  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`,
+};
+
+type UnsealedRow = (CheckpointRow | { readonly checkpoint_id: null }) & { readonly highest: number | null };
+
+export function postgresCheckpoints({ run }: Connections): Checkpoints {
+  return {
+    async unsealed() {
+      const { rows } = await run<UnsealedRow>(selectUnsealed);
+      const row = rows[0];
+      if (row === undefined || row.highest === null) return undefined;
+      const previous = row.checkpoint_id === null ? undefined : toCheckpoint(row);
+      return { firstSeq: (previous?.lastSeq ?? 0) + 1, lastSeq: row.highest, previous };
+    },
+
+    async records({ firstSeq, lastSeq }, after, limit) {
+      const { rows } = await run<LedgerRow>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit]);
+      return rows.map(toLedgerRecord);
+    },
+
+    async add(checkpoint) {
+      const { rows } = await run<{ added: boolean }>(addCheckpoint, checkpointValues(checkpoint, bindInstant));
+      return rows[0]?.added === true ? 'added' : 'overtaken';
+    },
+
+    async page(after, limit) {
+      const { rows } = await run<CheckpointRow>(selectPage, [after, limit]);
+      return rows.map(toCheckpoint);
+    },
+
+    async sealing(seq) {
+      const { rows } = await run<SealingRow>(selectSealingOf, [seq]);
+      return toSealing(seq, rows[0]);
+    },
+
+    async archivedThrough() {
+      const { rows } = await run<CheckpointRow>(selectArchived);
+      return rows[0] && toCheckpoint(rows[0]);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * How values travel between Postgres and us. The parsers belong to our connections only: pg's global ones are other
+ * people's too.
+ */
+
+import pg from 'pg';
+import { type Instant, instantFromMicros, toMicrosecondText } from '../../../domain/instant.ts';
+import type { BindInstant } from '../rows/column.ts';
+
+const INT8 = 20;
+const JSON_TEXT = 114;
+const TIMESTAMPTZ = 1184;
+
+type Parser = (text: string) => unknown;
+
+const parsers: ReadonlyMap<number, Parser> = new Map<number, Parser>([
+  // Sequence numbers and counts stay far below 2^53.
+  [INT8, Number],
+  [TIMESTAMPTZ, readTimestamp],
+  // Rows mean the same on both engines; SQLite has JSON as text.
+  [JSON_TEXT, (text) => text],
+]);
+
+export const columnTypes = {
+  getTypeParser: (oid: number): Parser => parsers.get(oid) ?? pg.types.getTypeParser(oid, 'text'),
+};
+
+/** Six fractional digits: a Date would lose the microseconds. */
+export const bindInstant: BindInstant = toMicrosecondText;
+
+/** `2026-11-21 03:51:08.123456+00`, as our connections write it: ISO dates, UTC, trailing zeros left out. */
+const TIMESTAMP = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
+const MICROS_PER_MILLI = 1_000;
+
+function readTimestamp(text: string): Instant {
+  // Only tampering brings these about: a verification must name what it finds, not fail over it.
+  if (text === 'infinity') return instantFromMicros(Number.POSITIVE_INFINITY);
+  if (text === '-infinity' || text.endsWith('+00 BC')) return instantFromMicros(Number.NEGATIVE_INFINITY);
+  const [, day, time, fraction = ''] = TIMESTAMP.exec(text) ?? [];
+  if (day === undefined || time === undefined) throw new Error('a timestamp is not in ISO form and UTC');
+  const micros = Number(fraction.padEnd(6, '0'));
+  return instantFromMicros(Date.parse(`${day}T${time}Z`) * MICROS_PER_MILLI + micros);
+}

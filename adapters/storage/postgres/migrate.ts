@@ -1,0 +1,66 @@
+/** `mandate migrate` on Postgres: the schema, the ledger's partitions and the serving role's rights in one transaction. */
+
+import createKnex, { type Knex } from 'knex';
+import type { Instant } from '../../../domain/instant.ts';
+import { DatabaseRefusal } from '../database-refusal.ts';
+import { silentKnex } from '../rows/knex-log.ts';
+import { applyMigrations } from '../rows/migrations.ts';
+import { bindInstant } from './column-types.ts';
+import { asUnavailable } from './errors.ts';
+import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
+import { LOCK } from './locks.ts';
+import { migrations } from './migrations/migrations.ts';
+import { grantToServingRole } from './serving-role.ts';
+
+export interface MigrationOptions {
+  /** As the role that is to own the schema. */
+  readonly connectionString: string;
+  /** The role that serves; nothing is granted when it is the owner. */
+  readonly servingRole: string;
+  readonly now: Instant;
+  readonly monthsAhead: number;
+}
+
+/** The oldest server that the functions and partitions are written for. */
+const OLDEST_SERVER = 150_000;
+
+export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
+  const knex = createKnex({
+    client: 'pg',
+    connection: {
+      connectionString: options.connectionString,
+      application_name: 'mandate migrate',
+      connectionTimeoutMillis: SERVING_LIMITS.connect,
+    },
+    acquireConnectionTimeout: SERVING_LIMITS.acquire,
+    pool: { min: 0, max: 1 },
+    log: silentKnex,
+  });
+  try {
+    return await knex.transaction((transaction) => migrateIn(transaction, options));
+  } catch (error) {
+    throw asUnavailable(error);
+  } finally {
+    await knex.destroy();
+  }
+}
+
+async function migrateIn(transaction: Knex.Transaction, options: MigrationOptions): Promise<readonly string[]> {
+  await transaction.raw(`set local lock_timeout to ${MIGRATION_LOCK_LIMIT_MS}`);
+  await transaction.raw(`select pg_advisory_xact_lock(${LOCK.migration}, 0)`);
+  await refuseUnfit(transaction);
+  const applied = await applyMigrations(transaction, migrations);
+  await transaction.raw('select create_ledger_partitions(?, ?)', [bindInstant(options.now), options.monthsAhead]);
+  await grantToServingRole(transaction, options.servingRole);
+  return applied;
+}
+
+/** @throws DatabaseRefusal */
+async function refuseUnfit(transaction: Knex.Transaction): Promise<void> {
+  const { rows } = await transaction.raw(
+    "select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding",
+  );
+  const { version, encoding }: { version: number; encoding: string } = rows[0];
+  if (version < OLDEST_SERVER) throw new DatabaseRefusal('server_too_old', 'migrating');
+  if (encoding !== 'UTF8') throw new DatabaseRefusal('encoding_not_utf8', 'migrating');
+}

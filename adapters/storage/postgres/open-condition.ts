@@ -1,0 +1,76 @@
+/** Opens a Postgres database for somebody who only looks at its condition, as the role that serves. */
+
+import type { Log } from '../../../application/ports/log.ts';
+import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import { parseMonth } from '../../../domain/ledger/month.ts';
+import { storable, storableOrNull } from '../rows/text.ts';
+import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { bindInstant } from './column-types.ts';
+import { openConnections } from './connections.ts';
+import { guardCondition } from './guard-condition.ts';
+import { SERVING_LIMITS } from './limits.ts';
+import { linkCondition } from './link-condition.ts';
+import { isSetBack } from './readiness.ts';
+import { orRefusal } from './refusal.ts';
+import { roleCondition } from './role-condition.ts';
+import { readSchemaStatus } from './schema-status.ts';
+import { postgresSponsors } from './sponsors.ts';
+
+/** Its questions are asked side by side. */
+const POOL_SIZE = 4;
+
+const version = { name: 'condition_version', text: "select current_setting('server_version') as version" };
+const time = { name: 'condition_time', text: 'select clock_timestamp() as now' };
+const partitions = {
+  name: 'condition_partitions',
+  text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
+    where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
+};
+const loggedOut = { name: 'condition_logged_out', text: 'select is_logged_out($1, $2, $3, $4) as logged_out' };
+const signers = { name: 'condition_signers', text: 'select distinct kid from checkpoints' };
+
+export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
+  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: SERVING_LIMITS }, log);
+  const { run } = connections;
+  return {
+    async server() {
+      const { rows } = await orRefusal('serving', () => run<{ version: string }>(version));
+      return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
+    },
+    link: async () => linkCondition(connectionString),
+    schema: () => readSchemaStatus(connections),
+    async now() {
+      const { rows } = await run<{ now: Instant }>(time);
+      return rows[0]?.now;
+    },
+    role: () => roleCondition(run),
+    guards: () => guardCondition(run),
+    async months() {
+      const { rows } = await run<{ name: string }>(partitions);
+      return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
+    },
+    async isSetBack() {
+      const { rows } = await run<{ set_back: boolean | null }>(isSetBack);
+      return rows[0]?.set_back === true;
+    },
+    async sealing(): Promise<SealingCondition> {
+      const backlog = await sealingBacklog(run);
+      const kids = (await run<{ kid: string }>(signers)).rows.map(({ kid }) => kid);
+      return { ...backlog, signers: kids };
+    },
+    outbox: () => outboxBacklog(run),
+    findBlocks: postgresSponsors(connections, connections).findBlocks,
+    async isLoggedOut({ subject, sessionId, issuedAt }, at) {
+      const values = [
+        storable('subject', subject),
+        storableOrNull('session_id', sessionId),
+        issuedAt === undefined ? null : bindInstant(issuedAt),
+        bindInstant(at),
+      ];
+      const { rows } = await run<{ logged_out: boolean }>(loggedOut, values);
+      return rows[0]?.logged_out === true;
+    },
+    close: () => connections.close(),
+  };
+}

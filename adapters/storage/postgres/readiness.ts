@@ -1,0 +1,68 @@
+/**
+ * Whether Postgres can take decisions now: it answers, it takes writes, its schema is ours, and the ledger has this
+ * month's partition and a sequence that stands where its records do. Asked over connections of its own with shorter limits, and once at
+ * a time.
+ */
+
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { describeSchema } from '../rows/readiness.ts';
+import type { Connections } from './connections.ts';
+import { isReadOnly } from './errors.ts';
+import { partitionOf } from './partitions.ts';
+import { readSchemaStatus } from './schema-status.ts';
+
+type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
+
+/** Locks no row. Refused where nothing can be written, and then over a new connection the next time (`errors.ts`). */
+const lockNothing = { name: 'lock_nothing', text: 'select from tasks limit 0 for share' };
+
+const hasPartition = {
+  name: 'has_partition',
+  text: `select exists (
+    select from pg_inherits where inhrelid = to_regclass($1) and inhparent = to_regclass('ledger')
+  ) as there`,
+};
+
+const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
+
+export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
+
+const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select setval('ledger_seq', ${HIGHEST})\`.`;
+
+const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
+
+export function postgresReadiness(connections: Connections, clock: Clock): ReadinessCheck {
+  let asking: Promise<Verdict> | undefined;
+
+  async function ask(): Promise<Verdict> {
+    try {
+      const schema = describeSchema(await readSchemaStatus(connections));
+      if (schema.status === 'Unhealthy') return schema;
+      await connections.run(lockNothing);
+      const partition = partitionOf(clock.now());
+      const { rows } = await connections.run<{ there: boolean }>(hasPartition, [partition]);
+      if (rows[0]?.there !== true) {
+        return { status: 'Unhealthy', detail: `The ledger has no partition ${partition}; run \`mandate migrate\`.` };
+      }
+      const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
+      return sequence.rows[0]?.set_back === true ? { status: 'Unhealthy', detail: SET_BACK } : schema;
+    } catch (error) {
+      if (isReadOnly(error)) return { status: 'Unhealthy', detail: READ_ONLY };
+      const detail =
+        error instanceof StorageUnavailable ? 'Postgres did not answer.' : 'Postgres refused the question.';
+      return { status: 'Unhealthy', detail };
+    }
+  }
+
+  return {
+    name: 'database',
+    check() {
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      return asking;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * What the role that serves may do, when it is another than the one that migrates and so owns everything: what its
+ * decisions need and no more. The ledger and its checkpoints it can read, and append to only through the functions that
+ * number and date a record, or find a checkpoint to be the next; the partitions are closed to it altogether.
+ */
+
+import type { Knex } from 'knex';
+import pg from 'pg';
+import { MIGRATIONS_TABLE } from '../rows/migrations.ts';
+
+export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
+  [MIGRATIONS_TABLE]: 'select',
+  agents: 'select, insert, update, delete',
+  sponsor_blocks: 'select, insert, update, delete',
+  provisioned_users: 'select, insert, update, delete',
+  tasks: 'select, insert, update, delete',
+  task_grants: 'select, insert, update, delete',
+  revoked_tokens: 'select, insert, delete',
+  spent_assertions: 'select, insert, delete',
+  accepted_signals: 'select, insert, delete',
+  logouts: 'select, insert, update, delete',
+  ledger: 'select',
+  // To see whether it was set back; a number it can neither take nor choose.
+  ledger_seq: 'select',
+  ledger_archives: 'select',
+  checkpoints: 'select',
+  // Not the number: an entry that is given one to come would make the append fail that gets it.
+  outbox: 'select, update (due_at, failures), delete',
+  outbox_queueing: 'select, update (queueing)',
+};
+
+/**
+ * Our functions `f`: those of the ledger's owner, without those of extensions. The schema may hold other functions, such
+ * as those of pg_stat_statements. Their rights are not ours to change.
+ */
+export const OUR_FUNCTIONS = `pg_proc f join pg_class l on l.oid = 'ledger'::regclass
+    and f.pronamespace = l.relnamespace and f.proowner = l.relowner
+    and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = f.oid and deptype = 'e')`;
+
+/**
+ * Takes EXECUTE on our functions from every role but the owner, which Postgres gives to all, and takes away what the
+ * serving role had on our tables. Then grants the above. Safe to repeat.
+ */
+export async function grantToServingRole(transaction: Knex.Transaction, servingRole: string): Promise<void> {
+  const { rows } = await transaction.raw('select current_user as owner, current_schema() as schema');
+  const { owner, schema }: { owner: string; schema: string } = rows[0];
+  const inSchema = identifier(schema);
+  const functions = await signatures(transaction);
+  await transaction.raw(`revoke execute on routine ${functions} from public`);
+  if (servingRole === owner) return;
+  const role = identifier(servingRole);
+  await transaction.raw(`grant usage on schema ${inSchema} to ${role}`);
+  for (const [table, privileges] of Object.entries(TABLE_PRIVILEGES)) {
+    await transaction.raw(`revoke all on ${table} from ${role}`);
+    await transaction.raw(`grant ${privileges} on ${table} to ${role}`);
+  }
+  await transaction.raw(`grant usage on type ledger_entry to ${role}`);
+  await transaction.raw(`grant execute on routine ${functions} to ${role}`);
+}
+
+async function signatures(transaction: Knex.Transaction): Promise<string> {
+  const { rows }: { rows: readonly { signature: string }[] } = await transaction.raw(
+    `select f.oid::regprocedure::text as signature from ${OUR_FUNCTIONS}`,
+  );
+  return rows.map(({ signature }) => signature.replaceAll('?', '\\?')).join(', ');
+}
+
+/** Quoted for Postgres, and for Knex, which would take a question mark for a parameter. */
+function identifier(name: string): string {
+  return pg.escapeIdentifier(name).replaceAll('?', '\\?');
+}

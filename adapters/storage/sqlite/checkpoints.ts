@@ -1,0 +1,92 @@
+/**
+ * The seals on SQLite. Decisions are made one after another, so no number that is taken is still to be committed:
+ * the newest record ends the range, without a fence.
+ */
+
+import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
+import {
+  CHECKPOINT_COLUMNS,
+  type CheckpointRow,
+  checkpointColumns,
+  checkpointValues,
+  NEWEST_ARCHIVED,
+  type SealingRow,
+  selectSealing,
+  toCheckpoint,
+  toSealing,
+} from '../rows/checkpoint-row.ts';
+import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import { bindInstant } from './column-types.ts';
+import type { Connections, Run } from './connections.ts';
+
+const selectNewest = `select ${CHECKPOINT_COLUMNS} from checkpoints c order by c.checkpoint_id desc limit 1`;
+
+const selectHighest = 'select max(seq) as highest from ledger where seq > ?';
+
+const selectRecords = `select ${RECORD_COLUMNS} from ledger
+  where seq > ? and seq <= ? order by seq limit ?`;
+
+const insert = `insert into checkpoints (${checkpointColumns.join(', ')})
+  values (${checkpointColumns.map(() => '?').join(', ')})`;
+
+const selectPage = `select ${CHECKPOINT_COLUMNS} from checkpoints c
+  where c.checkpoint_id > ? order by c.checkpoint_id limit ?`;
+
+const selectSealingOf = selectSealing('?');
+
+const selectArchived = `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`;
+
+const selectHeld = 'select 1 from ledger where seq = ?';
+
+export function sqliteCheckpoints({ read, decide }: Connections): Checkpoints {
+  return {
+    unsealed: () =>
+      read((run) => {
+        const previous = findNewest(run);
+        const sealed = previous?.lastSeq ?? 0;
+        const { rows } = run<{ highest: number | null }>(selectHighest, [sealed]);
+        const lastSeq = rows[0]?.highest ?? undefined;
+        return lastSeq === undefined ? undefined : { firstSeq: sealed + 1, lastSeq, previous };
+      }),
+
+    records: ({ firstSeq, lastSeq }, after, limit) =>
+      read((run) => {
+        const { rows } = run<LedgerRow>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit]);
+        return rows.map(toLedgerRecord);
+      }),
+
+    add: (checkpoint) =>
+      decide((run) => {
+        const newest = findNewest(run);
+        const isNext =
+          checkpoint.checkpointId === (newest?.checkpointId ?? 0) + 1 &&
+          checkpoint.firstSeq === (newest?.lastSeq ?? 0) + 1;
+        if (!isNext) return 'overtaken';
+        if (!isWhole(checkpoint) || run(selectHeld, [checkpoint.lastSeq]).count === 0) {
+          throw new Error('a checkpoint ends with a record that is held, and links to the one before it');
+        }
+        run(insert, checkpointValues(checkpoint, bindInstant));
+        return 'added';
+      }),
+
+    page: (after, limit) => read((run) => run<CheckpointRow>(selectPage, [after, limit]).rows.map(toCheckpoint)),
+
+    sealing: (seq) => read((run) => toSealing(seq, run<SealingRow>(selectSealingOf, [seq, seq]).rows[0])),
+
+    archivedThrough: () =>
+      read((run) => {
+        const row = run<CheckpointRow>(selectArchived).rows[0];
+        return row && toCheckpoint(row);
+      }),
+  };
+}
+
+function findNewest(run: Run): Checkpoint | undefined {
+  const row = run<CheckpointRow>(selectNewest).rows[0];
+  return row && toCheckpoint(row);
+}
+
+function isWhole({ checkpointId, firstSeq, lastSeq, prevCheckpointHash }: Checkpoint): boolean {
+  return lastSeq >= firstSeq && (prevCheckpointHash === undefined) === (checkpointId === 1);
+}

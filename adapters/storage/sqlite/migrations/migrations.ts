@@ -1,0 +1,20 @@
+/** The schema's history on SQLite, oldest first. One that has been released never changes; the next one does. */
+
+import type { Migration } from '../../rows/migrations.ts';
+import { agents } from './0001-agents.ts';
+import { sponsors } from './0002-sponsors.ts';
+import { ledger } from './0003-ledger.ts';
+import { tasks } from './0004-tasks.ts';
+import { checkpoints } from './0005-checkpoints.ts';
+import { signals } from './0008-signals.ts';
+import { provisionedUsers } from './0009-provisioned-users.ts';
+
+export const migrations: readonly Migration[] = [
+  agents,
+  sponsors,
+  ledger,
+  tasks,
+  checkpoints,
+  signals,
+  provisionedUsers,
+];

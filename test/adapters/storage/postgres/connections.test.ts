@@ -1,0 +1,283 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import { LIMITS, type Limits } from '../../../../adapters/storage/postgres/limits.ts';
+import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
+import type { Storage } from '../../../../adapters/storage/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { plusSeconds } from '../../../../domain/instant.ts';
+import { anEntry, anOpening, ledgerOf, registeredAgent } from '../../../contract/scene.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { type FreshDatabase, freshDatabase, PATIENT } from '../../../support/databases.ts';
+import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
+import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
+import { tcpProxy } from '../../../support/tcp-proxy.ts';
+
+const surroundings = () => ({ clock: { now: () => NOON }, log: capturedLog() });
+
+/** For whoever comes: waits until so many have. */
+function meeting(many: number): () => Promise<void> {
+  let [there, allAreThere] = [0, () => {}];
+  const all = new Promise<void>((resolve) => {
+    allAreThere = resolve;
+  });
+  return () => {
+    there += 1;
+    if (there === many) allAreThere();
+    return all;
+  };
+}
+
+async function thrownBy(act: () => Promise<unknown>): Promise<unknown> {
+  return act().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe('connections to Postgres', () => {
+  let database: FreshDatabase;
+  let storage: Storage;
+  before(async function () {
+    this.timeout(60_000);
+    database = await freshDatabase('postgres');
+    storage = await database.open({ limits: LIMITS });
+  });
+  after(async () => {
+    await storage.close();
+    await database.drop();
+  });
+
+  /** @param short of the limits, those that are to run out */
+  const connect = (poolSize: number, short: Partial<Limits> = {}) =>
+    openConnections(
+      {
+        connectionString: String(database.settings['Service:Database:ConnectionString']),
+        ...{ poolSize, limits: { ...PATIENT.serving, ...short } },
+      },
+      capturedLog(),
+    );
+  const using = async (connections: Connections, work: (connections: Connections) => Promise<void>) => {
+    try {
+      await work(connections);
+    } finally {
+      await connections.close();
+    }
+  };
+  const sleep = (seconds: number) => ({ name: `sleep_${seconds}`, text: `select pg_sleep(${seconds})` });
+
+  it('answer that they are unavailable when none is free in time', () =>
+    using(connect(1, { acquire: 300 }), async ({ run }) => {
+      const held = thrownBy(() => run(sleep(0.29)));
+      const late = await Promise.all([1, 2, 3].map(() => thrownBy(() => run(sleep(0.29)))));
+      await held;
+      expect(late.some((thrown) => thrown instanceof StorageUnavailable)).to.equal(true);
+    }));
+
+  it('end a statement that takes too long, and are used again', () =>
+    using(connect(1, { statement: 1_000 }), async ({ run }) => {
+      expect(await thrownBy(() => run(sleep(5)))).to.be.instanceOf(StorageUnavailable);
+      expect((await run({ name: 'one', text: 'select 1 as one' })).rows).to.deep.equal([{ one: 1 }]);
+    }));
+
+  it('roll a transaction back whose work fails, and hand its connection on clean', () =>
+    using(connect(1), async ({ transact, run }) => {
+      const insert = {
+        name: 'insert',
+        text: "insert into sponsor_blocks values ('rolled-back', 'admin', 'disabled', now(), now()) returning 1",
+      };
+      const failing = () =>
+        transact(async (run) => {
+          await run(insert);
+          throw new Error('our own');
+        });
+      expect(String(await thrownBy(failing))).to.include('our own');
+      const { count } = await run({
+        name: 'find',
+        text: "select from sponsor_blocks where sponsor_key = 'rolled-back'",
+      });
+      expect(count).to.equal(0);
+    }));
+
+  it('make a decision again that Postgres rolled back because of a deadlock', () =>
+    using(connect(2), async ({ transact }) => {
+      const lock = (key: number) => ({ name: `lock_${key}`, text: `select pg_advisory_xact_lock(99, ${key})` });
+      let attempts = 0;
+      const bothHoldOne = meeting(2);
+      const both = (first: number, second: number) =>
+        transact(async (run) => {
+          attempts++;
+          await run(lock(first));
+          await bothHoldOne();
+          await run(lock(second));
+          return first;
+        });
+      const { now } = performance;
+      // It is not made again once much time has passed, which it has when the machine is busy.
+      performance.now = () => 0;
+      try {
+        expect(await Promise.all([both(1, 2), both(2, 1)])).to.deep.equal([1, 2]);
+      } finally {
+        performance.now = now;
+      }
+      expect(attempts).to.be.greaterThan(2);
+    }));
+
+  it('tell a bug of ours from a database that is away', () =>
+    using(connect(1), async ({ run }) => {
+      for (const text of ['select nothing from nowhere', 'select 1/0', "insert into agents (agent_id) values ('x')"]) {
+        const thrown = await thrownBy(() => run({ name: `bug ${text}`, text }));
+        expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
+      }
+    }));
+
+  it('answer that they are unavailable when the ledger has no partition for the month, and write nothing', async () => {
+    const longAgo = plusSeconds(NOON, -400 * 86_400);
+    const agent = await registeredAgent(storage);
+    const opening = anOpening(agent);
+    const before = await ledgerOf(storage);
+    const late = { ...opening, entry: { ...opening.entry, at: longAgo } };
+    expect(await thrownBy(() => storage.tasks.open(late))).to.be.instanceOf(StorageUnavailable);
+    expect(await ledgerOf(storage)).to.deep.equal(before);
+    await storage.createPartitions(longAgo, 0);
+    expect(await storage.tasks.open(late)).to.deep.equal({ kind: 'opened' });
+  });
+
+  it('keep no one waiting for a person whom a stuck transaction has locked', async () => {
+    const opening = anOpening(await registeredAgent(storage));
+    const outside = await database.outside?.('owner');
+    await outside?.sql('begin');
+    await outside?.sql(
+      `select block_sponsor('${opening.task.sponsorKey}', 'admin', 'disabled', now(), 'sponsor_blocked')`,
+    );
+    expect(await thrownBy(() => storage.tasks.open(opening))).to.be.instanceOf(StorageUnavailable);
+    await outside?.sql('rollback');
+    expect(await storage.tasks.open(opening)).to.deep.equal({ kind: 'opened' });
+    await outside?.close();
+  });
+
+  it('survive the end of all their sessions', async () => {
+    const outside = await database.outside?.('superuser');
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(Array.from({ length: 8 }, () => storage.agents.list({ limit: 1 })));
+      await outside?.sql(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      const outcomes = await Promise.all(
+        Array.from({ length: 8 }, () => thrownBy(() => storage.agents.list({ limit: 1 }))),
+      );
+      for (const thrown of outcomes)
+        expect(thrown).to.be.oneOf([undefined, thrown instanceof StorageUnavailable && thrown]);
+    }
+    await storage.ledger.append(anEntry('admin.denied'));
+    await outside?.close();
+  });
+});
+
+describe('a Postgres server that goes away', () => {
+  let server: RunningPostgres;
+  beforeEach(async function () {
+    this.timeout(60_000);
+    server = await startPostgresServer();
+  });
+  afterEach(async () => {
+    await server.stop();
+  });
+
+  it('is unavailable and not ready, and so is one that was never there', async function () {
+    this.timeout(60_000);
+    const connectionString = server.server.url(SUPERUSER, 'postgres');
+    const storage = await openPostgres({ connectionString, limits: PATIENT }, surroundings());
+    await storage.migrate();
+    await registeredAgent(storage);
+    expect(await storage.readiness.check()).to.deep.include({ status: 'Healthy' });
+    await server.stop();
+    server = await startPostgresServer();
+    const absent = await openPostgres({ connectionString, limits: PATIENT }, surroundings());
+    for (const gone of [storage, absent]) {
+      for (const act of [
+        () => gone.agents.list({}),
+        () => gone.ledger.append(anEntry('admin.denied')),
+        () => gone.tasks.open(anOpening(anAgent())),
+        () => gone.schemaStatus(),
+        () => gone.migrate(),
+      ]) {
+        expect(await thrownBy(act)).to.be.instanceOf(StorageUnavailable);
+      }
+      expect(await gone.readiness.check()).to.deep.equal({
+        status: 'Unhealthy',
+        detail: 'Postgres did not answer.',
+      });
+      await gone.close();
+    }
+  });
+
+  it('is given up on when it falls silent, and used again when it answers', async () => {
+    const proxy = await tcpProxy(server.server.port);
+    const direct = server.server.url(SUPERUSER, 'postgres');
+    const connectionString = direct.replace(String(server.server.port), String(proxy.port));
+    // Whoever asks waits longer than for the connections that were begun in the silence, on a machine that is busy too.
+    const limits = { ...PATIENT.serving, connect: 2_500, acquire: 15_000, query: 2_500 };
+    const connections = openConnections({ connectionString, poolSize: 2, limits }, capturedLog());
+    const one = { name: 'one', text: 'select 1 as one' };
+    await Promise.all([connections.run(one), connections.run(one)]);
+    proxy.silence();
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => thrownBy(() => connections.run(one))));
+    for (const thrown of outcomes) expect(thrown).to.be.instanceOf(StorageUnavailable);
+    proxy.resume();
+    for (let round = 0; round < 4; round++) {
+      expect((await connections.run(one)).rows).to.deep.equal([{ one: 1 }]);
+    }
+    await connections.close();
+    await proxy.close();
+  });
+
+  it('keeps no process that wants to end, though it is frozen', async function () {
+    if (process.platform !== 'linux') this.skip();
+    // Those to this server alone that some process holds (an inode): what else this one has open comes and goes.
+    const to = server.server.port.toString(16).toUpperCase().padStart(4, '0');
+    const held = new RegExp(`^ *\\d+: [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:${to} (?:\\S+ +){6}[1-9]\\d* `, 'gm');
+    const sockets = () => readFileSync('/proc/self/net/tcp', 'utf8').match(held)?.length ?? 0;
+    const connectionString = server.server.url(SUPERUSER, 'postgres');
+    const before = sockets();
+    const connections = openConnections({ connectionString, poolSize: 2, limits: PATIENT.serving }, capturedLog());
+    const one = { name: 'one', text: 'select 1 as one' };
+    // Each is kept until the other is there: one that is still being made would be waited for as well.
+    const both = meeting(2);
+    const isUsed = () =>
+      connections.transact(async (run) => {
+        await run(one);
+        await both();
+      });
+    await Promise.all([isUsed(), isUsed()]);
+    expect(sockets()).to.equal(before + 2);
+    server.freeze();
+    try {
+      const began = performance.now();
+      await connections.close();
+      // The pool's own limit for this would be five seconds.
+      expect(performance.now() - began).to.be.below(4_500);
+      for (let tries = 0; sockets() !== before && tries < 200; tries++) await pause(10);
+      expect(sockets()).to.equal(before);
+    } finally {
+      server.thaw();
+    }
+  });
+
+  it('never has its late answer taken for that of another question', async () => {
+    const proxy = await tcpProxy(server.server.port);
+    const direct = server.server.url(SUPERUSER, 'postgres');
+    const connectionString = direct.replace(String(server.server.port), String(proxy.port));
+    const limits = { ...PATIENT.serving, query: 2_500 };
+    const connections = openConnections({ connectionString, poolSize: 1, limits }, capturedLog());
+    const ask = (answer: number) => connections.run({ name: `answer_${answer}`, text: `select ${answer} as answer` });
+    await ask(0);
+    proxy.silence();
+    expect(await thrownBy(() => ask(1))).to.be.instanceOf(StorageUnavailable);
+    proxy.resume();
+    expect((await ask(2)).rows).to.deep.equal([{ answer: 2 }]);
+    await connections.close();
+    await proxy.close();
+  });
+});

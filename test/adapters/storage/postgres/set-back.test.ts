@@ -1,0 +1,118 @@
+/** A sequence that went back to numbers which records have already, as after a failover that carried no sequences. */
+
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { Storage } from '../../../../adapters/storage/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { plusSeconds } from '../../../../domain/instant.ts';
+import { anEntry, ledgerOf, openedTask } from '../../../contract/scene.ts';
+import { faultsOf, sealed } from '../../../contract/sealer.ts';
+import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
+import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+
+describe('a ledger whose sequence was set back, on Postgres', () => {
+  let database: FreshDatabase;
+  let storage: Storage;
+  let owner: Outside;
+  let log: CapturedLog;
+
+  beforeEach(async function () {
+    this.timeout(60_000);
+    database = await freshDatabase('postgres');
+    log = capturedLog();
+    storage = await database.open({ log, clock: { now: () => NOON } });
+    if (database.outside === undefined) throw new Error('Postgres cannot be reached from outside');
+    owner = await database.outside('owner');
+    for (let nth = 0; nth < 10; nth++) await append();
+    await sealed(storage.checkpoints);
+  });
+  afterEach(async () => {
+    await owner.close();
+    await storage.close();
+    await database.drop();
+  });
+
+  const append = (seconds = 0) => storage.ledger.append(anEntry('admin.denied', { at: plusSeconds(NOON, seconds) }));
+  const setBack = (to: number) => owner.sql(`select setval('ledger_seq', ${to})`);
+  const isUnavailable = async (asked: Promise<unknown>) => {
+    expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    const said = {
+      level: 'error',
+      message: 'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed',
+    };
+    expect(JSON.parse(log.lines.at(-1) ?? '{}')).to.include(said);
+    log.lines.length = 0;
+  };
+
+  it('takes no record at a number that is sealed, whether one is queued for a sink or not', async () => {
+    const before = await ledgerOf(storage);
+    for (const queueing of [false, true]) {
+      await storage.outbox.setQueueing(queueing);
+      // At the time of the record that has the number, and at another.
+      for (const seconds of [0, 3_600]) {
+        await setBack(3);
+        await isUnavailable(append(seconds));
+        await setBack(9);
+        await isUnavailable(append(seconds));
+      }
+    }
+    expect(await ledgerOf(storage)).to.deep.equal(before);
+    // The first number after the seal.
+    await append();
+    expect((await ledgerOf(storage)).at(-1)?.seq).to.equal(11);
+  });
+
+  it('ends no tasks either, whose records would be written together', async () => {
+    await storage.outbox.setQueueing(true);
+    const { task } = await openedTask(storage);
+    await sealed(storage.checkpoints);
+    await setBack(2);
+    const revocation = { at: plusSeconds(NOON, 60), reason: 'operator_kill_switch' } as const;
+    await isUnavailable(storage.tasks.end({ kind: 'task', taskId: task.taskId }, revocation));
+    expect(await owner.sql(`select state from tasks where task_id = '${task.taskId}'`)).to.deep.equal([
+      { state: 'live' },
+    ]);
+  });
+
+  it('seals nothing while it stands below a record that is not sealed: numbers would be there twice', async () => {
+    for (let nth = 0; nth < 4; nth++) await append();
+    await setBack(12);
+    await isUnavailable(storage.checkpoints.unsealed());
+    await setBack(13);
+    await isUnavailable(storage.checkpoints.unsealed());
+    await setBack(14);
+    expect(await storage.checkpoints.unsealed()).to.include({ firstSeq: 11, lastSeq: 14 });
+  });
+
+  it('is not ready, says how it is put right, and is as before once that was done', async () => {
+    await owner.sql("select setval('ledger_seq', 1, false)");
+    const { status, detail } = await storage.readiness.check();
+    expect(status).to.equal('Unhealthy');
+    expect(detail).to.match(
+      /^The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded;/,
+    );
+    const remedy = /`(.*)`/.exec(detail ?? '')?.[1] ?? '';
+    const page = readFileSync(new URL('../../../../docs/auditing.md', import.meta.url), 'utf8');
+    expect(page.replaceAll(/\s+/g, ' ')).to.include(`\`${remedy}\``);
+    await isUnavailable(append());
+    expect(await owner.sql(remedy)).to.deep.equal([{ setval: '10' }]);
+    expect((await storage.readiness.check()).status).to.equal('Healthy');
+    await append();
+    await sealed(storage.checkpoints);
+    expect(await faultsOf(storage.checkpoints)).to.deep.equal([]);
+  });
+
+  it('is ready at its first record, and with numbers that came to nothing', async () => {
+    await setBack(10_000);
+    expect((await storage.readiness.check()).status).to.equal('Healthy');
+    const empty = await freshDatabase('postgres');
+    const other = await empty.open({ clock: { now: () => NOON } });
+    expect((await other.readiness.check()).status).to.equal('Healthy');
+    expect(await other.checkpoints.unsealed()).to.equal(undefined);
+    await other.ledger.append(anEntry('admin.denied'));
+    expect((await other.readiness.check()).status).to.equal('Healthy');
+    await other.close();
+    await empty.drop();
+  });
+});

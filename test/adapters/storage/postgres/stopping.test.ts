@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { ulid } from 'ulid';
+import { openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import * as limits from '../../../../adapters/storage/postgres/limits.ts';
+import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
+import { postgresTasks } from '../../../../adapters/storage/postgres/tasks.ts';
+import type { Storage } from '../../../../adapters/storage/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
+import { type Instant, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
+import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
+import { contentsOf } from '../../../contract/faults.ts';
+import { holdAppends, untilWaiting } from '../../../contract/hold.ts';
+import {
+  anEntry,
+  anOpening,
+  aRenewal,
+  ledgerOf,
+  newSponsorKey,
+  openedTask,
+  registeredAgent,
+} from '../../../contract/scene.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { databases, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+
+const KILL = { at: plusSeconds(NOON, 3), reason: 'operator_kill_switch' } as const;
+const LATER = plusSeconds(NOON, 700);
+const SPONSOR = newSponsorKey();
+
+const PURGED = { reasons: ['ssf_account_purged'], lift: false, block: 'deleted', end: 'ssf_account_purged' } as const;
+
+/** As a literal of SQL. */
+const at = (instant: Instant) => `'${toMicrosecondText(instant)}'::timestamptz`;
+
+describe('what ends tasks on Postgres', () => {
+  let database: FreshDatabase;
+  let storage: Storage;
+  let outside: Outside;
+  before(async function () {
+    this.timeout(60_000);
+    database = await freshDatabase('postgres');
+    storage = await database.open();
+    const connection = await database.outside?.();
+    if (connection === undefined) throw new Error('this database cannot be reached from outside');
+    outside = connection;
+  });
+  after(async () => {
+    await outside.close();
+    await storage.close();
+    await database.drop();
+  });
+
+  const holdFence = () => {
+    const [postgres] = databases.filter(({ engine }) => engine === 'postgres');
+    if (postgres === undefined) throw new Error('there is no Postgres to test on');
+    return holdAppends(postgres, outside);
+  };
+  it('has connections of its own, four at once, and no process holds more than it is said to', async () => {
+    const agents = [];
+    for (let nth = 0; nth < 2; nth++) agents.push((await openedTask(storage)).task.agentId);
+    // Connections are made here, so that nobody has to wait for one while the fence is held.
+    const asked = Array.from({ length: limits.POOL_SIZE + 9 }, () => anEntry('admin.denied'));
+    const nobody = [endNothing(), endNothing(), logOut(), logOut()];
+    await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...nobody]);
+    const hold = await holdFence();
+    const appends = asked.map((entry) => storage.ledger.append(entry));
+    await hold.waiting(limits.POOL_SIZE);
+    const killed = agents.map((agentId) => storage.tasks.end({ kind: 'agent', agentId }, KILL));
+    const loggedOut = agents.map(() => logOut());
+    await hold.waiting(limits.POOL_SIZE + limits.STOPPING_POOL_SIZE);
+    const [row] = await outside.sql(`select count(*)::integer as connections from pg_stat_activity
+      where datname = current_database() and application_name = 'mandate'`);
+    expect(row?.connections).to.be.within(limits.POOL_SIZE + limits.STOPPING_POOL_SIZE, limits.CONNECTIONS_PER_PROCESS);
+    await hold.release();
+    expect(await Promise.all(killed)).to.deep.equal(agents.map(() => ({ kind: 'ended', tasks: 1 })));
+    expect(await Promise.all(loggedOut)).to.deep.equal(agents.map(() => ({ kind: 'accepted', revokedTasks: 0 })));
+    await Promise.allSettled(appends);
+  });
+
+  it('leaves half of them to providers, however often an operator asks for the same', async () => {
+    const { task } = await openedTask(storage);
+    await outside.sql('begin');
+    await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${task.agentId}'))`);
+    const asked = Array.from({ length: limits.STOPPING_POOL_SIZE }, () =>
+      storage.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
+    );
+    await untilWaiting(outside, limits.STOPPING_SHARES.operators);
+    expect(await logOut()).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
+    await outside.sql('commit');
+    const ended = (await Promise.all(asked)).map((outcome) => outcome.kind === 'ended' && outcome.tasks);
+    expect(ended.toSorted()).to.deep.equal([0, 0, 0, 1]);
+  });
+
+  for (const whose of ['agent', 'person'] as const) {
+    it(`leaves connections to everybody else, however much it keeps waiting for its ${whose}`, async () => {
+      const sponsorKey = newSponsorKey();
+      const agents = await Promise.all([registeredAgent(storage), registeredAgent(storage)]);
+      const held = whose === 'agent' ? agents.slice(0, 1) : agents;
+      const asked = held.flatMap((agent) =>
+        Array.from({ length: limits.POOL_SIZE }, () => anOpening(agent, { sponsorKey })),
+      );
+      const others = [await openedTask(storage)];
+      if (whose === 'agent') others.push(await openedTask(storage, { sponsorKey }, agents[1]));
+      await outside.sql('begin');
+      const [lock, key] = whose === 'agent' ? [LOCK.agent, held[0]?.agentId] : [LOCK.sponsor, sponsorKey];
+      await outside.sql(`select pg_advisory_xact_lock(${lock}, hashtext('${key}'))`);
+      const opened = asked.map((opening) => storage.tasks.open(opening));
+      await untilWaiting(outside, whose === 'agent' ? limits.PLACES_PER_AGENT : limits.PLACES_PER_PERSON);
+      for (const other of others) {
+        const facts = await storage.tasks.tokenFacts(makeTokenId(ulid()), other.task.taskId);
+        expect(facts?.taskState.kind).to.equal('live');
+        expect((await storage.tasks.renew(aRenewal(other))).kind).to.equal('renewed');
+      }
+      await outside.sql('commit');
+      // Nobody has given up: all this was done while they waited.
+      const outcomes = await Promise.all(opened);
+      expect(outcomes.map(({ kind }) => kind)).to.deep.equal(asked.map(() => 'opened'));
+    });
+  }
+
+  it('waits longer for who is deciding about the same person than a request would, and is done then', async () => {
+    const { task } = await openedTask(storage, { sponsorKey: SPONSOR, sponsor: SPONSOR });
+    const inEarnest = await database.open({ limits: limits.LIMITS });
+    const waits = limits.SERVING_LIMITS.lock + 300;
+    await outside.sql('begin');
+    await outside.sql(`select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext('${SPONSOR}'))`);
+    await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${task.agentId}'))`);
+    const block = { sponsorKey: SPONSOR, source: 'scim', kind: 'disabled', blockedAt: KILL.at } as const;
+    const user = {
+      ...{ userId: makeUserId(ulid()), userName: SPONSOR, externalId: undefined, sponsorKey: SPONSOR },
+      ...{ active: false, revision: 1, createdAt: NOON, modifiedAt: NOON },
+    };
+    const signal = () => ({ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: KILL.at });
+    const action = { ...PURGED, sponsorKey: SPONSOR, statedAt: NOON } as const;
+    const decisions = [
+      inEarnest.tasks.end({ kind: 'sponsor', sponsorKey: SPONSOR }, KILL),
+      inEarnest.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
+      inEarnest.sponsors.block(block, 'scim_deactivated'),
+      inEarnest.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: SPONSOR } }),
+      inEarnest.signals.applySecurityEvent({ ...signal(), action }),
+      inEarnest.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: KILL.at }, 10),
+    ];
+    await pause(waits);
+    await outside.sql('commit');
+    const outcomes = await Promise.allSettled(decisions);
+    await inEarnest.close();
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(outcomes.map(() => 'fulfilled'));
+    const ends = (await ledgerOf(storage)).filter(
+      ({ taskId, event }) => taskId === task.taskId && event === 'task.revoked',
+    );
+    expect(ends).to.have.length(1);
+  });
+
+  it('changes nothing when it takes longer than it may, and is unavailable; with more time it is done', async function () {
+    this.timeout(60_000);
+    const TASKS = 5_000;
+    const agent = await registeredAgent(storage);
+    await outside.sql(`insert into tasks (task_id, agent_id, sponsor_key, sponsor, session_id, audience, scope,
+        delegation_depth, created_at, expires_at)
+      select 'task_' || nth, '${agent.agentId}', 'key-' || nth, 'sub-' || nth, 'sid-' || nth, 'https://jira.example',
+        'jira:read', 1, ${at(NOON)}, ${at(LATER)} from generate_series(1, ${TASKS}) as nth`);
+    await outside.sql(`insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
+      select 'grant-' || task_id, task_id, scope, 3, 2 from tasks where agent_id = '${agent.agentId}'`);
+    const connectionString = String(database.settings['Service:Database:ConnectionString']);
+    const end = async (statement: number) => {
+      const short = { ...limits.STOPPING_LIMITS, lock: statement / 2, statement };
+      const stopping = openConnections({ connectionString, poolSize: 1, limits: short }, capturedLog());
+      try {
+        return await postgresTasks(stopping, stopping).end({ kind: 'agent', agentId: agent.agentId }, KILL);
+      } finally {
+        await stopping.close();
+      }
+    };
+    const before = await contentsOf(outside);
+    expect(await end(40).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    expect(await contentsOf(outside)).to.deep.equal(before);
+    expect(await end(limits.STOPPING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
+  });
+
+  async function endNothing(): Promise<void> {
+    await storage.tasks.end({ kind: 'sponsor', sponsorKey: newSponsorKey() }, KILL);
+  }
+
+  function logOut() {
+    const signal = { issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: KILL.at };
+    return storage.signals.logOut({ ...signal, loggedOut: { kind: 'person', subject: newSponsorKey() } });
+  }
+});
+
+describe('the limits of talking to Postgres', () => {
+  for (const [name, { lock, statement, query }] of Object.entries({
+    SERVING: limits.SERVING_LIMITS,
+    STOPPING: limits.STOPPING_LIMITS,
+    DRAINING: limits.DRAINING_LIMITS,
+    READINESS: limits.READINESS_LIMITS,
+    AUDITING: limits.AUDITING_LIMITS,
+  })) {
+    it(`nest for ${name}, so that it is the server that gives up first and says that it did nothing`, () => {
+      expect([lock, statement, query]).to.deep.equal([lock, statement, query].toSorted((one, other) => one - other));
+      expect(new Set([lock, statement, query]).size).to.equal(3);
+    });
+  }
+
+  it('leave what ends tasks an answer within the minute that proxies commonly wait', () => {
+    const { connect, acquire, query } = limits.STOPPING_LIMITS;
+    expect(connect + acquire + query).to.be.below(60_000);
+  });
+});

@@ -1,0 +1,198 @@
+/**
+ * How SQLite looks up what a decision is about: by its key, one after the other, and never by reading all that are live;
+ * and what a page of the ledger holds: by the index that leads to fewest records. It knows nothing of how many rows a
+ * table has, so its plans for an empty one are those for a full one.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { ulid } from 'ulid';
+import type { Built } from '../../../../adapters/storage/rows/query.ts';
+import { type Connections, openConnections, type Run } from '../../../../adapters/storage/sqlite/connections.ts';
+import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
+import { type SqlitePorts, sqlitePorts } from '../../../../adapters/storage/sqlite/ports.ts';
+import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
+import type { TaskOpening } from '../../../../application/ports/tasks.ts';
+import { makeUserId } from '../../../../domain/identifiers.ts';
+import { plusSeconds } from '../../../../domain/instant.ts';
+import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
+import {
+  anAssertion,
+  anEntry,
+  anOpening,
+  aRefusal,
+  aRenewal,
+  openedTask,
+  registeredAgent,
+} from '../../../contract/scene.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
+
+const LATER = plusSeconds(NOON, 3);
+const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
+
+const { agentId, sponsor, taskId } = anOpening(anAgent()).task;
+
+/** What may be read from end to end: what the request itself brought, and tables of one row. */
+const SMALL = ['tree', 'json_each', 'given', 'said', 'CONSTANT', '2 CONSTANT', 'outbox_queueing', 'sqlite_sequence'];
+const FOUND = [
+  // An automatic index is made by reading the whole table.
+  /^SEARCH (?!.*AUTOMATIC).*=\?/,
+  new RegExp(`^SCAN (${SMALL.join('|')})\\b`),
+  // The newest record's time, one row; and the records that the statement before has written.
+  /^SEARCH ledger USING COVERING INDEX ledger_by_time \(ts>\? AND ts<\?\)$/,
+  /^SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\?\)$/,
+];
+
+describe('looking up on SQLite', () => {
+  let connections: Connections;
+  let storage: SqlitePorts;
+  let run: Set<string>;
+  before(async () => {
+    connections = openConnections(':memory:', capturedLog());
+    await migrateSqlite(connections.knex);
+    const recorded =
+      (real: Run): Run =>
+      (query, values) => {
+        run.add(textOf(query));
+        return real(query, values);
+      };
+    storage = sqlitePorts({
+      ...connections,
+      read: (work) => connections.read((real) => work(recorded(real))),
+      decide: (work) => connections.decide((real) => work(recorded(real))),
+    });
+  });
+  beforeEach(() => {
+    run = new Set();
+  });
+  after(() => connections.close());
+
+  /** The steps of all that was run by which more may be read than the decision is about. */
+  const readMore = (): Promise<readonly string[]> => {
+    expect(run, 'statements that were run').not.to.have.property('size', 0);
+    return connections.read((real) =>
+      [...run].flatMap((text) =>
+        real<{ detail: string }>(
+          `explain query plan ${text}`,
+          [...text.matchAll(/\?/g)].map(() => '[]'),
+        )
+          .rows.map(({ detail }) => detail)
+          .filter((step) => /^(SCAN|SEARCH) /.test(step) && !FOUND.some((found) => found.test(step)))
+          .map((step) => `${step}: ${text}`),
+      ),
+    );
+  };
+
+  const signal = () => ({
+    issuer: 'https://idp.example',
+    jti: randomUUID(),
+    forgetAt: plusSeconds(LATER, 600),
+    at: LATER,
+  });
+
+  const decisions: Record<string, (opening: TaskOpening) => Promise<unknown>> = {
+    'a delegated exchange': async (opening) => {
+      const { taskId, sponsorKey } = opening.task;
+      const agent = await registeredAgent(storage);
+      const child = anOpening(agent, { parentTaskId: taskId, sponsorKey, delegationDepth: 2, createdAt: NOON });
+      expect(await storage.tasks.open(child)).to.deep.equal({ kind: 'opened' });
+    },
+    'a renewal': async (opening) => {
+      expect(await storage.tasks.findGrant(opening.task.agentId, opening.grantHash)).not.to.equal(undefined);
+      expect(await storage.tasks.renew(aRenewal(opening))).to.deep.equal({ kind: 'renewed' });
+    },
+    'a refusal': ({ task, assertion }) =>
+      storage.ledger.refuse({ entry: aRefusal('actor_expired'), assertion, sponsorKey: task.sponsorKey }),
+    'an introspection': async ({ task, entry }) => {
+      if (entry.jti === undefined) throw new Error('the token has no name');
+      expect(await storage.tasks.tokenFacts(entry.jti, task.taskId)).not.to.equal(undefined);
+    },
+    'a revocation of a token': ({ task, entry }) => {
+      if (entry.jti === undefined) throw new Error('the token has no name');
+      const token = { tokenId: entry.jti, taskId: task.taskId, forgetAt: LATER };
+      return storage.tasks.revokeToken(token, KILL, anAssertion(task.agentId), anEntry('token.revoked'));
+    },
+  };
+  const endings: Record<string, (opening: TaskOpening) => Promise<unknown>> = {
+    'a revocation by grant': ({ task, grantHash }) =>
+      storage.tasks.revokeByGrant(KILL, task.agentId, grantHash, anAssertion(task.agentId)),
+    'the end of a task': ({ task }) => storage.tasks.end({ kind: 'task', taskId: task.taskId }, KILL),
+    'the end of an agent’s tasks': ({ task }) => storage.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
+    'the end of a person’s tasks': ({ task }) =>
+      storage.tasks.end({ kind: 'sponsor', sponsorKey: task.sponsorKey }, KILL),
+    'a block': ({ task: { sponsorKey } }) =>
+      storage.sponsors.block({ sponsorKey, source: 'admin', kind: 'disabled', blockedAt: LATER }, 'sponsor_blocked'),
+    'a logout of a session': ({ task: { sessionId = '' } }) =>
+      storage.signals.logOut({ ...signal(), loggedOut: { kind: 'session', sessionId, subject: undefined } }),
+    'a logout of a person': ({ task: { sponsor } }) =>
+      storage.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: sponsor } }),
+    'a security event': ({ task: { sponsorKey } }) =>
+      storage.signals.applySecurityEvent({
+        ...signal(),
+        action: {
+          sponsorKey,
+          statedAt: LATER,
+          reasons: ['ssf_account_disabled'],
+          lift: false,
+          block: 'disabled',
+          end: 'ssf_account_disabled',
+        },
+      }),
+    'a deactivation by SCIM': async ({ task: { sponsorKey } }) => {
+      const names = { userId: makeUserId(ulid()), userName: randomUUID(), externalId: randomUUID() };
+      const user = { ...names, active: true, sponsorKey, revision: 1, createdAt: NOON, modifiedAt: NOON };
+      const users = storage.provisionedUsers;
+      await users.create(user, { statements: statementsOf(undefined, user), at: LATER }, 100);
+      // How many there are is counted before one more is made.
+      run = new Set();
+      const inactive = { ...user, active: false, revision: 2 };
+      expect(await users.replace(user, inactive, { statements: statementsOf(user, inactive), at: LATER })).to.equal(
+        'replaced',
+      );
+    },
+  };
+
+  for (const [name, decide] of Object.entries(decisions)) {
+    it(`finds by its key whatever ${name} is about`, async () => {
+      const opening = await openedTask(storage);
+      await decide(opening);
+      expect(await readMore()).to.deep.equal([]);
+    });
+  }
+
+  for (const [name, end] of Object.entries(endings)) {
+    it(`finds by its key whatever ${name} is about`, async () => {
+      const opening = await openedTask(storage);
+      await end(opening);
+      expect(await readMore()).to.deep.equal([]);
+      const grant = await storage.tasks.findGrant(opening.task.agentId, opening.grantHash);
+      expect(grant?.taskState.kind).to.equal('revoked');
+    });
+  }
+
+  const AUDIT = {
+    'all denials, however few they are': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
+    'records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
+    'those of a person by an agent': [{ agentId, sponsor }, 'SEARCH ledger USING INDEX ledger_by_sponsor (sponsor=?)'],
+    'those of a task among them': [
+      { agentId, sponsor, taskId },
+      'SEARCH ledger USING INDEX ledger_by_task (task_id=?)',
+    ],
+  } as const satisfies Readonly<Record<string, readonly [Partial<LedgerQuery>, string]>>;
+  for (const [what, [query, step]] of Object.entries(AUDIT)) {
+    it(`finds ${what} by the index that has fewest`, async () => {
+      await storage.ledger.page({ ...query, limit: 10, now: NOON });
+      const [text = ''] = [...run].filter((one) => one.includes('`ledger`'));
+      const values = [...text.matchAll(/\?/g)].map(() => '0');
+      const plan = await connections.read(
+        (real) => real<{ detail: string }>(`explain query plan ${text}`, values).rows,
+      );
+      expect(plan[0]?.detail).to.equal(step);
+    });
+  }
+});
+
+function textOf(query: Built | string): string {
+  return typeof query === 'string' ? query : query.toSQL().toNative().sql;
+}
