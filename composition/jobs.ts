@@ -47,7 +47,7 @@ export function jobs({
     recurring: (queueingIsSet) => [
       partitionUpkeep(storage, clock, settings['Service:Audit:Partitions:MonthsAhead']),
       spread('sealing the ledger', settings['Service:Audit:Checkpoint:Interval'], once.seal),
-      spread('sweeping tasks that are over', settings['Service:Tasks:SweepInterval'], once.sweep),
+      spread('sweeping ended tasks', settings['Service:Tasks:SweepInterval'], once.sweep),
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
       queueing(settings, queueingIsSet, once.setQueueing),

@@ -12,7 +12,7 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
 
 /** What the system says of an address that can't be listened on. */
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: 'HOST is no address of this machine.',
+  EADDRNOTAVAIL: 'HOST is not an address of this machine.',
   ENOTFOUND: 'HOST is a name that does not resolve.',
   EAI_AGAIN: 'HOST is a name that does not resolve now.',
 };

@@ -37,7 +37,7 @@ async function listening(
     return await listenForScrapes({ host, port }, text);
   } catch (error) {
     const problem =
-      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is no address of this machine.';
+      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is not an address of this machine.';
     throw new StartupError([describePortFault(error, port, host, 'Service:Metrics:Port') ?? problem]);
   }
 }

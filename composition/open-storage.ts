@@ -9,7 +9,7 @@ import { StartupError } from './startup-error.ts';
 import { refuseUnusableConnection } from './usable-connections.ts';
 
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
-  no_directory: 'a file in a directory that is not there',
+  no_directory: 'a file in a directory that does not exist',
   not_writable: 'a file that this user may not write to, or whose directory this user may not write to',
   no_database: 'a file that cannot be opened as a database',
 };

@@ -34,7 +34,7 @@ async function publishedBy(
       maxBytes: MAX_BYTES,
     });
     if (status !== 200) return { problem: `The answer's status was ${status}.` };
-    return kidsOf(parseStrictJson(body)) ?? { problem: 'The answer was no key set of this service.' };
+    return kidsOf(parseStrictJson(body)) ?? { problem: 'The answer is not a key set of this service.' };
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
     return { problem: error.message };

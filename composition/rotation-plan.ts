@@ -53,7 +53,7 @@ export function rotationPlan(
   const steps: readonly RotationStep[] = [
     {
       number: 1,
-      purpose: 'every replica publishes the next key; the present one goes on signing',
+      purpose: 'every replica publishes the next key; the present one continues to sign',
       done: isPublished,
       settings: signingSettings(all, signedBefore ?? next.kid),
       unset: [],
@@ -68,23 +68,23 @@ export function rotationPlan(
       unset: [],
       conditions: [
         `wait ${reload} from when step 1 had reached the last replica: tool servers keep the key set for ${formatDuration(TOOL_SERVER_CACHE)}, and caches on the way for ${formatDuration(SHARED_CACHE)}.`,
-        'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies how this service authenticates.',
+        'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies the authentication of this service with it.',
       ],
       check:
-        'the header of a new task token, and the newest of GET /audit/checkpoints, name the next key; a replica that is left behind shows as another kid there.',
+        'the header of a new task token, and the newest of GET /audit/checkpoints, name the next key; a replica that is not up to date shows another kid there.',
     },
     {
       number: 3,
       purpose:
-        'the former key is gone; optional, and for a routine change best left until the ledger no longer needs it',
+        'the former key is removed; optional: after a routine rotation keep it until the ledger no longer needs it',
       done: isAlone,
       settings: signingSettings([next], next.kid),
       unset: former.flatMap((key) => signingSettings([key], undefined).map(({ name }) => name)),
       conditions: [
         `wait ${lastToken} from when step 2 had reached the last replica: Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept. Until then tokens signed with the former key are in use.`,
-        'checkpoints verify only with keys that are published. Leave the former key configured for as long as audit-verify or a proof has to hold for what it sealed; it signs nothing. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with --jwks (audit-verify and audit-archive).',
+        'checkpoints verify only with keys that are published. Keep the former key configured for as long as audit-verify or a proof needs the checkpoints that it signed; it signs nothing new. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with --jwks (audit-verify and audit-archive).',
       ],
-      check: 'GET /.well-known/jwks.json of every replica lists the next key alone (--server asks them).',
+      check: 'GET /.well-known/jwks.json of every replica lists only the next key (--server asks them).',
     },
   ];
   return { steps, next: steps.find(({ done }) => !done)?.number };

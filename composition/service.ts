@@ -99,7 +99,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
 
 function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
   for (const keys of repeatedSecrets(settings)) {
-    log.warn('one secret is in several settings: whoever is given it for one can use the others', {
+    log.warn('one secret is in several settings: its holder can use all of them', {
       settings: keys.join(', '),
     });
   }
@@ -149,7 +149,7 @@ async function setQueueing(jobs: Jobs, log: Log): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    log.error('the database could not be told yet whether records are queued for a sink', error);
+    log.error('the database could not store yet whether records are queued for a sink', error);
     return false;
   }
 }

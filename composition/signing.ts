@@ -18,7 +18,9 @@ export async function loadSigningKeys(settings: Settings, log: Log): Promise<Sig
   const choices = chosenSigningKeys(settings);
   if (choices.length === 0) {
     // The settings let this through on a development host only.
-    log.warn('no signing key is configured: tokens are signed with one that is gone when this process ends');
+    log.warn(
+      'no signing key is configured: tokens are signed with a generated key that is lost when this process ends',
+    );
     return chosen([await generateSigningKey()], undefined);
   }
   return chosen(await loadKeys(choices), settings['Service:Signing:ActiveKid']);
@@ -73,13 +75,13 @@ async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<Sign
 const NO_KEYS: SettingError = {
   key: 'Service:Signing:Keys:0:Path',
   problem: 'is not set, and neither is any other signing key',
-  accepted: 'a key by Path or by Pem; mandate keys generate makes one',
+  accepted: 'a key by Path or by Pem; mandate keys generate generates one',
 };
 
 const ACTIVE_PROBLEMS = {
   repeated_key_id: 'cannot name one of two keys that have the same Kid',
   active_key_id_missing: 'is required when there is more than one key',
-  active_key_id_unknown: 'names none of the configured keys',
+  active_key_id_unknown: 'does not name a configured key',
 } as const;
 
 async function chosen(keys: readonly SigningKey[], activeKid: string | undefined): Promise<SigningKeys> {

@@ -97,7 +97,7 @@ async function askOnce(
     return understood(answer.status, answer.body);
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
-    throw new RegistryFailure(`The service could not be asked. ${error.message}`);
+    throw new RegistryFailure(`The service could not be reached. ${error.message}`);
   }
 }
 
@@ -105,14 +105,14 @@ async function askOnce(
 function understood(status: number, text: string): ReadAnswer {
   if (status >= 300 && status < 400) {
     throw new RegistryFailure(
-      `The answer was a redirect (status ${status}), which is not followed: name the address it leads to.`,
+      `The answer was a redirect (status ${status}), which is not followed: use the address that it names.`,
     );
   }
   const body = parseStrictJson(text);
   // A proxy's page for signing in, or for what it could not reach; its text may be anything, and stays unsaid.
   if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {
     throw new RegistryFailure(
-      `What answered (status ${status}) is not the admin API, but something else at this address or before it.`,
+      `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`,
     );
   }
   return { status, body };
@@ -125,7 +125,7 @@ function isTemporary(body: JsonObject): boolean {
 function agentIn(answer: ReadAnswer, agentId: AgentId): Registration {
   const agent = readAgent(answer.body);
   if (agent?.agentId !== agentId)
-    throw new RegistryFailure('What answered is not the admin API: it did not show the agent.');
+    throw new RegistryFailure('The response is not from the admin API: it did not contain the agent.');
   return agent;
 }
 
@@ -138,7 +138,7 @@ function refusal(answer: ReadAnswer): { readonly kind: 'refused'; readonly error
 function unexpected({ status }: ReadAnswer): RegistryFailure {
   switch (status) {
     case 401:
-      return new RegistryFailure('The admin key is not the one that the service accepts.');
+      return new RegistryFailure('The service does not accept this admin key.');
     case 503:
       return new RegistryFailure('The admin API is disabled there: the service has no admin key.');
     default:

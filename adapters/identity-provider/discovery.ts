@@ -100,12 +100,12 @@ function metadataUrls(location: ProviderLocation): readonly URL[] {
 }
 
 function describe(document: Json | undefined, location: ProviderLocation, url: URL): ProviderDescription | string {
-  if (!isJsonObject(document)) return 'The answer was no JSON object, or an ambiguous one.';
+  if (!isJsonObject(document)) return 'The answer is not a JSON object, or is ambiguous.';
   const issuer = member(document, 'issuer');
   const jwksUri = member(document, 'jwks_uri');
   if (typeof issuer !== 'string' || issuer === '') return 'The document has no issuer.';
   // OpenID Connect Discovery §4.3: exactly, or one provider could speak for another.
-  if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document is of another issuer.';
+  if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document names another issuer.';
   if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) return 'The document has no absolute jwks_uri.';
   const { protocol } = new URL(jwksUri);
   if (protocol !== 'https:' && protocol !== 'http:') return 'The jwks_uri is neither http nor https.';

@@ -45,7 +45,7 @@ export function polledSponsors(
 
   function get(subject: string, token: string, askedAt: Instant): Promise<NetworkAnswer> {
     const left = Math.floor((TIMEOUT_SECONDS - secondsBetween(askedAt, clock.now())) * 1000);
-    if (left <= 0) throw new NetworkFailure('Getting a service token took all the time there was.');
+    if (left <= 0) throw new NetworkFailure('The request for a service token used up the time limit.');
     return network.send({
       method: 'GET',
       url: `${folder}/${encodeURIComponent(subject)}`,
@@ -119,6 +119,6 @@ function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   const id = isJsonObject(person) ? member(person, 'id') : undefined;
   if (typeof id === 'string' && id !== subject) return { report: 'answered', problem: 'The answer has another id.' };
   const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
-  if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer does not say enabled or not.' };
+  if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer has no member enabled.' };
   return { report: 'answered', answer: enabled ? 'active' : 'sponsor_disabled' };
 }

@@ -48,7 +48,7 @@ export function publishedKeys(
       const { status, body } = await network.send({ ...request, url: uri });
       if (status !== 200) return { problem: `The answer's status was ${status}.` };
       const usable = usableKeys(parseStrictJson(body), keys);
-      if (usable === undefined) return { problem: 'The answer was no key set.' };
+      if (usable === undefined) return { problem: 'The answer is not a key set.' };
       const ring = await importKeys(usable);
       return ring.length === 0 ? { ring, problem: 'No key of the set can be used.' } : { ring };
     } catch (cause) {

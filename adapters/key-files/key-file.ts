@@ -10,8 +10,8 @@ const WRITTEN_BY_GROUP_OR_OTHERS = 0o022;
 
 /** Completes a sentence that begins with the file. */
 export type KeyFileProblem =
-  | 'is there already, and is never overwritten'
-  | 'is in a directory that is not there'
+  | 'exists already, and is never overwritten'
+  | 'is in a directory that does not exist'
   | 'may not be written by this user'
   | 'may not be read by this user'
   | 'could not be written'
@@ -71,9 +71,9 @@ export async function exposureOf(path: string): Promise<'none' | 'readable' | 'w
 }
 
 const WRITE_PROBLEMS: Readonly<Record<string, KeyFileProblem>> = {
-  EEXIST: 'is there already, and is never overwritten',
-  ENOENT: 'is in a directory that is not there',
-  ENOTDIR: 'is in a directory that is not there',
+  EEXIST: 'exists already, and is never overwritten',
+  ENOENT: 'is in a directory that does not exist',
+  ENOTDIR: 'is in a directory that does not exist',
   EACCES: 'may not be written by this user',
   EPERM: 'may not be written by this user',
   EROFS: 'may not be written by this user',

@@ -110,7 +110,10 @@ function lengthOf(body: string | undefined): Readonly<Record<string, string>> {
 async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number): Promise<NetworkAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NetworkFailure(`No whole answer came within ${timeoutMs} ms.`)), timeoutMs);
+    timer = setTimeout(
+      () => reject(new NetworkFailure(`There was no complete answer within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
   });
   try {
     return await Promise.race([received(sent, maxBytes), tooLate]);
@@ -159,7 +162,7 @@ function decoded(bytes: Uint8Array, status: number): string {
 }
 
 function noAnswer(cause: unknown): NetworkFailure {
-  return new NetworkFailure(`No answer came (${errorCode(cause) ?? 'unknown'}).`, { cause });
+  return new NetworkFailure(`There was no answer (${errorCode(cause) ?? 'unknown'}).`, { cause });
 }
 
 /** The operating system's or OpenSSL's word for it, from the error itself or the one it was made of. */

@@ -16,9 +16,7 @@ export const reach: Reach = (url, limitMs) =>
       socket.destroy();
       resolve(problem);
     };
-    socket.setTimeout(limitMs, () => end(`No connection came about within ${limitMs} ms.`));
+    socket.setTimeout(limitMs, () => end(`The connection failed within ${limitMs} ms.`));
     socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => end(undefined));
-    socket.on('error', (error) =>
-      end(`No connection came about (${'code' in error ? String(error.code) : 'unknown'}).`),
-    );
+    socket.on('error', (error) => end(`The connection failed (${'code' in error ? String(error.code) : 'unknown'}).`));
   });

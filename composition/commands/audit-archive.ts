@@ -52,9 +52,7 @@ async function ownersConnection(settings: SettingSources): Promise<string> {
     await refuseUnusableConnection(chosen, 'owner');
     return chosen.migrationConnectionString.reveal();
   }
-  throw new StartupError([
-    'On sqlite the ledger is one table, from which no month can leave: audit-archive is for postgres only.',
-  ]);
+  throw new StartupError(['On sqlite the ledger is one table without months: audit-archive is for postgres only.']);
 }
 
 function cutoffByRetention(settings: SettingSources, clock: Clock): Month | undefined {
@@ -64,7 +62,7 @@ function cutoffByRetention(settings: SettingSources, clock: Clock): Month | unde
 }
 
 const NOT_THE_OWNER =
-  'Only the role that owns the ledger can let a month leave: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
+  'Only the role that owns the ledger can archive a month: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
 
 interface Surroundings {
   readonly settings: SettingSources;

@@ -80,7 +80,7 @@ const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {
   not_a_directory: 'is not a directory',
   not_permitted: 'may not be read or written by this user',
   disk_full: 'could not be written: the disk is full, or the file would be larger than is allowed',
-  no_hard_links: 'cannot be given its name: the file system knows no hard links, without which it might overwrite',
+  no_hard_links: 'cannot be linked to its name: the file system has no hard links, which prevent overwriting',
   failed: 'could not be read or written',
 };
 

@@ -159,7 +159,7 @@ export function unusableActiveKid(
   if (active === undefined || kids.includes(active)) return undefined;
   return {
     key: 'Service:Signing:ActiveKid',
-    problem: 'names none of the signing keys',
+    problem: 'does not name a signing key',
     accepted: 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid',
   };
 }

@@ -128,7 +128,7 @@ export function choice<const Option extends string>(...options: readonly Option[
     secret: false,
     read(given) {
       const chosen = options.find((option) => option === given);
-      return chosen === undefined ? wrong('is none of the accepted words') : read(chosen);
+      return chosen === undefined ? wrong('is not one of the accepted words') : read(chosen);
     },
   };
 }
@@ -213,9 +213,9 @@ function secondsOf(bound: string | undefined): number | undefined {
 const MAX_NETWORKS = 100;
 
 const FAULTS: Readonly<Record<NetworkFault, string>> = {
-  malformed: 'is no network in CIDR notation',
+  malformed: 'is not a network in CIDR notation',
   beyond_prefix: 'has bits set beyond its prefix',
-  everything: 'is everybody, who must not all be trusted',
+  everything: 'includes every address, and not all may be trusted',
 };
 
 /** What is wrong is named by its place in the list, never by what it says. */

@@ -91,7 +91,7 @@ describe('a service with a sink', () => {
     expect(warnings.map((line) => JSON.parse(line))).to.deep.equal([
       {
         level: 'warn',
-        message: 'one secret is in several settings: whoever is given it for one can use the others',
+        message: 'one secret is in several settings: its holder can use all of them',
         settings: 'Service:Scim:BearerToken, Service:Audit:Sink:BearerToken',
       },
     ]);
