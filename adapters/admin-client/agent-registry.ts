@@ -11,7 +11,7 @@ import { readProblem } from './problem.ts';
 import { presentFields, readAgent } from './registration-json.ts';
 
 export interface AdminAccess {
-  /** The service's address, without a slash at its end. */
+  /** The service's address, without a trailing slash. */
   readonly server: string;
   readonly adminKey: Secret;
   readonly network: Network;
@@ -19,13 +19,13 @@ export interface AdminAccess {
   readonly pause: (milliseconds: number) => Promise<unknown>;
 }
 
-/** For the whole exchange; a service that takes longer to decide about one agent is not well. */
+/** For the whole exchange. A healthy service decides about one agent faster. */
 const TIMEOUT_MS = 10_000;
-/** An agent was registered with a body of at most 64 KiB; escaped, it may come back several times as long. */
+/** An agent is registered with a body of at most 64 KiB. With escapes the response may be several times as long. */
 const MAX_BYTES = 1_048_576;
-/** The main bucket takes in twenty requests in that time (specification "Rate limiting"). */
+/** The main bucket refills twenty requests in that time (specification "Rate limiting"). */
 const PAUSE_MS = 2000;
-/** A minute and a half: with the slowest limits and a busy service, the next turn comes sooner. */
+/** A minute and a half: even with the slowest limits and a busy service a request succeeds earlier. */
 const MAX_ATTEMPTS = 45;
 
 interface ReadAnswer {
@@ -57,8 +57,8 @@ export function adminApiAgents(access: AdminAccess): AgentRegistry {
 }
 
 /**
- * A service that is busy is asked again. With 503 it may have decided nevertheless: a registration then turns out to be
- * there when it is sent again, and a change to be none.
+ * Retries while the service is busy. A request that got 503 may have been decided: then the retried registration finds
+ * the agent, and the retried change changes nothing.
  */
 async function ask(
   access: AdminAccess,
@@ -101,7 +101,7 @@ async function askOnce(
   }
 }
 
-/** @throws RegistryFailure for what is no answer of the admin API */
+/** @throws RegistryFailure for a response that is not from the admin API */
 function understood(status: number, text: string): ReadAnswer {
   if (status >= 300 && status < 400) {
     throw new RegistryFailure(
@@ -109,7 +109,7 @@ function understood(status: number, text: string): ReadAnswer {
     );
   }
   const body = parseStrictJson(text);
-  // A proxy's page for signing in, or for what it could not reach; its text may be anything, and stays unsaid.
+  // A sign-in page or an error page of a proxy. Its text is untrusted and is not shown.
   if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {
     throw new RegistryFailure(
       `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`,

@@ -6,7 +6,7 @@ import type { Reach } from '../../application/ports/reach.ts';
 export const reach: Reach = (url, limitMs) =>
   new Promise((resolve) => {
     const { protocol, hostname, port } = new URL(url);
-    // As in the URL, but for an IPv6 address without its brackets.
+    // As in the URL, but an IPv6 address without its brackets.
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
     const socket: Socket =
       protocol === 'https:'
