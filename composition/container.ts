@@ -1,6 +1,6 @@
 /**
- * The wiring: the one place that knows every adapter. Each part has one factory, which names the parts that it needs and
- * gets their values. The container makes each part once, and is asked for one thing: the parts of a running service.
+ * The wiring: the only file that imports every adapter. Each part has one factory, which names its dependencies and
+ * gets their values. The container creates each part once, and resolves once: the parts of a running service.
  */
 
 import 'reflect-metadata';

@@ -1,4 +1,4 @@
-/** Why a database cannot be used, whatever is asked of it: sentences for the operator. */
+/** Sentences for the operator about an unusable database. */
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/persistence/database-refusal.ts';
 import type { AddonFault } from '../adapters/persistence/sqlite/addon-fault.ts';

@@ -25,7 +25,7 @@ export function jobs({
 }: Pick<Parts, 'settings' | 'storage' | 'signingKeys' | 'anonymousDenials' | 'sink' | 'clock'>): Jobs {
   const { checkpoints, outbox, sweeping } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
-  // Instances that share a SQLite file are on one machine, and have its clock.
+  // Instances that share a SQLite file run on one machine, with one clock.
   const clockAheadBy = chosenDatabase(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
   const once = {
     async seal() {
@@ -56,12 +56,12 @@ export function jobs({
 }
 
 /**
- * Replicas with synchronized clocks are milliseconds apart. One that is further ahead ends tasks early, which takes away
- * what its own clock refuses already; `mandate doctor` names it.
+ * Replicas with synchronized clocks differ by milliseconds. A replica whose clock is further ahead ends tasks early,
+ * which it would already refuse anyway; `mandate doctor` reports it.
  */
 const CLOCK_AHEAD_SECONDS = 2;
 
-/** A window may be as short as a second, and reading those in memory costs nothing. */
+/** A window may be as short as a second, and reading the counts in memory is cheap. */
 const CLOSE_WINDOWS_MS = 1000;
 
 /**

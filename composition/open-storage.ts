@@ -1,4 +1,4 @@
-/** The database that the settings choose; the adapter of the other one is not even loaded. */
+/** Opens the configured database. The adapter of the other database is not loaded. */
 
 import type { UnopenedFile } from '../adapters/persistence/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/persistence/storage.ts';
@@ -14,7 +14,7 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_database: 'a file that cannot be opened as a database',
 };
 
-/** @throws StartupError when a SQLite file, or one of certificates, cannot be read; a Postgres server may come up later */
+/** @throws StartupError if a SQLite file or a certificate file cannot be read; a Postgres server may start later */
 export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,

@@ -1,4 +1,4 @@
-/** The receivers of the identity provider's signals, bound to their ports; each exists only where it is configured. */
+/** Binds the receivers of the identity provider's signals to their ports. Each exists only if it is configured. */
 
 import { acceptLogout } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
@@ -51,7 +51,7 @@ function events(parts: Needed): Parts['receivers']['events'] {
   };
 }
 
-/** With a configured issuer, events are acted on whether or not the identity provider answers. */
+/** With a configured issuer, events are applied even while the identity provider does not answer. */
 function upstreamIssuer({ settings, providerMetadata }: Needed): () => Promise<string | undefined> {
   const upstream = chosenUpstream(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;

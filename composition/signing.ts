@@ -13,11 +13,11 @@ import { StartupError } from './startup-error.ts';
 
 const KEY_FILE = 'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted)';
 
-/** @throws StartupError naming every key that can't be used, and never anything of what it holds */
+/** @throws StartupError with every unusable key, without any part of its text */
 export async function loadSigningKeys(settings: Settings, log: Log): Promise<SigningKeys> {
   const choices = chosenSigningKeys(settings);
   if (choices.length === 0) {
-    // The settings let this through on a development host only.
+    // The settings allow this only on a development host.
     log.warn(
       'no signing key is configured: tokens are signed with a generated key that is lost when this process ends',
     );
@@ -26,19 +26,22 @@ export async function loadSigningKeys(settings: Settings, log: Log): Promise<Sig
   return chosen(await loadKeys(choices), settings['Service:Signing:ActiveKid']);
 }
 
-/** What the configured keys publish: enough to verify with. Empty when none is configured. @throws StartupError */
+/** The public keys of the configured keys, for verification. Empty if none is configured. @throws StartupError */
 export async function publicHalves(settings: Pick<Settings, 'Service:Signing:Keys'>): Promise<JwkSet> {
   const keys = await loadKeys(chosenSigningKeys(settings));
   return { keys: keys.map(({ publicJwk }) => publicJwk) };
 }
 
-/** A configured key, with where it is configured. */
+/** A configured key, with its setting. */
 export interface ConfiguredKey {
   readonly choice: SigningKeyChoice;
   readonly key: SigningKey;
 }
 
-/** In the order of their numbers, and the one that signs. @throws StartupError when one is unusable or there is none */
+/**
+ * All keys in the order of their numbers, and the key that signs. @throws StartupError if one is unusable or there is
+ * none
+ */
 export async function configuredSigningKeys(
   settings: Pick<Settings, 'Service:Signing:Keys' | 'Service:Signing:ActiveKid'>,
 ): Promise<{ readonly keys: readonly ConfiguredKey[]; readonly signingKeys: SigningKeys }> {

@@ -17,7 +17,7 @@ const MICROS_PER_MILLI = 1000;
 /** Larger than any correction of a synchronized clock. */
 const LONGEST_STANDSTILL = 1_000_000;
 
-/** Both in milliseconds: `wall` since the epoch, without fractions; `fine` monotonic, with fractions. */
+/** Both in milliseconds: `wall` since the epoch, without fractions; `monotonic` with fractions, never set. */
 export interface TimeSources {
   wall(): number;
   monotonic(): number;

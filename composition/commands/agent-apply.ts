@@ -17,7 +17,7 @@ import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { complain, running } from './running.ts';
 
-/** Makes the agents of a running service what files declare. */
+/** Makes the agents of a running service match the files. */
 export async function agentApply(request: ApplyRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return running(
     async (log) => {
@@ -26,7 +26,7 @@ export async function agentApply(request: ApplyRequest, overrides: readonly Sett
         complain(misplaced);
         return exitCode.usage;
       }
-      // The files first: whoever has no key can check them nevertheless, and with wrong ones nothing is asked.
+      // The files are checked first, so that they can be checked without a key. With a wrong file no request is sent.
       const judge = { agentKeys: agentKeys(httpNetwork(), systemClock(), log), rules: CERTAIN_RULES };
       const files = await readAgentFiles(request.files, (declaration) => judgeDraft(judge, draftOf(declaration)));
       if (files.kind === 'wrong') {

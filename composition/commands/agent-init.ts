@@ -14,7 +14,7 @@ import type { Secret } from '../../domain/secret.ts';
 import { makeKey } from './keys-generate.ts';
 import { complain, running } from './running.ts';
 
-/** Makes an agent's key pair, and a registration file that says as little as an agent can do with. */
+/** Writes an agent's key pair, and a registration file with minimal rights. */
 export async function agentInit(request: InitRequest): Promise<number> {
   return running(
     async () => {
@@ -50,7 +50,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   [fieldNames.allowedAudiences]: '--audience',
 };
 
-/** A sentence for each thing that no service would register. */
+/** A sentence for each value that no service would accept. */
 function wrongArguments(request: InitRequest, publicJwk: Jwk): readonly string[] {
   const { agentId, displayName, scopes, audiences } = named(request);
   const verdict = judgeRegistration(
@@ -81,7 +81,7 @@ interface Files {
   readonly pem: Secret;
 }
 
-/** Both or none; the sentence that is the answer says why none. */
+/** Writes both files or none; returns a sentence with the reason for none. */
 async function writeBoth({ registration, text, privateKey, pem }: Files): Promise<string | undefined> {
   const problem = await writeNewFile(registration, text);
   if (problem !== undefined) return `${registration} ${problem}.`;

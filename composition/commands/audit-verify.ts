@@ -14,7 +14,7 @@ import { auditorKeys } from './auditor-keys.ts';
 import { openLedger } from './open-ledger.ts';
 import { running, sources, valid } from './running.ts';
 
-/** Verifies the ledger or an export, and says what it found (specification "Ledger and seal"). */
+/** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
 export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return running(
     async (log) => {

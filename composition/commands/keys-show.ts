@@ -7,7 +7,7 @@ import { readSettingsSection } from '../settings/read-settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { running, sources, valid } from './running.ts';
 
-/** Shows every configured key by its public half. */
+/** Shows the public half of every configured key. */
 export async function keysShow({ json }: ShowRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return running(
     async () => {

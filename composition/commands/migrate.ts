@@ -7,12 +7,12 @@ import { readSettingsSection } from '../settings/read-settings.ts';
 import { refuseUnusableConnection } from '../usable-connections.ts';
 import { running, sources, valid } from './running.ts';
 
-/** Creates the schema or brings it up to date. */
+/** Creates the schema, or brings it up to date. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
   return running(async (log) => {
     const settings = sources(overrides);
     const database = valid(readSettingsSection(settings, 'Service:Database'), log);
-    // No more than is used: what is wrong for serving is for the service to refuse, and must not hold up its schema.
+    // Reads only the settings that it uses: other wrong settings stop the service, but must not stop a migration.
     const partitions = valid(readSettingsSection(settings, 'Service:Audit:Partitions'), undefined);
     const chosen = chosenDatabase(database);
     if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');

@@ -1,4 +1,4 @@
-/** The ledger for a command that only looks at it: nothing is written, and a schema of another release is not read. */
+/** Opens the ledger for a command that only reads: it writes nothing, and refuses a schema of another release. */
 
 import type { LedgerReading, SchemaStatus } from '../../adapters/persistence/storage.ts';
 import type { Log } from '../../application/ports/log.ts';

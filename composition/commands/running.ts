@@ -1,4 +1,4 @@
-/** What every command shares: where its settings come from, and how it reports what it expects to go wrong. */
+/** Shared by all commands: reading the settings, and reporting expected errors. */
 
 import type { Writable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
@@ -19,10 +19,7 @@ export function sources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };
 }
 
-/**
- * @param more reasons that lie in what the settings name
- * @throws StartupError with every error at once
- */
+/** @param more further reasons, from files or addresses that the settings name @throws StartupError with all errors */
 export function valid<Settings>(
   result: SettingsResult<Settings>,
   log: ClosableLog | undefined,
@@ -34,11 +31,11 @@ export function valid<Settings>(
 }
 
 export interface RunningOptions {
-  /** Where the log goes: standard output, unless that is for the command's own report. */
+  /** The destination of the log: standard output, unless the command's report is there. */
   readonly log?: Writable & { readonly isTTY?: boolean };
 }
 
-/** Reports what a command expects to go wrong, each reason on a line of its own, and never by a driver's message. */
+/** Reports the expected errors of a command, one reason per line, and never a driver's message. */
 export async function running(
   run: (log: ClosableLog) => Promise<number>,
   { log: stream = process.stdout }: RunningOptions = {},
@@ -58,11 +55,11 @@ export async function running(
   }
 }
 
-/** Watches standard output while a command reports there; the answer is whether the report was lost on the way. */
+/** Watches standard output during a command's report; returns whether the report was lost. */
 function watchReport(): () => Promise<boolean> {
   let isLost = false;
   process.stdout.on('error', (error) => {
-    // A reader who has seen enough (`| head -1`) changes nothing in what was found.
+    // A reader that closes early (`| head -1`) does not change the result.
     if (!('code' in error && error.code === 'EPIPE')) isLost = true;
   });
   return async () => {

@@ -11,7 +11,7 @@ import { StartupError } from '../startup-error.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
 import { running, sources, valid } from './running.ts';
 
-/** Longer than a request is on its way from a client, or from a load balancer that has not noticed the stop yet. */
+/** Longer than a request takes from a client, or from a load balancer that has not noticed the stop yet. */
 const LINGER_MS = 1000;
 
 /** Runs the service until a signal asks it to stop. */
@@ -19,7 +19,7 @@ export async function serve(overrides: readonly SettingArgument[]): Promise<numb
   return running(async (log) => {
     const given = sources(overrides);
     const read = readSettings(given);
-    // Unusable keys are named together with wrong settings, not only once the settings are right.
+    // Unusable keys are reported together with wrong settings.
     const settings = valid(read, log, read.kind === 'valid' ? [] : await unusableKeys(given));
     await untilToldToStop(async (told) => {
       const service = await startService(settings, { log, lingerMs: LINGER_MS });

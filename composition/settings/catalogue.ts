@@ -1,8 +1,8 @@
 /**
- * THE catalogue of settings (specification "Configuration rules", "Limits"): what can be set, what is accepted, and
- * what it means. Reading, validation, the start-up errors and the settings table all come from here.
+ * THE catalogue of settings (specification "Configuration rules", "Limits"): their keys, accepted values and meanings.
+ * Parsing, validation, the start-up errors and the settings table all derive from it.
  *
- * To add a setting, add a line. A key with `:N:` in it belongs to a list. What holds between settings is in rules.ts.
+ * To add a setting, add a line. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
  */
 
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
@@ -28,17 +28,17 @@ const MIN_CREDENTIAL = 32;
 const MAX_KID = 128;
 /** Specification "Other limits". */
 const MAX_MONTHS_AHEAD = 12;
-/** As long a page as the audit shows: a batch is held in memory, and one that fails is sent whole again. */
+/** The maximum page size of the audit. A batch is held in memory, and a failed batch is sent again as a whole. */
 const MAX_DRAIN_BATCH = 1000;
-/** A batch is one transaction, and whoever renews one of its tasks waits for it. */
+/** A batch is one transaction, and renewals of its tasks wait for it. */
 const MAX_SWEEP_BATCH = 1000;
 const MAX_PORT = 65_535;
-/** A million a second: more is no limit. */
+/** A million a second: a higher value would not limit anything. */
 const MAX_PERMITS = 60_000_000;
 /** Specification "Overload". */
 const MAX_CONCURRENCY = 100_000;
 const MAX_QUEUE = 1_000_000;
-/** Each create counts them all: this many take tenths of a second. */
+/** Each create counts all users: this number takes tenths of a second. */
 const MAX_PROVISIONED_USERS = 1_000_000;
 
 const permits = () => integer({ min: 1, max: MAX_PERMITS });
