@@ -12,7 +12,7 @@ import { forgetEnded } from '../application/upkeep/forget-ended.ts';
 import { partitionUpkeep } from './partition-upkeep.ts';
 import type { Parts } from './parts.ts';
 import type { Jobs, RecurringPass } from './recurring.ts';
-import { chosenDatabase, chosenSink } from './settings/alternatives.ts';
+import { databaseChoice, sinkChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 
 export function jobs({
@@ -26,19 +26,22 @@ export function jobs({
   const { checkpoints, outbox, sweeping } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
   // Instances that share a SQLite file run on one machine, with one clock.
-  const clockAheadBy = chosenDatabase(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
+  const clockAheadBy = databaseChoice(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
   const once = {
     async seal() {
       await sealLedger({ checkpoints, signer: signingKeys.checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn });
     },
-    async drain(mayGoOn?: () => boolean) {
-      if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, mayGoOn);
+    async drain(shouldContinue?: () => boolean) {
+      if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, shouldContinue);
     },
     closeWindows: () => anonymousDenials.closeEnded(),
-    async sweep(mayGoOn?: () => boolean) {
+    async sweep(shouldContinue?: () => boolean) {
       const service = { sweeping, clock, turn: eventLoopTurn };
-      await expireTasks({ ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy }, mayGoOn);
-      await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, mayGoOn);
+      await expireTasks(
+        { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
+        shouldContinue,
+      );
+      await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, shouldContinue);
     },
     setQueueing: () => outbox.setQueueing(sink !== undefined),
   };
@@ -84,7 +87,7 @@ function spread(name: string, seconds: number, run: RecurringPass['run']): Recur
 }
 
 function queueing(settings: Settings, isSet: boolean, run: Jobs['setQueueing']): RecurringPass {
-  const intervalMs = SET_QUEUEING_MS[chosenSink(settings) === undefined ? 'off' : 'on'];
+  const intervalMs = SET_QUEUEING_MS[sinkChoice(settings) === undefined ? 'off' : 'on'];
   const firstAfterMs = isSet ? intervalMs : QUEUEING_RETRY_MS;
   return { name: 'turning the queue of records on or off', intervalMs, firstAfterMs, retryMs: QUEUEING_RETRY_MS, run };
 }

@@ -54,7 +54,7 @@ export function observed(
   return {
     version: packageVersion(),
     now: () => clock.now(),
-    turns: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
+    permits: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),
     isCircuitOpen: () => circuit?.isOpen(),

@@ -3,7 +3,7 @@
 import type { UnopenedFile } from '../adapters/persistence/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/persistence/storage.ts';
 import { ADDON_FAULTS } from './database-refusals.ts';
-import { chosenDatabase } from './settings/alternatives.ts';
+import { databaseChoice } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 import { refuseUnusableConnection } from './usable-connections.ts';
@@ -19,7 +19,7 @@ export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,
 ): Promise<Storage> {
-  const chosen = chosenDatabase(settings);
+  const chosen = databaseChoice(settings);
   if (chosen.provider === 'postgres') {
     const { openPostgres } = await import('../adapters/persistence/postgres/open.ts');
     await refuseUnusableConnection(chosen, 'serving');

@@ -6,7 +6,7 @@ import { listUsers } from '../application/signals/list-users.ts';
 import { createUser, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
 import { refuseProvisioning } from '../application/signals/refuse-provisioning.ts';
 import type { Parts } from './parts.ts';
-import { chosenProvisioning, chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
+import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 
 type Needed = Pick<
   Parts,
@@ -36,7 +36,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
 
 function events(parts: Needed): Parts['receivers']['events'] {
   const { settings, storage, anonymousDenials: anonymous, transmitterKeys, clock, log } = parts;
-  const transmitter = chosenTransmitter(settings);
+  const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
@@ -53,7 +53,7 @@ function events(parts: Needed): Parts['receivers']['events'] {
 
 /** With a configured issuer, events are applied even while the identity provider does not answer. */
 function upstreamIssuer({ settings, providerMetadata }: Needed): () => Promise<string | undefined> {
-  const upstream = chosenUpstream(settings);
+  const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;
   return async () => (await providerMetadata.current())?.issuer;
 }
@@ -65,7 +65,7 @@ function scim({
   clock,
   randomness,
 }: Needed): Parts['receivers']['scim'] {
-  const provisioning = chosenProvisioning(settings);
+  const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;
   const { credentials, person, maxUsers } = provisioning;
   const users = storage.provisionedUsers;

@@ -14,8 +14,8 @@ export interface RecurringPass {
   readonly firstAfterMs?: number;
   /** From the end of a failed run to the next, if less than an interval; by default a minute. */
   readonly retryMs?: number;
-  /** @param mayGoOn returns false after a stop was requested: a run of many steps then ends between two steps */
-  run(mayGoOn: () => boolean): Promise<void>;
+  /** @param shouldContinue returns false after a stop was requested: a run of many steps then ends between two steps */
+  run(shouldContinue: () => boolean): Promise<void>;
 }
 
 /** Each job is safe at any time, on any number of instances, and concurrently with itself. */
@@ -23,11 +23,11 @@ export interface Jobs {
   /** Seals all unsealed records. */
   seal(): Promise<void>;
   /** Sends due records to the sink; does nothing without a sink. */
-  drain(mayGoOn?: () => boolean): Promise<void>;
+  drain(shouldContinue?: () => boolean): Promise<void>;
   /** Writes the summaries of ended windows. */
   closeWindows(): Promise<void>;
   /** Records expired tasks, and deletes data past its retention. */
-  sweep(mayGoOn?: () => boolean): Promise<void>;
+  sweep(shouldContinue?: () => boolean): Promise<void>;
   /** Stores in the database whether records are queued for a sink. */
   setQueueing(): Promise<void>;
   /** @param queueingIsSet whether `setQueueing` succeeded at start */

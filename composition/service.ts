@@ -19,7 +19,7 @@ import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
-import { chosenTransmitter } from './settings/alternatives.ts';
+import { transmitterChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { repeatedSecrets } from './settings/repeated-secrets.ts';
 import { loadSigningKeys } from './signing.ts';
@@ -110,7 +110,7 @@ function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
 
 /** Specification "POST /events": the value of a subject is the sponsor key, for any configured claim. */
 function warnOfEventSubjects(settings: Settings, log: Log): void {
-  if (chosenTransmitter(settings) === undefined || settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub') return;
+  if (transmitterChoice(settings) === undefined || settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub') return;
   log.warn(
     'Service:UpstreamIdp:SponsorKeyClaim is not sub: in security events, the sub of an iss_sub subject must be the value of that claim',
   );

@@ -6,7 +6,7 @@ import { KeyFileUnusable, readKeyFile } from '../adapters/key-files/key-file.ts'
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { JwkSet } from '../domain/agents/jwk.ts';
-import { chosenSigningKeys, type SigningKeyChoice } from './settings/alternatives.ts';
+import { type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { describeSettingError, type SettingError } from './settings/setting-error.ts';
 import { StartupError } from './startup-error.ts';
@@ -15,7 +15,7 @@ const KEY_FILE = 'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted
 
 /** @throws StartupError with every unusable key, without any part of its text */
 export async function loadSigningKeys(settings: Settings, log: Log): Promise<SigningKeys> {
-  const choices = chosenSigningKeys(settings);
+  const choices = signingKeyChoices(settings);
   if (choices.length === 0) {
     // The settings allow this only on a development host.
     log.warn(
@@ -28,7 +28,7 @@ export async function loadSigningKeys(settings: Settings, log: Log): Promise<Sig
 
 /** The public keys of the configured keys, for verification. Empty if none is configured. @throws StartupError */
 export async function publicHalves(settings: Pick<Settings, 'Service:Signing:Keys'>): Promise<JwkSet> {
-  const keys = await loadKeys(chosenSigningKeys(settings));
+  const keys = await loadKeys(signingKeyChoices(settings));
   return { keys: keys.map(({ publicJwk }) => publicJwk) };
 }
 
@@ -45,7 +45,7 @@ export interface ConfiguredKey {
 export async function configuredSigningKeys(
   settings: Pick<Settings, 'Service:Signing:Keys' | 'Service:Signing:ActiveKid'>,
 ): Promise<{ readonly keys: readonly ConfiguredKey[]; readonly signingKeys: SigningKeys }> {
-  const choices = chosenSigningKeys(settings);
+  const choices = signingKeyChoices(settings);
   const loaded = await loadKeys(choices);
   const signingKeys = await chosen(loaded, settings['Service:Signing:ActiveKid']);
   const keys = choices.flatMap((choice, at) => {

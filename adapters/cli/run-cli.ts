@@ -13,12 +13,12 @@ const HELP_COLUMNS = 110;
 
 export interface CommandLineIo {
   readonly out: (text: string) => void;
-  readonly complain: (text: string) => void;
+  readonly writeError: (text: string) => void;
 }
 
 const standardStreams: CommandLineIo = {
   out: (text) => process.stdout.write(text),
-  complain: (text) => process.stderr.write(text),
+  writeError: (text) => process.stderr.write(text),
 };
 
 /** @param argv without the program: `process.argv.slice(2)` @returns the exit code, after the command has ended */
@@ -97,13 +97,13 @@ async function execute(run: Run, settings: readonly SettingArgument[], io: Comma
   } catch (error) {
     // Commands report expected errors themselves. Of an unexpected error the message is not shown: it may quote a
     // secret.
-    io.complain(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
+    io.writeError(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
     return exitCode.failed;
   }
 }
 
 function refuse(io: CommandLineIo, sentence: string): number {
-  io.complain(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
+  io.writeError(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
   return exitCode.usage;
 }
 

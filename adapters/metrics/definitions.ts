@@ -40,12 +40,12 @@ export const ADMISSION_REFUSALS = counter(
   ['reason', 'kind'],
   'Requests refused at admission: rate_limited by their bucket, overloaded by their kind of work.',
 );
-export const TURNS_BUSY = gauge(
+export const PERMITS_BUSY = gauge(
   'mandate_admission_turns_busy',
   ['work'],
   'Requests that hold a permit, by kind of work; absent if Service:Overload:Enabled is false.',
 );
-export const TURNS_WAITING = gauge(
+export const PERMITS_WAITING = gauge(
   'mandate_admission_turns_waiting',
   ['work'],
   'Requests that wait for a permit, by kind of work; absent if Service:Overload:Enabled is false.',
@@ -109,7 +109,7 @@ export const BUILD = gauge('mandate_build_info', ['version'], 'Always 1: the rel
 
 /** The metrics of one serving process. */
 export const SERVICE_DEFINITIONS: readonly Definition[] = [
-  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, TURNS_BUSY, TURNS_WAITING],
+  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, PERMITS_BUSY, PERMITS_WAITING],
   ...[DATABASE_UP, DATABASE_CONNECTIONS, DATABASE_WAITING, UNSEALED, UNSEALED_AGE, CHECKPOINT_AGE, OUTBOX, OUTBOX_AGE],
   ...[CIRCUIT, KEYS_AGE, SIGNING_KEY, BUILD],
 ];

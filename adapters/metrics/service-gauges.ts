@@ -10,7 +10,7 @@ export interface Observed {
   readonly version: string;
   now(): Instant;
   /** Empty without admission control. */
-  turns(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
+  permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
   backlog(): Promise<Backlog>;
   /** `undefined` in mode `signals`. */
@@ -46,12 +46,12 @@ type Read = (look: Look) => readonly Reading[];
 
 const READ: readonly (readonly [definitions.Definition, Read])[] = [
   [
-    definitions.TURNS_BUSY,
-    ({ observed }) => observed.turns().map(({ work, busy }) => ({ labels: { work }, value: busy })),
+    definitions.PERMITS_BUSY,
+    ({ observed }) => observed.permits().map(({ work, busy }) => ({ labels: { work }, value: busy })),
   ],
   [
-    definitions.TURNS_WAITING,
-    ({ observed }) => observed.turns().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
+    definitions.PERMITS_WAITING,
+    ({ observed }) => observed.permits().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
   ],
   [definitions.DATABASE_UP, ({ database }) => one(database === 'unknown' ? 0 : 1)],
   [

@@ -12,15 +12,15 @@ import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../domain/duration.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { makeKey } from './keys-generate.ts';
-import { complain, running } from './running.ts';
+import { printError, runCommand } from './run-command.ts';
 
 /** Writes an agent's key pair, and a registration file with minimal rights. */
 export async function agentInit(request: InitRequest): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
       const { pem, key } = await makeKey(undefined);
       const wrong = wrongArguments(request, key.publicJwk);
-      wrong.forEach(complain);
+      wrong.forEach(printError);
       if (wrong.length > 0) return exitCode.usage;
 
       const registration = join(request.directory, `${request.agentId}.yaml`);
@@ -28,7 +28,7 @@ export async function agentInit(request: InitRequest): Promise<number> {
       const text = registrationTemplate({ ...named(request), publicJwk: key.publicJwk });
       const problem = await writeBoth({ registration, text, privateKey, pem });
       if (problem !== undefined) {
-        complain(problem);
+        printError(problem);
         return exitCode.failed;
       }
       const files = { registration, privateKey, kid: key.keyId };

@@ -14,7 +14,7 @@ import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { publicHalves } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { valid } from './running.ts';
+import { validSettings } from './run-command.ts';
 
 /** Real key sets are much smaller. */
 const MAX_BYTES = 1_048_576;
@@ -26,7 +26,7 @@ export async function auditorKeys(
   settings: SettingSources,
 ): Promise<CheckpointVerifier> {
   if (source !== undefined) return published(await textOf(source));
-  const keys = await publicHalves(valid(readSettingsSection(settings, 'Service:Signing'), undefined));
+  const keys = await publicHalves(validSettings(readSettingsSection(settings, 'Service:Signing'), undefined));
   if (keys.keys.length > 0) return checkpointVerifier(keys);
   throw new StartupError([
     'There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.',

@@ -13,14 +13,14 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { complain, running, sources } from './running.ts';
+import { printError, runCommand, settingSources } from './run-command.ts';
 
 const STANDARD_OUTPUT = '-';
 const SIGNING_KEYS = 'Service:Signing:Keys';
 
 /** Generates a signing key in a file or on standard output, and prints its settings. */
 export async function keysGenerate(request: GenerateRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
       if (!isUsableKid(request.kid)) return exitCode.usage;
       const { pem, key } = await makeKey(request.kid);
@@ -28,7 +28,7 @@ export async function keysGenerate(request: GenerateRequest, overrides: readonly
       if (file === undefined) process.stdout.write(pem.reveal());
       else await writeKey(file, pem);
       const thumbprint = await thumbprintOf(key);
-      const added = await settingsToAdd(sources(overrides), { key, file, isNamed: request.kid !== undefined });
+      const added = await settingsToAdd(settingSources(overrides), { key, file, isNamed: request.kid !== undefined });
       const report = renderNewKey({ kid: key.keyId, thumbprint, file, publicJwk: key.publicJwk }, added, request.json);
       // If the key is on standard output, the report is not.
       (file === undefined ? process.stderr : process.stdout).write(report);
@@ -42,7 +42,7 @@ export async function keysGenerate(request: GenerateRequest, overrides: readonly
 export function isUsableKid(kid: string | undefined): boolean {
   const read = kid === undefined ? undefined : catalogue['Service:Signing:Keys:N:Kid'].type.read(kid);
   if (read?.kind !== 'wrong') return true;
-  complain(`--kid ${read.problem}. Accepted: ${catalogue['Service:Signing:Keys:N:Kid'].type.accepts}.`);
+  printError(`--kid ${read.problem}. Accepted: ${catalogue['Service:Signing:Keys:N:Kid'].type.accepts}.`);
   return false;
 }
 

@@ -14,21 +14,21 @@ import { readSettingsSection } from '../settings/read-settings.ts';
 import { type ConfiguredKey, configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { freeIndex, isUsableKid, makeKey, writeKey } from './keys-generate.ts';
-import { running, sources, valid } from './running.ts';
+import { runCommand, settingSources, validSettings } from './run-command.ts';
 
 /**
  * Prints the settings of each step of a key rotation, and which step is next by the current settings. The command
  * itself only generates the next key, once: the operator changes the settings, on every replica.
  */
 export async function keysRotate(request: RotateRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
       if (!isUsableKid(request.kid)) return exitCode.usage;
-      const settings = sources(overrides);
+      const settings = settingSources(overrides);
       const { keys, signingKeys } = await configuredSigningKeys(
-        valid(readSettingsSection(settings, 'Service:Signing'), undefined),
+        validSettings(readSettingsSection(settings, 'Service:Signing'), undefined),
       );
-      const maxTokenTtl = valid(readSettingsSection(settings, 'Service:Agents'), undefined)[
+      const maxTokenTtl = validSettings(readSettingsSection(settings, 'Service:Agents'), undefined)[
         'Service:Agents:MaxTokenTtl'
       ];
       const file = resolve(request.next);

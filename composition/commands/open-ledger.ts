@@ -3,14 +3,14 @@
 import type { LedgerReading, SchemaStatus } from '../../adapters/persistence/storage.ts';
 import type { Log } from '../../application/ports/log.ts';
 import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
-import { chosenDatabase } from '../settings/alternatives.ts';
+import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { refuseUnusableConnection } from '../usable-connections.ts';
 
 /** @throws StartupError, StorageUnavailable */
 export async function openLedger(settings: SettingsSection<'Service:Database'>, log: Log): Promise<LedgerReading> {
-  const chosen = chosenDatabase(settings);
+  const chosen = databaseChoice(settings);
   if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
   await refuseUnusableConnection(chosen, 'serving');
   const { openPostgresLedger } = await import('../../adapters/persistence/postgres/open-ledger.ts');

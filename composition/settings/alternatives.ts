@@ -17,7 +17,7 @@ export type DatabaseChoice =
     }
   | { readonly provider: 'sqlite'; readonly path: string };
 
-export function chosenDatabase(settings: SettingsSection<'Service:Database'>): DatabaseChoice {
+export function databaseChoice(settings: SettingsSection<'Service:Database'>): DatabaseChoice {
   if (settings['Service:Database:Provider'] === 'sqlite') {
     return { provider: 'sqlite', path: present(settings['Service:Database:Path']) };
   }
@@ -31,7 +31,7 @@ export type UpstreamChoice =
   | { readonly kind: 'metadata'; readonly url: string };
 
 /** The location of the identity provider's discovery document. */
-export function chosenUpstream(
+export function upstreamChoice(
   settings: Pick<Settings, 'Service:UpstreamIdp:Issuer' | 'Service:UpstreamIdp:MetadataUrl'>,
 ): UpstreamChoice {
   const issuer = settings['Service:UpstreamIdp:Issuer'];
@@ -50,7 +50,7 @@ export type SponsorCheckChoice =
     }
   | { readonly mode: 'signals' };
 
-export function chosenSponsorCheck(settings: SettingsSection<'Service:UpstreamIdp'>): SponsorCheckChoice {
+export function sponsorCheckChoice(settings: SettingsSection<'Service:UpstreamIdp'>): SponsorCheckChoice {
   if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'signals') return { mode: 'signals' };
   return {
     mode: 'poll',
@@ -68,7 +68,7 @@ export interface SinkChoice {
 }
 
 /** The destination for copies of the records; `undefined` if there is none. */
-export function chosenSink(
+export function sinkChoice(
   settings: Pick<Settings, 'Service:Audit:Sink:Url' | 'Service:Audit:Sink:BearerToken'>,
 ): SinkChoice | undefined {
   const url = settings['Service:Audit:Sink:Url'];
@@ -83,7 +83,7 @@ export interface ProvisioningChoice {
 }
 
 /** `undefined` without provisioning. */
-export function chosenProvisioning(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
+export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
   const current = settings['Service:Scim:BearerToken'];
   const previous = settings['Service:Scim:PreviousBearerToken'];
   if (current === undefined) return undefined;
@@ -102,7 +102,7 @@ export interface TransmitterChoice {
 }
 
 /** The transmitter of security events; `undefined` if there is none. */
-export function chosenTransmitter(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
+export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
   const issuer = settings['Service:Ssf:Issuer'];
   if (issuer === undefined) return undefined;
   const current = present(settings['Service:Ssf:BearerToken']);
@@ -126,7 +126,7 @@ export interface SigningKeyChoice {
 }
 
 /** In the order of their numbers; empty on a development host that generates a key. */
-export function chosenSigningKeys(settings: Pick<Settings, 'Service:Signing:Keys'>): readonly SigningKeyChoice[] {
+export function signingKeyChoices(settings: Pick<Settings, 'Service:Signing:Keys'>): readonly SigningKeyChoice[] {
   return settings['Service:Signing:Keys'].map((key): SigningKeyChoice => {
     const setting = `Service:Signing:Keys:${key.index}`;
     return key.Pem === undefined

@@ -74,12 +74,12 @@ async function goOn(screen: Terminal, stage: Stage, { agent, subjectToken }: Cas
 
 function explain(screen: Terminal, error: unknown, stage: Stage | undefined): void {
   if (error instanceof MandateDidNotStart) {
-    screen.complain('Mandate did not start.', error.message);
+    screen.fail('Mandate did not start.', error.message);
     return;
   }
   const sentence = error instanceof StoryBroke ? error.message : String(error instanceof Error ? error.stack : error);
   const log = stage === undefined ? '' : readFileSync(stage.logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS);
-  screen.complain(`The story went wrong: ${sentence}`, log === '' ? undefined : `Mandate's log ends with:\n${log}`);
+  screen.fail(`The story went wrong: ${sentence}`, log === '' ? undefined : `Mandate's log ends with:\n${log}`);
 }
 
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--once');

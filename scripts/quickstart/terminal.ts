@@ -12,7 +12,7 @@ export interface Terminal {
   /** What was refused, as it should be. */
   refused(sentence: string): void;
   /** Goes to standard error; `details` are printed as they are. */
-  complain(sentence: string, details?: string): void;
+  fail(sentence: string, details?: string): void;
 }
 
 const WIDTH = 100;
@@ -55,7 +55,7 @@ export function terminal(out: NodeJS.WriteStream = process.stdout, err: NodeJS.W
     command: (line) => void print(`${INDENT}${line}`),
     confirm: (sentence) => mark(GREEN, 'yes', sentence),
     refused: (sentence) => mark(YELLOW, 'no', sentence),
-    complain(sentence, details) {
+    fail(sentence, details) {
       err.write(`\n${coloured(err) ? `\u001b[${RED}m${sentence}\u001b[0m` : sentence}\n`);
       if (details !== undefined) {
         err.write(`${details}\n`);

@@ -55,7 +55,7 @@ describe('a service with a sink', () => {
     sink.received.length = 0;
     sink.answer = answering('');
     const next = await kept.another(settings());
-    await next.passes.drain();
+    await next.jobs.drain();
     await next.stop();
     expect(received().map(({ seq }) => seq)).to.deep.equal(lines.slice(1).map(({ seq }) => seq));
     await kept.stop();
@@ -69,7 +69,7 @@ describe('a service with a sink', () => {
       settings: { 'Service:Audit:Sink:Url': secure.url, 'Service:Audit:Sink:BearerToken': token },
     });
     await mandate.agent();
-    await mandate.passes.drain();
+    await mandate.jobs.drain();
     await mandate.stop();
     expect(secure.received.map(({ headers }) => headers.authorization)).to.deep.equal([`Bearer ${token}`]);
     expect(mandate.log.lines.join()).not.to.include(token);
@@ -114,7 +114,7 @@ describe('a service with a sink', () => {
     }
     await other.close();
     await mandate.agent();
-    await mandate.passes.drain();
+    await mandate.jobs.drain();
     // It may be under way already in the pass that comes by itself, which is waited for.
     await mandate.stop();
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);

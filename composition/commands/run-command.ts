@@ -15,12 +15,12 @@ import type { SettingsResult } from '../settings/read-settings.ts';
 import { describeSettingError } from '../settings/setting-error.ts';
 import { StartupError } from '../startup-error.ts';
 
-export function sources(overrides: readonly SettingArgument[]): SettingSources {
+export function settingSources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };
 }
 
 /** @param more further reasons, from files or addresses that the settings name @throws StartupError with all errors */
-export function valid<Settings>(
+export function validSettings<Settings>(
   result: SettingsResult<Settings>,
   log: ClosableLog | undefined,
   more: readonly string[] = [],
@@ -30,25 +30,25 @@ export function valid<Settings>(
   return result.settings;
 }
 
-export interface RunningOptions {
+export interface RunCommandOptions {
   /** The destination of the log: standard output, unless the command's report is there. */
   readonly log?: Writable & { readonly isTTY?: boolean };
 }
 
 /** Reports the expected errors of a command, one reason per line, and never a driver's message. */
-export async function running(
+export async function runCommand(
   run: (log: ClosableLog) => Promise<number>,
-  { log: stream = process.stdout }: RunningOptions = {},
+  { log: stream = process.stdout }: RunCommandOptions = {},
 ): Promise<number> {
   const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
   const isReportLost = stream === process.stdout ? async () => false : watchReport();
   try {
     const code = await run(log);
     if (!(await isReportLost())) return code;
-    complain('The report could not be written to standard output.');
+    printError('The report could not be written to standard output.');
     return exitCode.failed;
   } catch (error) {
-    for (const reason of reasonsOf(error, log)) complain(reason);
+    for (const reason of reasonsOf(error, log)) printError(reason);
     return exitCode.failed;
   } finally {
     await log.close();
@@ -68,7 +68,7 @@ function watchReport(): () => Promise<boolean> {
   };
 }
 
-export function complain(sentence: string): void {
+export function printError(sentence: string): void {
   process.stderr.write(`mandate: ${sentence}\n`);
 }
 
