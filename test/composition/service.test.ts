@@ -107,7 +107,7 @@ describe('a service with a sink', () => {
       database: { ...sqlite(), fresh: async () => database },
       settings: settings(),
     });
-    expect(mandate.log.lines.join()).to.include('could not be told yet');
+    expect(mandate.log.lines.join()).to.include('could not store yet');
     await other.sql('rollback');
     while ((await other.sql('select queueing from outbox_queueing'))[0]?.queueing !== 1) {
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -208,7 +208,7 @@ describe('the network over https', () => {
 
   it('refuses the same server without that authority', async () => {
     const failure = await failureOf(get(server.url), httpNetwork());
-    expect(failure.message).to.match(/^No answer came \([A-Z_]+\)\.$/);
+    expect(failure.message).to.match(/^There was no answer \([A-Z_]+\)\.$/);
   });
 });
 

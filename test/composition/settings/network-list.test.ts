@@ -33,7 +33,7 @@ describe('A setting that is a list of networks', () => {
 
   it('refuses everybody, in whichever notation', () => {
     for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0.0.0.0/96']) {
-      expect(problemOf(`10.0.0.0/8,${everybody}`), everybody).to.match(/^is wrong at 2: it is everybody/);
+      expect(problemOf(`10.0.0.0/8,${everybody}`), everybody).to.match(/^is wrong at 2: it includes every address/);
     }
   });
 
