@@ -1,4 +1,4 @@
-/** The command line of the service. A command's own parts are loaded when it is the one that runs. */
+/** The command line of the service. The code of a command is loaded only when it runs. */
 
 import { agentCommand } from '../adapters/cli/commands/agent.ts';
 import { auditArchiveCommand } from '../adapters/cli/commands/audit-archive.ts';

@@ -1,6 +1,6 @@
 /**
- * The wiring: the one place that knows every adapter. Each part has one factory, which names the parts that it needs and
- * gets their values. The container makes each part once, and is asked for one thing: the parts of a running service.
+ * The wiring: the only file that imports every adapter. Each part has one factory, which names its dependencies and
+ * gets their values. The container creates each part once, and resolves once: the parts of a running service.
  */
 
 import 'reflect-metadata';
@@ -25,7 +25,7 @@ import { jobs } from './jobs.ts';
 import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
-import { chosenSink, chosenSponsorCheck, chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
+import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 
 export function wire(given: Given): ServiceParts {
   const container = root.createChildContainer();
@@ -49,7 +49,7 @@ export function wire(given: Given): ServiceParts {
     agentKeys(network, clock, log, { blockPrivateNetworks: settings['Service:AgentKeys:BlockPrivateNetworks'] }),
   );
   provide('providerMetadata', ['settings', 'network', 'log'], ({ settings, network, log }) => {
-    const upstream = chosenUpstream(settings);
+    const upstream = upstreamChoice(settings);
     const location = upstream.kind === 'issuer' ? upstream : { kind: 'metadata_url' as const, url: upstream.url };
     return discovery(location, network, log);
   });
@@ -57,19 +57,19 @@ export function wire(given: Given): ServiceParts {
     providerKeys(parts.providerMetadata, parts.network, parts.clock, parts.log),
   );
   provide('transmitterKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) => {
-    const transmitter = chosenTransmitter(settings);
+    const transmitter = transmitterChoice(settings);
     if (transmitter === undefined) return undefined;
     const metadata = discovery({ kind: 'transmitter', issuer: transmitter.issuer }, network, log);
     return providerKeys(metadata, network, clock, log, undefined, 'transmitter');
   });
   provide('circuit', ['settings', 'clock'], ({ settings, clock }) =>
-    chosenSponsorCheck(settings).mode === 'poll' ? circuit(clock) : undefined,
+    sponsorCheckChoice(settings).mode === 'poll' ? circuit(clock) : undefined,
   );
   provide(
     'directory',
     ['settings', 'circuit', 'providerMetadata', 'signingKeys', 'network', 'clock', 'randomness', 'log'],
     ({ settings, circuit: gate, providerMetadata: metadata, signingKeys, network, clock, randomness, log }) => {
-      const check = chosenSponsorCheck(settings);
+      const check = sponsorCheckChoice(settings);
       if (check.mode === 'signals' || gate === undefined) return undefined;
       const assertion = serviceAssertion(signingKeys, clock, randomness);
       const tokens = serviceTokens(check, { network, clock, metadata, assertion });
@@ -91,7 +91,7 @@ export function wire(given: Given): ServiceParts {
     }),
   );
   provide('sink', ['settings', 'network', 'log'], ({ settings, network, log }) => {
-    const chosen = chosenSink(settings);
+    const chosen = sinkChoice(settings);
     return chosen && httpSink(chosen, network, log);
   });
   provide('admission', ['settings'], ({ settings }) => admissionLimits(settings));

@@ -1,4 +1,4 @@
-/** Why a database cannot be used, whatever is asked of it: sentences for the operator. */
+/** Sentences for the operator about an unusable database. */
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/storage/database-refusal.ts';
 import type { AddonFault } from '../adapters/storage/sqlite/addon-fault.ts';
@@ -15,10 +15,10 @@ const CONNECTIONS: Readonly<Record<DatabaseRefusal['role'], string>> = {
 
 const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
   no_such_database: 'names a database that does not exist',
-  role_not_let_in: 'names a role that the server does not let in, or not with this password',
-  role_without_rights: 'names a role without the rights that this takes',
+  role_not_let_in: 'names a role that the server refuses, or the password is wrong',
+  role_without_rights: 'names a role without the required rights',
   server_too_old: 'names a server that is older than Postgres 15',
-  encoding_not_utf8: 'names a database whose encoding is not UTF8: make it anew with that',
+  encoding_not_utf8: 'names a database whose encoding is not UTF8: create it again with UTF8',
 };
 
 export function describeDatabaseRefusal({ reason, role }: DatabaseRefusal): string {

@@ -1,4 +1,4 @@
-/** The use cases bound to their ports, as the HTTP surface asks for them. */
+/** Binds the use cases to their ports for the HTTP surface. */
 
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { TOKEN_PATH } from '../adapters/http/public/discovery.ts';
@@ -112,7 +112,7 @@ function lifetimeRules(settings: Settings): LifetimeRules {
   };
 }
 
-/** The service does not listen before its key is loaded; the check says so where an operator looks. */
+/** The service does not listen before its key is loaded, so this check only informs the operator. */
 function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
   return {
     name: 'signing_key',

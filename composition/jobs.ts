@@ -12,7 +12,7 @@ import { forgetEnded } from '../application/upkeep/forget-ended.ts';
 import { partitionUpkeep } from './partition-upkeep.ts';
 import type { Parts } from './parts.ts';
 import type { Jobs, RecurringPass } from './recurring.ts';
-import { chosenDatabase, chosenSink } from './settings/alternatives.ts';
+import { databaseChoice, sinkChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 
 export function jobs({
@@ -25,20 +25,23 @@ export function jobs({
 }: Pick<Parts, 'settings' | 'storage' | 'signingKeys' | 'anonymousDenials' | 'sink' | 'clock'>): Jobs {
   const { checkpoints, outbox, sweeping } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
-  // Instances that share a SQLite file are on one machine, and have its clock.
-  const clockAheadBy = chosenDatabase(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
+  // Instances that share a SQLite file run on one machine, with one clock.
+  const clockAheadBy = databaseChoice(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
   const once = {
     async seal() {
       await sealLedger({ checkpoints, signer: signingKeys.checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn });
     },
-    async drain(mayGoOn?: () => boolean) {
-      if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, mayGoOn);
+    async drain(shouldContinue?: () => boolean) {
+      if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, shouldContinue);
     },
     closeWindows: () => anonymousDenials.closeEnded(),
-    async sweep(mayGoOn?: () => boolean) {
+    async sweep(shouldContinue?: () => boolean) {
       const service = { sweeping, clock, turn: eventLoopTurn };
-      await expireTasks({ ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy }, mayGoOn);
-      await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, mayGoOn);
+      await expireTasks(
+        { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
+        shouldContinue,
+      );
+      await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, shouldContinue);
     },
     setQueueing: () => outbox.setQueueing(sink !== undefined),
   };
@@ -47,7 +50,7 @@ export function jobs({
     recurring: (queueingIsSet) => [
       partitionUpkeep(storage, clock, settings['Service:Audit:Partitions:MonthsAhead']),
       spread('sealing the ledger', settings['Service:Audit:Checkpoint:Interval'], once.seal),
-      spread('sweeping tasks that are over', settings['Service:Tasks:SweepInterval'], once.sweep),
+      spread('sweeping ended tasks', settings['Service:Tasks:SweepInterval'], once.sweep),
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
       queueing(settings, queueingIsSet, once.setQueueing),
@@ -56,12 +59,12 @@ export function jobs({
 }
 
 /**
- * Replicas with synchronized clocks are milliseconds apart. One that is further ahead ends tasks early, which takes away
- * what its own clock refuses already; `mandate doctor` names it.
+ * Replicas with synchronized clocks differ by milliseconds. A replica whose clock is further ahead ends tasks early,
+ * which it would already refuse anyway; `mandate doctor` reports it.
  */
 const CLOCK_AHEAD_SECONDS = 2;
 
-/** A window may be as short as a second, and reading those in memory costs nothing. */
+/** A window may be as short as a second, and reading the counts in memory is cheap. */
 const CLOSE_WINDOWS_MS = 1000;
 
 /**
@@ -84,7 +87,7 @@ function spread(name: string, seconds: number, run: RecurringPass['run']): Recur
 }
 
 function queueing(settings: Settings, isSet: boolean, run: Jobs['setQueueing']): RecurringPass {
-  const intervalMs = SET_QUEUEING_MS[chosenSink(settings) === undefined ? 'off' : 'on'];
+  const intervalMs = SET_QUEUEING_MS[sinkChoice(settings) === undefined ? 'off' : 'on'];
   const firstAfterMs = isSet ? intervalMs : QUEUEING_RETRY_MS;
   return { name: 'turning the queue of records on or off', intervalMs, firstAfterMs, retryMs: QUEUEING_RETRY_MS, run };
 }

@@ -1,18 +1,18 @@
-/** Listens at the address of the settings, or says which of them is wrong. */
+/** Listens on the configured address, or throws with the wrong setting. */
 
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../adapters/http/server/server.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 
-/** What the system says of a port that can't be listened on. Address and port are shown: they are no secrets. */
+/** The system's errors for a port. Address and port are shown, because they are not secret. */
 const PORT_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is already in use',
   EACCES: 'may not be listened on by this user',
 };
 
-/** What the system says of an address that can't be listened on. */
+/** The system's errors for an address. */
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: 'HOST is no address of this machine.',
+  EADDRNOTAVAIL: 'HOST is not an address of this machine.',
   ENOTFOUND: 'HOST is a name that does not resolve.',
   EAI_AGAIN: 'HOST is a name that does not resolve now.',
 };
@@ -31,10 +31,7 @@ export async function listen(
   }
 }
 
-/**
- * @param setting the one that names the port
- * @returns a sentence; `undefined` for an error that is not about the port
- */
+/** @param setting the setting with the port @returns a sentence; `undefined` for an error that is not about the port */
 export function describePortFault(error: unknown, port: number, host: string, setting: string): string | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const fault = PORT_FAULTS[code];

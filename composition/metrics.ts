@@ -1,4 +1,4 @@
-/** What is measured of a service, and where that can be asked for (`Service:Metrics:Port`). */
+/** The metrics of a service and their endpoint (`Service:Metrics:Port`). */
 
 import { packageVersion } from '../adapters/cli/package-version.ts';
 import type { Observed } from '../adapters/metrics/service-gauges.ts';
@@ -10,23 +10,23 @@ import type { Settings } from './settings/read-settings.ts';
 import { StartupError } from './startup-error.ts';
 
 export interface Published {
-  /** Nobody can ask any more. */
+  /** Closes the endpoint. */
   close(): Promise<void>;
 }
 
-/** `undefined`, and nothing of it is loaded, where nobody can ask. */
+/** `undefined`, without loading any metrics code, if no port is set. */
 export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
   const { serviceMetrics } = await import('../adapters/metrics/service-metrics.ts');
   return serviceMetrics(timeLimit);
 }
 
-/** On a port of its own. */
+/** On a separate port. */
 export function publishOnPort(settings: Settings, metrics: ServiceMetrics): Promise<Published> {
   return listening(settings, metrics.text);
 }
 
-/** @throws StartupError when the port can't be listened on; what is wrong with HOST is said of PORT as well */
+/** @throws StartupError if it cannot listen on the port; a wrong HOST is also reported for PORT */
 async function listening(
   settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
   text: () => Promise<string>,
@@ -37,12 +37,12 @@ async function listening(
     return await listenForScrapes({ host, port }, text);
   } catch (error) {
     const problem =
-      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is no address of this machine.';
+      'Service:Metrics:Port (Service__Metrics__Port) cannot be listened on: HOST is not an address of this machine.';
     throw new StartupError([describePortFault(error, port, host, 'Service:Metrics:Port') ?? problem]);
   }
 }
 
-/** What gauges read when they are scraped. */
+/** The values that the gauges read at a scrape. */
 export function observed(
   parts: Pick<
     Parts,
@@ -54,7 +54,7 @@ export function observed(
   return {
     version: packageVersion(),
     now: () => clock.now(),
-    turns: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
+    permits: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),
     isCircuitOpen: () => circuit?.isOpen(),

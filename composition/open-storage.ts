@@ -1,25 +1,25 @@
-/** The database that the settings choose; the adapter of the other one is not even loaded. */
+/** Opens the configured database. The adapter of the other database is not loaded. */
 
 import type { UnopenedFile } from '../adapters/storage/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
 import { ADDON_FAULTS } from './database-refusals.ts';
-import { chosenDatabase } from './settings/alternatives.ts';
+import { databaseChoice } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 import { refuseUnusableConnection } from './usable-connections.ts';
 
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
-  no_directory: 'a file in a directory that is not there',
+  no_directory: 'a file in a directory that does not exist',
   not_writable: 'a file that this user may not write to, or whose directory this user may not write to',
   no_database: 'a file that cannot be opened as a database',
 };
 
-/** @throws StartupError when a SQLite file, or one of certificates, cannot be read; a Postgres server may come up later */
+/** @throws StartupError if a SQLite file or a certificate file cannot be read; a Postgres server may start later */
 export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,
 ): Promise<Storage> {
-  const chosen = chosenDatabase(settings);
+  const chosen = databaseChoice(settings);
   if (chosen.provider === 'postgres') {
     const { openPostgres } = await import('../adapters/storage/postgres/open.ts');
     await refuseUnusableConnection(chosen, 'serving');

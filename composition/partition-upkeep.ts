@@ -1,13 +1,14 @@
 /**
- * The ledger's partitions, created ahead for as long as the service runs (specification "Limits",
- * `Service:Audit:Partitions:MonthsAhead`): a month without one could take no record, and so no decision.
+ * Creates the ledger's partitions ahead while the service runs (specification "Limits",
+ * `Service:Audit:Partitions:MonthsAhead`). In a month without a partition no record could be written, so no request
+ * decided.
  */
 
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { RecurringPass } from './recurring.ts';
 
-/** A month ahead there is time for hundreds of failures. */
+/** Partitions are created a month ahead, so hundreds of failures are tolerable. */
 const INTERVAL_MS = 60 * 60 * 1000;
 
 /** @param monthsAhead `Service:Audit:Partitions:MonthsAhead` */

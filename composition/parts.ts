@@ -1,4 +1,4 @@
-/** The parts of a running service by name, with their types: those that are given, and those that the wiring makes. */
+/** The parts of a running service by name, with their types: the given ones, and those that the wiring creates. */
 
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
@@ -21,7 +21,7 @@ import type { Tracing } from '../application/ports/tracing.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/read-settings.ts';
 
-/** What exists before the wiring: settings, the runtime, and what takes time to open. */
+/** The inputs of the wiring: settings, the runtime, and resources that are opened asynchronously. */
 export interface Given {
   readonly settings: Settings;
   readonly clock: Clock;
@@ -29,15 +29,15 @@ export interface Given {
   readonly log: Log;
   readonly network: Network;
   readonly tracing: Tracing;
-  /** `undefined` where no metrics are published. */
+  /** `undefined` if no metrics are published. */
   readonly measurements: Measurements | undefined;
   readonly opened: Storage;
   readonly signingKeys: SigningKeys;
 }
 
-/** What the wiring makes. */
+/** The parts that the wiring creates. */
 export interface Made {
-  /** Counts its refusals where metrics are published. */
+  /** Counts its refusals if metrics are published. */
   readonly storage: Storage;
   readonly agentKeys: AgentKeys;
   readonly providerMetadata: ProviderMetadata;
@@ -61,7 +61,7 @@ export interface Made {
 
 export type Parts = Given & Made;
 
-/** What a running service starts and stops. */
+/** The parts that a running service starts and stops. */
 export type ServiceParts = Pick<
   Parts,
   'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials'

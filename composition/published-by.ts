@@ -1,12 +1,12 @@
-/** What a replica publishes, held against the keys that are configured here. */
+/** Compares the key set of a replica with the configured keys. */
 
 import type { ReplicaAnswer } from '../adapters/cli/key-report.ts';
 import { type Network, NetworkFailure } from '../application/ports/network.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../domain/tokens/strict-json.ts';
 
-/** A replica on the same network answers at once, or is not there. */
+/** A replica on the same network answers at once, or is down. */
 const TIMEOUT_MS = 5000;
-/** As for any other key set. */
+/** The same limit as for other key sets. */
 const MAX_BYTES = 256 * 1024;
 
 /** @param server its origin @param kids that it should publish, and no others */
@@ -34,14 +34,14 @@ async function publishedBy(
       maxBytes: MAX_BYTES,
     });
     if (status !== 200) return { problem: `The answer's status was ${status}.` };
-    return kidsOf(parseStrictJson(body)) ?? { problem: 'The answer was no key set of this service.' };
+    return kidsOf(parseStrictJson(body)) ?? { problem: 'The answer is not a key set of this service.' };
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
     return { problem: error.message };
   }
 }
 
-/** What this service may call a key: nothing that could disturb a terminal. */
+/** The characters of a `kid` of this service: none of them can control a terminal. */
 const KID = /^[\x21-\x7e\u00a1-\uffff]{1,256}$/;
 
 function kidsOf(set: Json | undefined): readonly string[] | undefined {

@@ -1,4 +1,4 @@
-/** The receivers of the identity provider's signals, bound to their ports; each exists only where it is configured. */
+/** Binds the receivers of the identity provider's signals to their ports. Each exists only if it is configured. */
 
 import { acceptLogout } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
@@ -6,7 +6,7 @@ import { listUsers } from '../application/signals/list-users.ts';
 import { createUser, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
 import { refuseProvisioning } from '../application/signals/refuse-provisioning.ts';
 import type { Parts } from './parts.ts';
-import { chosenProvisioning, chosenTransmitter, chosenUpstream } from './settings/alternatives.ts';
+import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 
 type Needed = Pick<
   Parts,
@@ -36,7 +36,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
 
 function events(parts: Needed): Parts['receivers']['events'] {
   const { settings, storage, anonymousDenials: anonymous, transmitterKeys, clock, log } = parts;
-  const transmitter = chosenTransmitter(settings);
+  const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
@@ -51,9 +51,9 @@ function events(parts: Needed): Parts['receivers']['events'] {
   };
 }
 
-/** With a configured issuer, events are acted on whether or not the identity provider answers. */
+/** With a configured issuer, events are applied even while the identity provider does not answer. */
 function upstreamIssuer({ settings, providerMetadata }: Needed): () => Promise<string | undefined> {
-  const upstream = chosenUpstream(settings);
+  const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;
   return async () => (await providerMetadata.current())?.issuer;
 }
@@ -65,7 +65,7 @@ function scim({
   clock,
   randomness,
 }: Needed): Parts['receivers']['scim'] {
-  const provisioning = chosenProvisioning(settings);
+  const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;
   const { credentials, person, maxUsers } = provisioning;
   const users = storage.provisionedUsers;

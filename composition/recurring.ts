@@ -1,45 +1,48 @@
-/** Work that is done again and again for as long as the service runs: one pass at a time, each some time after the last. */
+/**
+ * Recurring jobs of a running service. Runs of a job do not overlap; each starts an interval after the end of the
+ * previous run.
+ */
 
 import type { Log } from '../application/ports/log.ts';
 
 export interface RecurringPass {
-  /** As it stands in the log: what is done, beginning in lower case. */
+  /** The description in the log, beginning in lower case. */
   readonly name: string;
-  /** From the end of one pass to the beginning of the next. */
+  /** From the end of one run to the start of the next. */
   readonly intervalMs: number;
-  /** Until the first one; an interval where it is not said. */
+  /** Until the first run; by default an interval. */
   readonly firstAfterMs?: number;
-  /** From the end of one that failed to the next, where that is less than an interval; a minute where it is not said. */
+  /** From the end of a failed run to the next, if less than an interval; by default a minute. */
   readonly retryMs?: number;
-  /** @param mayGoOn says no once a stop was asked for: a pass of many steps then ends between two of them */
-  run(mayGoOn: () => boolean): Promise<void>;
+  /** @param shouldContinue returns false after a stop was requested: a run of many steps then ends between two steps */
+  run(shouldContinue: () => boolean): Promise<void>;
 }
 
-/** Each job is safe at any time, on any number of instances at once, and beside itself. */
+/** Each job is safe at any time, on any number of instances, and concurrently with itself. */
 export interface Jobs {
-  /** Seals every record that is not sealed yet. */
+  /** Seals all unsealed records. */
   seal(): Promise<void>;
-  /** Sends the records that are due to the sink; nothing without one. */
-  drain(mayGoOn?: () => boolean): Promise<void>;
-  /** Writes the summaries of windows that have ended. */
+  /** Sends due records to the sink; does nothing without a sink. */
+  drain(shouldContinue?: () => boolean): Promise<void>;
+  /** Writes the summaries of ended windows. */
   closeWindows(): Promise<void>;
-  /** Records the expiry of tasks, and deletes what is not kept any longer. */
-  sweep(mayGoOn?: () => boolean): Promise<void>;
-  /** Tells the database whether to queue records for a sink. */
+  /** Records expired tasks, and deletes data past its retention. */
+  sweep(shouldContinue?: () => boolean): Promise<void>;
+  /** Stores in the database whether records are queued for a sink. */
   setQueueing(): Promise<void>;
-  /** @param queueingIsSet whether `setQueueing` succeeded at the start */
+  /** @param queueingIsSet whether `setQueueing` succeeded at start */
   recurring(queueingIsSet: boolean): readonly RecurringPass[];
 }
 
 export interface Recurring {
-  /** No pass begins any more; resolves once the one under way, if any, has ended. */
+  /** Starts no further run. Resolves when the current run, if any, has ended. */
   stop(): Promise<void>;
 }
 
-/** A pass that is due once an hour is not left undone for an hour because the database was away for a second. */
+/** A failed hourly run is retried soon: the database may have been away for only a second. */
 const RETRY_MS = 60_000;
 
-/** A pass that throws is logged, once until one succeeds again, and tried again soon. */
+/** A run that throws is retried soon. Only the first of consecutive failures is logged. */
 export function startRecurring(pass: RecurringPass, log: Log): Recurring {
   const retryMs = Math.min(pass.retryMs ?? RETRY_MS, pass.intervalMs);
   let stopped = false;
@@ -64,7 +67,7 @@ export function startRecurring(pass: RecurringPass, log: Log): Recurring {
         if (!stopped) schedule(failing ? retryMs : pass.intervalMs);
       });
     }, afterMs);
-    // It must not keep a process alive that has nothing else to do.
+    // The timer must not keep the process alive.
     timer.unref();
   };
 

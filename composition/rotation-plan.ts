@@ -1,7 +1,7 @@
 /**
- * A change of the signing key in three steps, as the settings of each: published everywhere, then signing, then gone.
- * Every verifier has the key before anything is signed with it, and has it for as long as anything signed with it has
- * to verify (specification "Configuration rules", "Ledger and seal", tool-server contract).
+ * The three steps of a key rotation, with the settings of each: publish the next key everywhere, sign with it, remove
+ * the former key. Every verifier has a key before the first signature with it, and as long as its signatures must
+ * verify (specification "Configuration rules", "Ledger and seal", tool-server contract).
  */
 
 import type { RotationStep, SettingLine } from '../adapters/cli/key-report.ts';
@@ -10,9 +10,9 @@ import { CLOCK_SKEW_SECONDS } from '../domain/tokens/clock-skew.ts';
 import type { SigningKeyChoice } from './settings/alternatives.ts';
 import { variableOf } from './settings/setting-error.ts';
 
-/** How long a tool server may serve keys from its cache (specification, tool-server contract). */
+/** How long a tool server may cache keys (specification, tool-server contract). */
 const TOOL_SERVER_CACHE = 600;
-/** How long anything between it and us may keep our key set (adapters/http/discovery.ts, `Cache-Control`). */
+/** How long an HTTP cache in between may keep our key set (`Cache-Control` of the key set). */
 const SHARED_CACHE = 300;
 
 export interface PlannedKey {
@@ -20,7 +20,7 @@ export interface PlannedKey {
   readonly index: number;
   readonly kid: string;
   readonly source: SigningKeyChoice['source'];
-  /** Whether a Kid is set for it, or its thumbprint names it. */
+  /** Whether its Kid is set; otherwise its thumbprint is its name. */
   readonly isNamed: boolean;
 }
 
@@ -30,10 +30,9 @@ export interface RotationPlan {
 }
 
 /**
- * @param keys as configured, the next one among them or not
- * @param activeKid of the key that signs by these settings
- * @param next the key to change to; its index is free, or its own where it is configured
- * @param maxTokenTtl `Service:Agents:MaxTokenTtl`, in seconds
+ * @param keys the configured keys, with or without the next one @param activeKid the kid of the key that signs by the
+ * current settings @param next the next key; its index is unused, or its own if it is configured @param maxTokenTtl
+ * `Service:Agents:MaxTokenTtl`, in seconds
  */
 export function rotationPlan(
   keys: readonly PlannedKey[],
@@ -45,7 +44,7 @@ export function rotationPlan(
   const isPublished = former.length < keys.length;
   const isActive = isPublished && activeKid === next.kid;
   const isAlone = isActive && former.length === 0;
-  // Once it signs, what signed before is only known by its being here.
+  // Once the next key signs, the former key is known only because it is still configured.
   const signedBefore = isActive ? former.at(-1)?.kid : activeKid;
   const all = isPublished ? keys : [...keys, next];
   const reload = formatDuration(TOOL_SERVER_CACHE + SHARED_CACHE);
@@ -53,7 +52,7 @@ export function rotationPlan(
   const steps: readonly RotationStep[] = [
     {
       number: 1,
-      purpose: 'every replica publishes the next key; the present one goes on signing',
+      purpose: 'every replica publishes the next key; the present one continues to sign',
       done: isPublished,
       settings: signingSettings(all, signedBefore ?? next.kid),
       unset: [],
@@ -68,29 +67,29 @@ export function rotationPlan(
       unset: [],
       conditions: [
         `wait ${reload} from when step 1 had reached the last replica: tool servers keep the key set for ${formatDuration(TOOL_SERVER_CACHE)}, and caches on the way for ${formatDuration(SHARED_CACHE)}.`,
-        'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies how this service authenticates.',
+        'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies the authentication of this service with it.',
       ],
       check:
-        'the header of a new task token, and the newest of GET /audit/checkpoints, name the next key; a replica that is left behind shows as another kid there.',
+        'the header of a new task token, and the newest of GET /audit/checkpoints, name the next key; a replica that is not up to date shows another kid there.',
     },
     {
       number: 3,
       purpose:
-        'the former key is gone; optional, and for a routine change best left until the ledger no longer needs it',
+        'the former key is removed; optional: after a routine rotation keep it until the ledger no longer needs it',
       done: isAlone,
       settings: signingSettings([next], next.kid),
       unset: former.flatMap((key) => signingSettings([key], undefined).map(({ name }) => name)),
       conditions: [
         `wait ${lastToken} from when step 2 had reached the last replica: Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept. Until then tokens signed with the former key are in use.`,
-        'checkpoints verify only with keys that are published. Leave the former key configured for as long as audit-verify or a proof has to hold for what it sealed; it signs nothing. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with --jwks (audit-verify and audit-archive).',
+        'checkpoints verify only with keys that are published. Keep the former key configured for as long as audit-verify or a proof needs the checkpoints that it signed; it signs nothing new. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with --jwks (audit-verify and audit-archive).',
       ],
-      check: 'GET /.well-known/jwks.json of every replica lists the next key alone (--server asks them).',
+      check: 'GET /.well-known/jwks.json of every replica lists only the next key (--server asks them).',
     },
   ];
   return { steps, next: steps.find(({ done }) => !done)?.number };
 }
 
-/** The variables of these keys, and which of them signs. */
+/** The variables of these keys, and of the active one. */
 export function signingSettings(keys: readonly PlannedKey[], activeKid: string | undefined): readonly SettingLine[] {
   const ofKeys = keys.flatMap(({ index, kid, source, isNamed }): readonly SettingLine[] => [
     source.kind === 'path'

@@ -1,4 +1,4 @@
-/** The running service: everything opened in order, and closed in the opposite one (decisions "How it runs"). */
+/** The running service: opens its parts in order, and closes them in reverse (decisions "How it runs"). */
 
 import { existsSync } from 'node:fs';
 import { httpApp } from '../adapters/http/app.ts';
@@ -19,20 +19,23 @@ import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
-import { chosenTransmitter } from './settings/alternatives.ts';
+import { transmitterChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { repeatedSecrets } from './settings/repeated-secrets.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
 
-/** What the service takes from its surroundings; tests give their own clock. */
+/** The service's environment; tests pass their own clock. */
 export interface Surroundings {
   readonly log: Log;
   readonly clock?: Clock;
   readonly network?: Network;
-  /** How long a stop goes on accepting requests, each response the last on its connection; 0 unless given. Milliseconds. */
+  /**
+   * How long a stop continues to accept requests, in milliseconds; each response then closes its connection. 0 by
+   * default.
+   */
   readonly lingerMs?: number;
-  /** How long clients may take. */
+  /** Time limits for clients. */
   readonly timeLimits?: TimeLimits;
 }
 
@@ -40,13 +43,13 @@ export interface Service {
   readonly host: string;
   readonly port: number;
   readonly storage: Storage;
-  /** Background jobs, to be run at once. */
+  /** The background jobs, for tests to run at once. */
   readonly jobs: Jobs;
-  /** Finishes what is under way, then closes everything. */
+  /** Finishes requests and jobs under way, then closes everything. */
   stop(): Promise<void>;
 }
 
-/** @throws StartupError when it must not start: an unusable signing key, a schema that is not current */
+/** @throws StartupError for an unusable signing key or a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
   const { clock = systemClock(), lingerMs = 0, timeLimits } = surroundings;
   const tracing = asyncTracing();
@@ -72,7 +75,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     published = metrics && (await publishOnPort(settings, metrics));
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
     const server = await listen(settings, { ...httpApp(surfaces), log, ...limits });
-    // A provider that is slow or down delays readiness, not the start.
+    // A slow or unreachable provider delays readiness, not the start.
     for (const keys of [providerKeys, transmitterKeys]) void keys?.start();
     const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
     const { host, port } = server.address;
@@ -83,7 +86,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
         log.info('stopping: no new requests, finishing those under way');
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
         for (const keys of [providerKeys, transmitterKeys]) keys?.stop();
-        // No request and no job is left to count a denial, or to write one.
+        // No request or job is left that could count or write a denial.
         await anonymousDenials.closeAll();
         await published?.close();
         await opened.close();
@@ -99,21 +102,21 @@ export async function startService(settings: Settings, surroundings: Surrounding
 
 function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
   for (const keys of repeatedSecrets(settings)) {
-    log.warn('one secret is in several settings: whoever is given it for one can use the others', {
+    log.warn('one secret is in several settings: its holder can use all of them', {
       settings: keys.join(', '),
     });
   }
 }
 
-/** Specification "POST /events": the value of a subject is the sponsor key, whichever claim that is. */
+/** Specification "POST /events": the value of a subject is the sponsor key, for any configured claim. */
 function warnOfEventSubjects(settings: Settings, log: Log): void {
-  if (chosenTransmitter(settings) === undefined || settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub') return;
+  if (transmitterChoice(settings) === undefined || settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub') return;
   log.warn(
     'Service:UpstreamIdp:SponsorKeyClaim is not sub: in security events, the sub of an iss_sub subject must be the value of that claim',
   );
 }
 
-/** Opening a SQLite file creates it: an empty one, left behind by a path that was mistyped, helps nobody. */
+/** Opening a missing SQLite file would create an empty one, even for a mistyped path. */
 function refuseMissingFile(settings: Settings): void {
   const path = settings['Service:Database:Path'];
   if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
@@ -122,7 +125,7 @@ function refuseMissingFile(settings: Settings): void {
 }
 
 /**
- * A schema this release does not know is not written to. A database that is away may come back: not ready, but up.
+ * The service does not write to an unknown schema. While the database is unreachable, it starts but is not ready.
  *
  * @returns whether the database answered
  */
@@ -142,14 +145,14 @@ async function refuseOldSchema(storage: Storage, log: Log): Promise<boolean> {
   }
 }
 
-/** @returns whether it could be */
+/** @returns whether the flag was stored */
 async function setQueueing(jobs: Jobs, log: Log): Promise<boolean> {
   try {
     await jobs.setQueueing();
     return true;
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    log.error('the database could not be told yet whether records are queued for a sink', error);
+    log.error('the database could not store yet whether records are queued for a sink', error);
     return false;
   }
 }

@@ -6,41 +6,46 @@ import { KeyFileUnusable, readKeyFile } from '../adapters/key-files/key-file.ts'
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { JwkSet } from '../domain/agents/jwk.ts';
-import { chosenSigningKeys, type SigningKeyChoice } from './settings/alternatives.ts';
+import { type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';
 import { describeSettingError, type SettingError } from './settings/setting-error.ts';
 import { StartupError } from './startup-error.ts';
 
 const KEY_FILE = 'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted)';
 
-/** @throws StartupError naming every key that can't be used, and never anything of what it holds */
+/** @throws StartupError with every unusable key, without any part of its text */
 export async function loadSigningKeys(settings: Settings, log: Log): Promise<SigningKeys> {
-  const choices = chosenSigningKeys(settings);
+  const choices = signingKeyChoices(settings);
   if (choices.length === 0) {
-    // The settings let this through on a development host only.
-    log.warn('no signing key is configured: tokens are signed with one that is gone when this process ends');
+    // The settings allow this only on a development host.
+    log.warn(
+      'no signing key is configured: tokens are signed with a generated key that is lost when this process ends',
+    );
     return chosen([await generateSigningKey()], undefined);
   }
   return chosen(await loadKeys(choices), settings['Service:Signing:ActiveKid']);
 }
 
-/** What the configured keys publish: enough to verify with. Empty when none is configured. @throws StartupError */
+/** The public keys of the configured keys, for verification. Empty if none is configured. @throws StartupError */
 export async function publicHalves(settings: Pick<Settings, 'Service:Signing:Keys'>): Promise<JwkSet> {
-  const keys = await loadKeys(chosenSigningKeys(settings));
+  const keys = await loadKeys(signingKeyChoices(settings));
   return { keys: keys.map(({ publicJwk }) => publicJwk) };
 }
 
-/** A configured key, with where it is configured. */
+/** A configured key, with its setting. */
 export interface ConfiguredKey {
   readonly choice: SigningKeyChoice;
   readonly key: SigningKey;
 }
 
-/** In the order of their numbers, and the one that signs. @throws StartupError when one is unusable or there is none */
+/**
+ * All keys in the order of their numbers, and the key that signs. @throws StartupError if one is unusable or there is
+ * none
+ */
 export async function configuredSigningKeys(
   settings: Pick<Settings, 'Service:Signing:Keys' | 'Service:Signing:ActiveKid'>,
 ): Promise<{ readonly keys: readonly ConfiguredKey[]; readonly signingKeys: SigningKeys }> {
-  const choices = chosenSigningKeys(settings);
+  const choices = signingKeyChoices(settings);
   const loaded = await loadKeys(choices);
   const signingKeys = await chosen(loaded, settings['Service:Signing:ActiveKid']);
   const keys = choices.flatMap((choice, at) => {
@@ -73,13 +78,13 @@ async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<Sign
 const NO_KEYS: SettingError = {
   key: 'Service:Signing:Keys:0:Path',
   problem: 'is not set, and neither is any other signing key',
-  accepted: 'a key by Path or by Pem; mandate keys generate makes one',
+  accepted: 'a key by Path or by Pem; mandate keys generate generates one',
 };
 
 const ACTIVE_PROBLEMS = {
   repeated_key_id: 'cannot name one of two keys that have the same Kid',
   active_key_id_missing: 'is required when there is more than one key',
-  active_key_id_unknown: 'names none of the configured keys',
+  active_key_id_unknown: 'does not name a configured key',
 } as const;
 
 async function chosen(keys: readonly SigningKey[], activeKid: string | undefined): Promise<SigningKeys> {

@@ -1,4 +1,4 @@
-/** Why the service does not start: every reason at once, each a sentence that repeats no value. */
+/** The reasons why the service does not start. Each is a sentence that repeats no value. */
 export class StartupError extends Error {
   override readonly name = 'StartupError';
   readonly reasons: readonly string[];

@@ -1,4 +1,7 @@
-/** Connection strings with which no connection would ever come about, which must not pass for a database that is away. */
+/**
+ * Detects connection strings with which no connection can succeed, so that the error is not taken for an unreachable
+ * database.
+ */
 
 import type { ConnectionStringFault } from '../adapters/storage/postgres/connection-string.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
@@ -7,7 +10,7 @@ import { StartupError } from './startup-error.ts';
 
 type PostgresChoice = Extract<DatabaseChoice, { readonly provider: 'postgres' }>;
 
-/** Whose connection is meant: that of the role that serves, or of the one that owns the schema. */
+/** The connection: that of the serving role, or of the role that owns the schema. */
 export type ConnectionOf = 'serving' | 'owner';
 
 const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
@@ -15,12 +18,12 @@ const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
   unusable: 'is not one that the driver can use (is its password percent-encoded, and do its parameters fit together?)',
 };
 
-/** A sentence for the operator; `undefined` where the driver could connect. */
+/** A sentence for the operator; `undefined` if the driver can use the connection string. */
 export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<string | undefined> {
   const { connectionStringFault } = await import('../adapters/storage/postgres/connection-string.ts');
   const { connectionString, migrationConnectionString } = chosen;
   const meant = of === 'serving' ? connectionString : migrationConnectionString;
-  // Where the owner's is not set, it is the other.
+  // Without a setting for the owner, its connection is the serving role's.
   const key = `Service:Database:${meant === connectionString ? 'ConnectionString' : 'MigrationConnectionString'}`;
   const fault = connectionStringFault(meant.reveal());
   return fault && `${key} (${variableOf(key)}) ${FAULTS[fault]}.`;

@@ -11,7 +11,7 @@ import { readProblem } from './problem.ts';
 import { presentFields, readAgent } from './registration-json.ts';
 
 export interface AdminAccess {
-  /** The service's address, without a slash at its end. */
+  /** The service's address, without a trailing slash. */
   readonly server: string;
   readonly adminKey: Secret;
   readonly network: Network;
@@ -19,13 +19,13 @@ export interface AdminAccess {
   readonly pause: (milliseconds: number) => Promise<unknown>;
 }
 
-/** For the whole exchange; a service that takes longer to decide about one agent is not well. */
+/** For the whole exchange. A healthy service decides about one agent faster. */
 const TIMEOUT_MS = 10_000;
-/** An agent was registered with a body of at most 64 KiB; escaped, it may come back several times as long. */
+/** An agent is registered with a body of at most 64 KiB. With escapes the response may be several times as long. */
 const MAX_BYTES = 1_048_576;
-/** The main bucket takes in twenty requests in that time (specification "Rate limiting"). */
+/** The main bucket refills twenty requests in that time (specification "Rate limiting"). */
 const PAUSE_MS = 2000;
-/** A minute and a half: with the slowest limits and a busy service, the next turn comes sooner. */
+/** A minute and a half: even with the slowest limits and a busy service a request succeeds earlier. */
 const MAX_ATTEMPTS = 45;
 
 interface ReadAnswer {
@@ -57,8 +57,8 @@ export function adminApiAgents(access: AdminAccess): AgentRegistry {
 }
 
 /**
- * A service that is busy is asked again. With 503 it may have decided nevertheless: a registration then turns out to be
- * there when it is sent again, and a change to be none.
+ * Retries while the service is busy. A request that got 503 may have been decided: then the retried registration finds
+ * the agent, and the retried change changes nothing.
  */
 async function ask(
   access: AdminAccess,
@@ -97,22 +97,22 @@ async function askOnce(
     return understood(answer.status, answer.body);
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
-    throw new RegistryFailure(`The service could not be asked. ${error.message}`);
+    throw new RegistryFailure(`The service could not be reached. ${error.message}`);
   }
 }
 
-/** @throws RegistryFailure for what is no answer of the admin API */
+/** @throws RegistryFailure for a response that is not from the admin API */
 function understood(status: number, text: string): ReadAnswer {
   if (status >= 300 && status < 400) {
     throw new RegistryFailure(
-      `The answer was a redirect (status ${status}), which is not followed: name the address it leads to.`,
+      `The answer was a redirect (status ${status}), which is not followed: use the address that it names.`,
     );
   }
   const body = parseStrictJson(text);
-  // A proxy's page for signing in, or for what it could not reach; its text may be anything, and stays unsaid.
+  // A sign-in page or an error page of a proxy. Its text is untrusted and is not shown.
   if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {
     throw new RegistryFailure(
-      `What answered (status ${status}) is not the admin API, but something else at this address or before it.`,
+      `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`,
     );
   }
   return { status, body };
@@ -125,7 +125,7 @@ function isTemporary(body: JsonObject): boolean {
 function agentIn(answer: ReadAnswer, agentId: AgentId): Registration {
   const agent = readAgent(answer.body);
   if (agent?.agentId !== agentId)
-    throw new RegistryFailure('What answered is not the admin API: it did not show the agent.');
+    throw new RegistryFailure('The response is not from the admin API: it did not contain the agent.');
   return agent;
 }
 
@@ -138,7 +138,7 @@ function refusal(answer: ReadAnswer): { readonly kind: 'refused'; readonly error
 function unexpected({ status }: ReadAnswer): RegistryFailure {
   switch (status) {
     case 401:
-      return new RegistryFailure('The admin key is not the one that the service accepts.');
+      return new RegistryFailure('The service does not accept this admin key.');
     case 503:
       return new RegistryFailure('The admin API is disabled there: the service has no admin key.');
     default:

@@ -1,16 +1,19 @@
-/** What the admin API says when it refuses (specification "Validation errors"), made fit for a terminal. */
+/** The refusals of the admin API (specification "Validation errors"), made safe for a terminal. */
 
 import type { FieldError } from '../../domain/field-error.ts';
 import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 
-/** Longer than any sentence of the service; what is longer comes from somewhere else. */
+/** Longer than any sentence of the service: longer text is from another program. */
 const MAX_SENTENCE = 500;
 const MAX_FIELDS = 100;
 const MAX_SENTENCES = 20;
-/** What a terminal might obey. */
+/** Characters that can control a terminal. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Its sentences by field; where it names no field, its one sentence, under no name. Empty where it says nothing. */
+/**
+ * Returns the sentences by field. A refusal without fields has one sentence, without a field name. Empty if there is no
+ * sentence.
+ */
 export function readProblem(problem: JsonObject): readonly FieldError[] {
   const errors = member(problem, 'errors');
   if (isJsonObject(errors)) {

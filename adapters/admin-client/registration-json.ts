@@ -1,4 +1,4 @@
-/** A registration on the wire of the admin API, seen from the client's side (specification "Agent registration"). */
+/** The client's side of a registration in the admin API (specification "Agent registration"). */
 
 import type { AgentKeySource, Registration } from '../../domain/agents/agent.ts';
 import { checkJwkSet } from '../../domain/agents/key-set.ts';
@@ -8,7 +8,7 @@ import { formatDuration, parseIsoDuration } from '../../domain/duration.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
 import { type Json, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 
-/** The fields that the patch names, under the names that the API has for them. */
+/** The fields of the patch, under their names in the API. */
 export function presentFields(patch: RegistrationPatch): Readonly<Record<string, unknown>> {
   const fields = Object.keys(fieldNames) as readonly (keyof RegistrationDraft)[];
   return Object.fromEntries(
@@ -23,7 +23,7 @@ function presented(patch: RegistrationPatch, field: keyof RegistrationDraft): un
   return isLifetime && typeof value === 'number' ? formatDuration(value) : value;
 }
 
-/** `undefined` for anything but an agent. What a newer release says beside these fields is passed over. */
+/** `undefined` if the value is not an agent. Additional fields of a newer release are ignored. */
 export function readAgent(agent: JsonObject): Registration | undefined {
   const agentId = parseAgentId(text(agent, 'agentId') ?? '');
   const displayName = text(agent, 'displayName');
@@ -70,7 +70,7 @@ function readKeys(agent: JsonObject): AgentKeySource | undefined {
   const jwks = field(agent, 'jwks');
   if (jwks === undefined || jwks === null) return undefined;
   const verdict = checkJwkSet(jwks);
-  // Keys that were good enough once may not be now. They are then like no others, and can be replaced.
+  // Stored keys may violate newer rules. They then equal no other keys, and can be replaced.
   return { kind: 'inline', jwks: verdict.kind === 'valid' ? verdict.jwks : { keys: [] } };
 }
 

@@ -1,6 +1,7 @@
 /**
- * The admin key of a command that asks a running service: from the environment or from standard input, and never from
- * an argument, which every user of the machine can see in the list of processes and which the shell remembers.
+ * Reads the admin key of a command that calls a running service, from the environment or from standard input. It is
+ * never an argument: every user of the machine can see arguments in the process list, and the shell stores them in its
+ * history.
  */
 
 import type { Readable } from 'node:stream';
@@ -17,7 +18,7 @@ export type AdminKeyReading =
 /** RFC 6750 §2.1: all that an Authorization header can carry. */
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const MAX_KEY = 2048;
-/** Whoever writes a key into a pipe does so at once; a pipe that stays open and empty is somebody else's. */
+/** A pipe with a key delivers it at once. A pipe that stays open and empty has no key. */
 const STDIN_MS = 10_000;
 
 export interface AdminKeySources {
@@ -33,10 +34,10 @@ export async function readAdminKey({ environment, stdin }: AdminKeySources): Pro
   }
   return key.length <= MAX_KEY && BEARER_TOKEN.test(key)
     ? { kind: 'read', key: new Secret(key) }
-    : refused('The admin key holds a character that no key can have, or is far too long.');
+    : refused('The admin key contains a character that no key can have, or is too long.');
 }
 
-/** Nothing is asked for on a terminal, where the key would be seen. */
+/** Reads nothing from a terminal, because the key would be visible there. */
 async function firstLine(stdin: AdminKeySources['stdin']): Promise<string> {
   if (stdin.isTTY === true) return '';
   const tooLate = setTimeout(() => stdin.destroy(), STDIN_MS);
@@ -47,16 +48,16 @@ async function firstLine(stdin: AdminKeySources['stdin']): Promise<string> {
       if (text.includes('\n') || text.length > MAX_KEY) break;
     }
   } catch {
-    // Cut off by the time limit, or not to be read at all: there is no key then.
+    // The time limit has passed, or standard input is unreadable: there is no key.
   } finally {
     clearTimeout(tooLate);
   }
   return text.split('\n', 1)[0] ?? '';
 }
 
-const NEVER_AN_ARGUMENT = `The admin key is never an argument, where other users of this machine can read it, and is known to them now if it was one. Set ${ADMIN_KEY_VARIABLE}, or write it to standard input.`;
+const NEVER_AN_ARGUMENT = `The admin key is never an argument, because other users of this machine can read arguments. If it was one, replace it. Set ${ADMIN_KEY_VARIABLE}, or write it to standard input.`;
 
-/** What people would try. They are told, instead of being told that there is no such option. */
+/** Option names that users are likely to try. The error explains where the key belongs, instead of "unknown option". */
 const ATTEMPTS = ['admin-key', 'api-key', 'key', 'token', 'bearer-token'];
 
 /** Refuses the key as an option. */
@@ -72,7 +73,7 @@ export function withoutKeyOption<Options>(parser: Argv<Options>): Argv<Options> 
   return parser;
 }
 
-/** Refuses the key as the service's own setting, which every command would take. */
+/** Refuses the key as the service's own setting, which every command would accept. */
 export function keyGivenAsSetting(settings: readonly SettingArgument[]): string | undefined {
   return settings.some(({ key }) => key.toLowerCase() === 'service:admin:apikey') ? NEVER_AN_ARGUMENT : undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * How a command's own arguments are read. What is thrown here is the refusal that is shown, with the exit code of a
- * wrong command line; a sentence without a colon, since what follows one is taken for something that was sent.
+ * Parses the arguments of a command. The message of a thrown error is shown, and the command exits with the code for a
+ * wrong command line. A message must not have a colon: text after a colon is taken for user input and not shown.
  */
 
-/** Refuses an option that is given twice, which yargs would make a list of. */
+/** Refuses a repeated option, which yargs would turn into a list. */
 export function once<Value>(name: string, read: (text: string) => Value): (given: unknown) => Value | undefined {
   return (given) => {
     if (given === undefined) return undefined;

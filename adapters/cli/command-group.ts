@@ -1,4 +1,4 @@
-/** Commands that belong together under one word, as in `keys show`. */
+/** Groups commands under one word, as in `keys show`. */
 
 import type { Command } from './command.ts';
 
@@ -9,7 +9,7 @@ export function commandGroup(name: string, summary: string, commands: readonly C
       parser.command(name, summary, (group) =>
         commands
           .reduce((all, each) => each.attach(all, chosen), group)
-          .demandCommand(1, 1, `${name} needs the name of what it is to do.`)
+          .demandCommand(1, 1, `${name} needs the name of a command.`)
           .strictCommands(),
       ),
   };

@@ -1,25 +1,25 @@
-/** A command of the command line: what its help says, which options it has, and what it does. One file each. */
+/** A command of the command line: its help, its options and its action. Each command has one file. */
 
 import type { ArgumentsCamelCase, Argv } from 'yargs';
 import type { SettingArgument } from './setting-arguments.ts';
 
-/** Does the work; answers the exit code. */
+/** Runs the command and resolves with the exit code. */
 export type Run = (settings: readonly SettingArgument[]) => Promise<number>;
 
 export interface CommandDescription<Options> {
-  /** Its name, then its positional arguments as yargs writes them: `audit-verify [checkpoints]`. */
+  /** Its name, then its positional arguments in the syntax of yargs: `audit-verify [checkpoints]`. */
   readonly usage: string;
   readonly summary: string;
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
-  /** Every code that it can end with. */
+  /** Every possible exit code. */
   readonly exitCodes: Readonly<Record<number, string>>;
-  /** Declares what it accepts beside settings. */
+  /** Declares its options and arguments; settings are accepted anyway. */
   readonly options: (parser: Argv) => Argv<Options>;
   run(options: ArgumentsCamelCase<Options>, settings: readonly SettingArgument[]): Promise<number>;
 }
 
 export interface Command {
-  /** Adds it to a parser, which calls `chosen` when the line names this command and is in order. */
+  /** Adds the command to a parser. The parser calls `chosen` if the command line names this command and is valid. */
   attach(parser: Argv, chosen: (run: Run) => void): Argv;
 }
 

@@ -1,7 +1,7 @@
-/** What the process ends with. A command may add codes of its own from 3 on, and says so in its help. */
+/** The exit codes of every command. A command may define more codes from 3 on, and lists them in its help. */
 export const exitCode = {
   done: 0,
-  /** The command could not do what it is for. */
+  /** The command failed. */
   failed: 1,
   /** The command line itself is wrong; nothing was tried. */
   usage: 2,

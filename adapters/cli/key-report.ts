@@ -1,18 +1,18 @@
-/** What `mandate keys` prints: sentences and settings for a person, or one JSON object for a program. */
+/** The output of `mandate keys`: sentences and settings for a person, or one JSON object for a program. */
 
 import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
 
 /** An environment variable of a signing setting. */
 export interface SettingLine {
   readonly name: string;
-  /** `undefined` where it is a secret that stays as it is. */
+  /** `undefined` for a secret that stays unchanged. */
   readonly value: string | undefined;
 }
 
 export interface ShownKey {
   readonly kid: string;
   readonly thumbprint: string;
-  /** The setting that it comes from. */
+  /** The setting that configures it. */
   readonly setting: string;
   readonly signs: boolean;
 }
@@ -28,49 +28,49 @@ export interface NewKey {
 export interface RotationStep {
   readonly number: 1 | 2 | 3;
   readonly purpose: string;
-  /** Whether the settings here are those of this step, or of a later one. */
+  /** Whether the current settings are those of this step, or of a later one. */
   readonly done: boolean;
-  /** Every signing setting once the step is taken. */
+  /** All signing settings after the step. */
   readonly settings: readonly SettingLine[];
-  /** Variables to take away. */
+  /** Variables to unset. */
   readonly unset: readonly string[];
-  /** What to wait for before it; none before the first. */
+  /** Conditions that must hold before the step; the first step has none. */
   readonly conditions: readonly string[];
-  /** How it shows that the step has reached every replica. */
+  /** How to check that the step has reached every replica. */
   readonly check: string;
 }
 
 export interface ReplicaAnswer {
   readonly server: string;
-  /** `problem` when no key set came. */
+  /** `problem` if no key set was received. */
   readonly published: readonly string[] | { readonly problem: string };
-  /** Kids that the settings here have, and this replica does not publish. */
+  /** Kids in the current settings that this replica does not publish. */
   readonly missing: readonly string[];
-  /** Kids that it publishes, and the settings here do not have. */
+  /** Kids that this replica publishes but that the current settings lack. */
   readonly surplus: readonly string[];
 }
 
 export interface Rotation {
   readonly key: NewKey;
-  /** Whether it was made just now. */
+  /** Whether this run generated it. */
   readonly made: boolean;
-  /** The step to take next; `undefined` when none is left. */
+  /** The next step; `undefined` after the last one. */
   readonly next: RotationStep['number'] | undefined;
   readonly steps: readonly RotationStep[];
   readonly replicas: readonly ReplicaAnswer[];
 }
 
-/** Each of these answers text with its line feed. */
+/** Each of these functions returns text with a trailing line feed. */
 export function renderNewKey(key: NewKey, settings: readonly SettingLine[], json: boolean): string {
   if (json) return jsonLine({ ...presentKey(key), settings: presentSettings(settings) });
   return lines([
     key.file === undefined
-      ? 'A signing key was made.'
-      : `A signing key was made: ${key.file} (read by its owner alone).`,
+      ? 'A signing key was generated.'
+      : `A signing key was generated: ${key.file} (readable only by its owner).`,
     `Its RFC 7638 thumbprint: ${key.thumbprint}`,
     ...(key.kid === key.thumbprint ? [] : [`Its name in the key set: ${key.kid}`]),
     '',
-    'Settings that take it up, on every replica:',
+    'Settings for every replica:',
     ...settings.map(assignment),
   ]);
 }
@@ -108,8 +108,8 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
     });
   }
   return lines([
-    `The next key ${made ? 'was made' : 'is there'}: ${key.file}, ${key.kid}`,
-    next === undefined ? 'Every step is in the settings here.' : `By the settings here, step ${next} is next.`,
+    `The next key ${made ? 'was generated' : 'exists'}: ${key.file}, ${key.kid}`,
+    next === undefined ? 'The current settings include every step.' : `By the current settings, step ${next} is next.`,
     ...steps.flatMap((step) => ['', ...stepLines(step)]),
     ...(replicas.length === 0 ? [] : ['', ...replicas.map(describeReplica)]),
   ]);
@@ -117,23 +117,23 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
 
 function stepLines({ number, purpose, done, settings, unset, conditions, check }: RotationStep): readonly string[] {
   return [
-    `Step ${number}${done ? ' (in the settings here)' : ''}: ${purpose}`,
+    `Step ${number}${done ? ' (in the current settings)' : ''}: ${purpose}`,
     ...conditions.map((condition) => `  Before it: ${condition}`),
     ...settings.map((line) => `  ${assignment(line)}`),
-    ...unset.map((name) => `  ${name}=                    (take it away)`),
+    ...unset.map((name) => `  ${name}=                    (unset it)`),
     `  Then: ${check}`,
   ];
 }
 
 function describeReplica({ server, published, missing, surplus }: ReplicaAnswer): string {
-  if ('problem' in published) return `${server} could not be asked: ${published.problem}`;
+  if ('problem' in published) return `${server} could not be reached: ${published.problem}`;
   if (missing.length > 0) return `${server} does not publish yet: ${missing.join(', ')}`;
   if (surplus.length > 0) return `${server} still publishes: ${surplus.join(', ')}`;
-  return `${server} publishes what the settings here say.`;
+  return `${server} publishes the configured keys.`;
 }
 
 function assignment({ name, value }: SettingLine): string {
-  return value === undefined ? `${name}=…                    (a secret; as it is)` : `${name}=${value}`;
+  return value === undefined ? `${name}=…                    (a secret; unchanged)` : `${name}=${value}`;
 }
 
 function presentKey({ kid, thumbprint, file, publicJwk }: NewKey) {

@@ -1,4 +1,6 @@
-/** Where an auditor has the published keys from: a file, or an address that nobody on the way can change. */
+/**
+ * The source of the published keys for an auditor: a file, or an address that is protected against changes in transit.
+ */
 
 import { trustedUrl } from './trusted-url.ts';
 

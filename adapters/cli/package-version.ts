@@ -1,4 +1,4 @@
-/** The version in package.json, which is above this file in the source tree as well as in `dist`. */
+/** The version in package.json, which is in a parent folder of this file, in the source tree and in `dist`. */
 
 import { readFileSync } from 'node:fs';
 

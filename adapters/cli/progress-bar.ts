@@ -1,4 +1,4 @@
-/** A bar on a terminal while something takes its time; nothing at all where nobody looks, as in a pipe. */
+/** A progress bar on a terminal. Without a terminal, as in a pipe, nothing is shown. */
 
 export interface Terminal {
   readonly isTTY?: boolean;
@@ -8,16 +8,16 @@ export interface Terminal {
 
 export interface ProgressBar {
   show(done: number, total: number): void;
-  /** Leaves the line empty, for what comes next. */
+  /** Clears the line for the next output. */
   clear(): void;
 }
 
-/** Often enough to look alive, seldom enough to cost nothing. */
+/** Frequent enough to look alive, and cheap. */
 const REDRAW_MS = 100;
 const WIDEST = 60;
 /** `100 % ` and a margin, so that the line never wraps. */
 const BESIDE_BAR = 9;
-/** To the first column, and empty from there. */
+/** Moves to the first column and erases the line. */
 const CLEAR_LINE = '\r\u001b[K';
 
 /** @param now in milliseconds */
@@ -43,7 +43,7 @@ export function progressBar(terminal: Terminal, now: () => number): ProgressBar 
   };
 }
 
-/** Some terminals do not say, or say 0. */
+/** Some terminals report no width, or 0. */
 function widthOf({ columns = 0 }: Terminal): number {
   return columns > 0 ? columns : WIDEST;
 }

@@ -1,6 +1,6 @@
-/** Where a replica is reached for what it tells everybody: nothing secret goes there, so http will do. */
+/** The address of a replica for its public endpoints. No secret is sent there, so plain http is allowed. */
 
-/** Without a slash at the end. @throws Error with the refusal */
+/** Returns the address without a trailing slash. @throws Error with the refusal */
 export function readReplicaAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const plain = url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === '';

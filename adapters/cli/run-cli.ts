@@ -1,4 +1,4 @@
-/** The command line (decisions "How it runs"): finds the command, refuses what nobody can mean, and runs it. */
+/** The command line (decisions "How it runs"): finds the command, refuses invalid arguments, and runs the command. */
 
 import yargs, { type Argv } from 'yargs';
 import type { Command, Run } from './command.ts';
@@ -6,25 +6,22 @@ import { exitCode } from './exit-code.ts';
 import { packageVersion } from './package-version.ts';
 import { type SettingArgument, splitSettingArguments } from './setting-arguments.ts';
 
-/** What a line of arguments without a command means. */
+/** The command of a line without one. */
 const DEFAULT_COMMAND = 'serve';
-/** Wide enough for the examples, narrow enough for a window beside another. */
+/** Wide enough for the examples, and for half a screen. */
 const HELP_COLUMNS = 110;
 
 export interface CommandLineIo {
   readonly out: (text: string) => void;
-  readonly complain: (text: string) => void;
+  readonly writeError: (text: string) => void;
 }
 
 const standardStreams: CommandLineIo = {
   out: (text) => process.stdout.write(text),
-  complain: (text) => process.stderr.write(text),
+  writeError: (text) => process.stderr.write(text),
 };
 
-/**
- * @param argv without the program: `process.argv.slice(2)`
- * @returns the exit code, once the command is through
- */
+/** @param argv without the program: `process.argv.slice(2)` @returns the exit code, after the command has ended */
 export async function runCli(
   argv: readonly string[],
   commands: readonly Command[],
@@ -57,7 +54,7 @@ async function readLine(line: readonly string[], commands: readonly Command[]): 
   const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser());
   let answer = '';
   try {
-    // With a callback, yargs hands over what it would print, and never ends the process.
+    // With a callback, yargs passes its output to the callback and never ends the process.
     await parser.parseAsync([...line], {}, (_error, _arguments, output) => {
       answer = output;
     });
@@ -66,7 +63,7 @@ async function readLine(line: readonly string[], commands: readonly Command[]): 
   }
   const [run] = chosen;
   if (run !== undefined) return { kind: 'chosen', run };
-  // As after `--`, where yargs looks for no command.
+  // As after `--`: yargs does not look for a command there.
   return answer === '' ? { kind: 'refused', sentence: 'No command was given.' } : { kind: 'asked', answer };
 }
 
@@ -98,21 +95,22 @@ async function execute(run: Run, settings: readonly SettingArgument[], io: Comma
   try {
     return await run(settings);
   } catch (error) {
-    // Commands report what they expect to go wrong. Of the rest the message stays unsaid: it may quote what it holds.
-    io.complain(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
+    // Commands report expected errors themselves. Of an unexpected error the message is not shown: it may quote a
+    // secret.
+    io.writeError(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
     return exitCode.failed;
   }
 }
 
 function refuse(io: CommandLineIo, sentence: string): number {
-  io.complain(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
+  io.writeError(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
   return exitCode.usage;
 }
 
-/** A misspelt command or option. What is no such word may be a secret that went astray, and is not repeated. */
+/** A misspelt command or option. Other text may be a misplaced secret, and is not repeated. */
 const NAMES = /^[a-z][a-z0-9-]{1,39}(, [a-z][a-z0-9-]{1,39})*$/;
 
-/** @param message of yargs: `Unknown command: <names>`, or a sentence without its end */
+/** @param message of yargs: `Unknown command: <names>`, or a sentence without a full stop */
 function asSentence(message: string): string {
   const [, what, names = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
   const said = what === undefined || NAMES.test(names.trim()) ? message.trim() : what;

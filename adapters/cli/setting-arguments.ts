@@ -1,13 +1,13 @@
 /**
- * Takes the settings out of a command line (specification "Configuration rules": command-line arguments override the
- * environment). Every command accepts every setting, so they are not options of any; which of them exist is for the
- * catalogue to say.
+ * Extracts the settings from a command line (specification "Configuration rules": command-line arguments override the
+ * environment). Every command accepts every setting, so settings are not options of a command. The catalogue of
+ * settings says which ones exist.
  */
 
 export interface SettingArgument {
-  /** `Service:Issuer`, as it was written. */
+  /** `Service:Issuer`, exactly as written. */
   readonly key: string;
-  /** Empty where `--Service:Issuer=` was written. */
+  /** Empty for `--Service:Issuer=`. */
   readonly value: string;
 }
 
@@ -15,9 +15,12 @@ export type SplitArguments =
   | { readonly kind: 'split'; readonly settings: readonly SettingArgument[]; readonly others: readonly string[] }
   | { readonly kind: 'value_missing'; readonly key: string };
 
-/** Below `Service:` whatever the case, so that the reader can tell what was meant; the others as the environment has them. */
+/**
+ * Any case below `Service:`, so that the settings reader can suggest the right name; the other names in upper case, as
+ * in the environment.
+ */
 const SETTING = /^--([Ss][Ee][Rr][Vv][Ii][Cc][Ee]:[^=]*|HOST|PORT|NODE_ENV)(=[\s\S]*)?$/;
-/** A following option means that the value was forgotten. A PEM text begins with five dashes, and is a value. */
+/** If an option follows, the value is missing. A PEM text begins with five dashes, and is a value. */
 const OPTION = /^--?[a-z]/i;
 
 /** Both `--Service:Key=value` and `--Service:Key value`; after `--` nothing is a setting. */

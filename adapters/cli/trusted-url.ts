@@ -1,8 +1,8 @@
-/** An address that nobody on the way can pretend to be: https, or plain http that does not leave this machine. */
+/** An address that cannot be impersonated on the network: https, or plain http within this machine. */
 
 import { travelsInTheClear } from '../../domain/transport.ts';
 
-/** `undefined` for any other, and for one that carries a user or a password, which belong in no argument. */
+/** `undefined` for any other address, and for one with a user or a password: arguments are not secret. */
 export function trustedUrl(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.username !== '' || url.password !== '') return undefined;

@@ -1,10 +1,10 @@
-/** What `audit-verify` prints: sentences for a person, or one JSON object for a program. */
+/** The output of `audit-verify`: sentences for a person, or one JSON object for a program. */
 
 import { formatMark, type Mark } from '../../domain/ledger/checkpoint.ts';
 import { describeExportFault, type ExportFault } from '../../domain/ledger/export-fault.ts';
 import type { Month } from '../../domain/ledger/month.ts';
 
-/** The exit code of a seal that is not intact. */
+/** The exit code if the seal is not intact. */
 export const NOT_INTACT = 3;
 
 export type VerificationReport =
@@ -31,7 +31,7 @@ export type VerificationReport =
   | {
       readonly kind: 'broken';
       readonly fault: ExportFault;
-      /** What comes before the fault, and verified. */
+      /** What was verified before the fault. */
       readonly verified: {
         readonly checkpoints: number;
         readonly records: number;
@@ -41,7 +41,7 @@ export type VerificationReport =
       };
     };
 
-/** With its line feed. */
+/** Returns text with a trailing line feed. */
 export function renderReport(report: VerificationReport, json: boolean): string {
   return `${json ? JSON.stringify(asJson(report)) : asText(report).join('\n')}\n`;
 }
@@ -52,7 +52,10 @@ function asText(report: VerificationReport): readonly string[] {
   return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...mark];
 }
 
-/** No line is a mark alone, as the last one of an intact run is: whoever keeps that line must not keep this one. */
+/**
+ * No line consists only of a mark, like the last line of an intact run: a script that keeps that line must not keep
+ * this mark.
+ */
 function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
   const { checkpoints, records, archived = 0, lastMark } = verified;
   const text = [`The seal is not intact. ${describeExportFault(fault)}`];
@@ -79,21 +82,21 @@ function ledgerText({ counts, lastMark }: VerificationReport & { readonly kind: 
       ? 'The seal is intact: there is no checkpoint yet.'
       : `The seal is intact: ${verified(checkpoints, records)}.`,
     ...archivedText(archived),
-    ...(unsealed > 0 ? [`Not sealed yet, so nothing is said of: ${counted(unsealed, 'record')}.`] : []),
+    ...(unsealed > 0 ? [`Not sealed yet, so not verified: ${counted(unsealed, 'record')}.`] : []),
   ];
 }
 
-/** Checkpoints can be cut off at either end of an export, and what is left is as sound as before. */
-const WHOLE = 'That nothing was cut off shows by its SHA-256, which the record audit.archived names, or by a mark.';
+/** Checkpoints can be removed at either end of an export, and the rest still verifies. */
+const WHOLE = 'Only its SHA-256 in the record audit.archived, or a mark, proves that nothing was cut off.';
 
 function exportText(report: VerificationReport & { readonly kind: 'export' }): readonly string[] {
   const { month, checkpoints, records, firstCheckpoint: first } = report;
   if (first === undefined)
-    return [`The export of ${month} is intact: it says that there was nothing to export.`, WHOLE];
+    return [`The export of ${month} is intact: by its own header there was nothing to export.`, WHOLE];
   return [
     `The export of ${month} is intact: ${verified(checkpoints, records)}.`,
     ...(first > 1
-      ? [`It begins with checkpoint ${first}: whether that links to checkpoint ${first - 1} shows only in the ledger.`]
+      ? [`It begins with checkpoint ${first}: only the ledger shows whether that links to checkpoint ${first - 1}.`]
       : []),
     WHOLE,
   ];
@@ -107,7 +110,7 @@ function countedBoth(checkpoints: number, records: number): string {
   return `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
 }
 
-/** A number of things. */
+/** A count with its noun in the singular or plural. */
 export function counted(number: number, thing: string): string {
   return `${number} ${thing}${number === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Exports in a directory (specification "Ledger and seal"): written under a temporary name, made durable, and only then
- * linked to their own. Linking fails where a file stands, which renaming would overwrite.
+ * Exports in a directory (specification "Ledger and seal"). Each is written under a temporary name, made durable, and
+ * then linked to its final name. Linking fails if that file exists; renaming would overwrite it.
  */
 
 import { constants, createWriteStream } from 'node:fs';
@@ -14,10 +14,10 @@ import type { Month } from '../../domain/ledger/month.ts';
 import { asUnusable, codeOf, unusable } from './file-fault.ts';
 import { storedExport } from './stored-export.ts';
 
-/** What a draft is called until it is verified: the export's name and this. */
+/** The suffix of an export's name until the export is verified. */
 const DRAFT_SUFFIX = '.partial';
 const DRAFT = /^audit-\d{4}-\d{2}\.service-archive\.gz\.partial$/;
-/** Exports hold what people did: they are for whoever archives to hand on. */
+/** Exports contain personal data: only the operator who archives may read them, and pass them on. */
 const OWNER_ONLY = 0o600;
 
 export function exportFolder(path: string): ExportFolder {
@@ -95,7 +95,7 @@ async function* asText(lines: Lines): AsyncIterable<string> {
   }
 }
 
-/** A name in a directory outlives a power failure only once the directory itself has been written. */
+/** A new name in a directory survives a power failure only after a sync of the directory. */
 async function settle(folder: string): Promise<void> {
   const directory = await open(folder, constants.O_RDONLY);
   try {
@@ -105,7 +105,7 @@ async function settle(folder: string): Promise<void> {
   }
 }
 
-/** Whatever it is: a directory or a dangling link takes the name as well. */
+/** Of any type: a directory or a dangling link occupies the name too. */
 async function isThere(location: string): Promise<boolean> {
   try {
     await lstat(location);

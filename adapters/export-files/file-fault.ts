@@ -1,4 +1,4 @@
-/** What the file system says when it can't, and what that means for an export. */
+/** The errors of the file system, and their meaning for an export. */
 
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 
@@ -10,16 +10,16 @@ const PROBLEMS: Readonly<Record<string, ExportProblem>> = {
   EROFS: 'not_permitted',
   ENOSPC: 'disk_full',
   EDQUOT: 'disk_full',
-  // Larger than a file may become here.
+  // The file would exceed the size limit.
   EFBIG: 'disk_full',
 };
 
-/** The operating system's word for what happened. */
+/** The error code of the operating system. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined;
 }
 
-/** An error of the file system as the port's; any other as it came. */
+/** Converts an error of the file system to that of the port; returns any other error unchanged. */
 export function asUnusable(
   location: string,
   error: unknown,

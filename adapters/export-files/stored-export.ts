@@ -1,4 +1,4 @@
-/** Reads an export as a stream: a month may be gigabytes, and a file may be anything. */
+/** Reads an export as a stream: a month may have gigabytes, and the file may have any content. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -9,12 +9,12 @@ import { createGunzip } from 'node:zlib';
 import { type ExportDamage, ExportDamaged, type Lines, type StoredExport } from '../../application/ports/exports.ts';
 import { asUnusable, unusable } from './file-fault.ts';
 
-/** A record's fields are bounded, so that its line stays far below: nothing longer is held in memory. */
+/** Bounds the memory for a line. A record's fields are bounded, so its line is much shorter. */
 const MAX_LINE_CHARACTERS = 1_048_576;
-/** Bytes read at once. */
+/** The size of one read, in bytes. */
 const CHUNK = 262_144;
 
-/** @param path whether anything is there shows when it is read */
+/** @param path a missing file is an error of the first read */
 export function storedExport(path: string): StoredExport {
   const location = resolve(path);
   return {
@@ -33,7 +33,7 @@ async function* readLines(location: string): Lines {
   const size = await unusable(location, async () => (await stat(location)).size);
   const gunzip = createGunzip({ chunkSize: CHUNK });
   const file = createReadStream(location, { highWaterMark: CHUNK });
-  // Each error reaches whoever reads, through the last stream; the callback is there because it must be.
+  // Every error reaches the reader through the last stream. `pipeline` requires a callback.
   pipeline(file, gunzip, () => undefined);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
@@ -49,7 +49,7 @@ async function* readLines(location: string): Lines {
     throw asDamaged(location, error);
   }
   if (rest !== '') throw new ExportDamaged('cut_off');
-  // Bytes after the compressed text are passed over in silence by the decompressor.
+  // The decompressor silently ignores bytes after the compressed text.
   if (gunzip.bytesWritten !== size) throw new ExportDamaged('followed_by_more');
 }
 
@@ -61,7 +61,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   }
 }
 
-/** What zlib says of a text that ends too soon; everything else it says is of one that is not gzip. */
+/** The zlib error code for truncated text; every other code means that the file is not gzip. */
 const CUT_OFF = 'Z_BUF_ERROR';
 
 function asDamaged(location: string, error: unknown): unknown {

@@ -1,23 +1,25 @@
 /**
- * Keeps from asking a provider that is down (specification "Sponsor check"): after five consecutive failures it is not
- * asked for five seconds, then one question is let through and decides.
+ * A circuit breaker for the provider (specification "Sponsor check"). After five consecutive failures no query is sent
+ * for five seconds. Then one query is let through, and its result decides.
  */
 
 import type { Clock } from '../../application/ports/clock.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface Circuit {
-  /** Leave to ask; `undefined` while nobody may. Whoever has it reports exactly once. */
+  /**
+   * A permission to send a query; `undefined` while the circuit is open. The caller reports the result exactly once.
+   */
   enter(): Question | undefined;
-  /** Whether it has opened, and the provider has not answered since. */
+  /** Whether the circuit has opened and the provider has not answered since. */
   isOpen(): boolean;
 }
 
 export interface Question {
-  /** The provider answered, whatever it said. */
+  /** The provider answered, with any status. */
   answered(): void;
   failed(): void;
-  /** Nothing was learnt about the provider that is not counted elsewhere. */
+  /** No result, or one that another query reports. */
   unknown(): void;
 }
 
@@ -28,7 +30,7 @@ export function circuit(clock: Clock): Circuit {
   let consecutiveFailures = 0;
   let openedAt: Instant | undefined;
   let probing = false;
-  // Questions asked before the circuit opened or closed have no say afterwards: their news is older.
+  // Results of queries from before the circuit opened or closed are ignored: they are out of date.
   let epoch = 0;
 
   function open(): void {
@@ -44,7 +46,7 @@ export function circuit(clock: Clock): Circuit {
     consecutiveFailures = 0;
   }
 
-  /** The one question that is let through after the pause. */
+  /** The one query that is let through after the pause. */
   const probe: Question = { answered: close, failed: open, unknown: open };
 
   function ordinary(): Question {
@@ -66,7 +68,7 @@ export function circuit(clock: Clock): Circuit {
     enter() {
       if (openedAt === undefined) return ordinary();
       const age = secondsBetween(openedAt, clock.now());
-      // A clock that was put back must not keep the circuit open for as long.
+      // A clock that is set back must not keep the circuit open longer.
       if (probing || (age >= 0 && age < OPEN_SECONDS)) return undefined;
       probing = true;
       return probe;

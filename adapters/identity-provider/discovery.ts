@@ -1,6 +1,6 @@
 /**
- * What somebody who signs tokens publishes of themselves: the identity provider's discovery document (OpenID Connect
- * Discovery 1.0 §4, RFC 8414 §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
+ * The metadata of a token issuer: the identity provider's discovery document (OpenID Connect Discovery 1.0 §4, RFC 8414
+ * §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
  */
 
 import type { Log } from '../../application/ports/log.ts';
@@ -16,7 +16,7 @@ export type ProviderLocation =
 
 /** As for a key set. */
 const TIMEOUT_MS = 5000;
-/** The longest documents about have a few hundred members. */
+/** The longest known documents have a few hundred members. */
 const MAX_BYTES = 256 * 1024;
 
 export function discovery(location: ProviderLocation, network: Network, log: Log): ProviderMetadata {
@@ -26,7 +26,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   const urls = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
-  /** Answers what is wrong, in a sentence, when there is no description. */
+  /** Returns the problem as a sentence if there is no valid document. */
   async function read(url: URL): Promise<ProviderDescription | Trouble> {
     try {
       const headers = { accept: 'application/json' };
@@ -42,14 +42,14 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
       return typeof described === 'string' ? { problem: described } : described;
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message, silent: !cause.answered };
-      // Documents are read in the background too, where nobody could catch it.
+      // Documents are also read in the background, where no caller could catch an error.
       log.error(`Reading the ${owner}'s metadata failed.`, cause);
       return { problem: 'Reading it failed.' };
     }
   }
 
   async function readAndKeep(): Promise<void> {
-    // What the first place said, which is where the document should be.
+    // The problem at the first address, where the document should be.
     let problem: string | undefined;
     for (const url of urls) {
       const result = await read(url);
@@ -59,7 +59,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         return;
       }
       problem ??= result.problem;
-      // They are all on one host: who waited for it once has waited long enough.
+      // All addresses are on one host: after one timeout the others are not tried.
       if (result.silent === true) break;
     }
     if (problem !== lastProblem) {
@@ -81,11 +81,11 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
 
 interface Trouble {
   readonly problem: string;
-  /** Nobody answered at all. */
+  /** There was no answer. */
   readonly silent?: boolean;
 }
 
-/** Where the document may be, in the order of looking. */
+/** The possible addresses of the document, in order. */
 function metadataUrls(location: ProviderLocation): readonly URL[] {
   if (location.kind === 'metadata_url') return [new URL(location.url)];
   const issuer = location.issuer.replace(/\/$/, '');
@@ -100,16 +100,16 @@ function metadataUrls(location: ProviderLocation): readonly URL[] {
 }
 
 function describe(document: Json | undefined, location: ProviderLocation, url: URL): ProviderDescription | string {
-  if (!isJsonObject(document)) return 'The answer was no JSON object, or an ambiguous one.';
+  if (!isJsonObject(document)) return 'The answer is not a JSON object, or is ambiguous.';
   const issuer = member(document, 'issuer');
   const jwksUri = member(document, 'jwks_uri');
   if (typeof issuer !== 'string' || issuer === '') return 'The document has no issuer.';
   // OpenID Connect Discovery §4.3: exactly, or one provider could speak for another.
-  if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document is of another issuer.';
+  if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document names another issuer.';
   if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) return 'The document has no absolute jwks_uri.';
   const { protocol } = new URL(jwksUri);
   if (protocol !== 'https:' && protocol !== 'http:') return 'The jwks_uri is neither http nor https.';
-  // What was said in confidence must not be undone by keys that anybody on the way could replace.
+  // Keys over plain http could be replaced in transit, which would undo the protection of the https document.
   if (protocol === 'http:' && url.protocol === 'https:') return 'The jwks_uri is http, unlike the document.';
   return { issuer, jwksUri };
 }

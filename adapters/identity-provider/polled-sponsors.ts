@@ -1,5 +1,5 @@
 /**
- * Asks the identity provider's admin API whether a person may still be acted for (specification "Sponsor check", mode
+ * Asks the identity provider's admin API whether agents may still act for a person (specification "Sponsor check", mode
  * `poll`; decisions "Blocks, poll mode, health"). It speaks Keycloak's: `GET {UsersUrl}/{sub}`.
  */
 
@@ -13,13 +13,13 @@ import { type Circuit, circuit, type Question } from './circuit.ts';
 import { type ProviderAnswer, rememberedAnswers } from './remembered-answers.ts';
 import type { ServiceTokens } from './service-token.ts';
 
-/** What one question brought: what to tell the circuit, and the person's status or why there is none. */
+/** The result of one query: the report for the circuit, and the person's status or the reason for its absence. */
 type Finding = { readonly report: keyof Question } & (
   | { readonly answer: ProviderAnswer }
   | { readonly problem: string }
 );
 
-/** Seconds for a question about a person (decisions). */
+/** Time limit in seconds for a query about a person (decisions). */
 const TIMEOUT_SECONDS = 10;
 /** A person's record with many attributes. */
 const MAX_BYTES = 256 * 1024;
@@ -45,7 +45,7 @@ export function polledSponsors(
 
   function get(subject: string, token: string, askedAt: Instant): Promise<NetworkAnswer> {
     const left = Math.floor((TIMEOUT_SECONDS - secondsBetween(askedAt, clock.now())) * 1000);
-    if (left <= 0) throw new NetworkFailure('Getting a service token took all the time there was.');
+    if (left <= 0) throw new NetworkFailure('The request for a service token used up the time limit.');
     return network.send({
       method: 'GET',
       url: `${folder}/${encodeURIComponent(subject)}`,
@@ -58,7 +58,7 @@ export function polledSponsors(
   async function consult(subject: string, askedAt: Instant, retried = false): Promise<Finding> {
     const service = await tokens.current();
     if (service.kind === 'unavailable') {
-      // One failed attempt is one failure, however many waited for it.
+      // One failed attempt counts once, however many callers waited for it.
       return { report: service.shared ? 'unknown' : 'failed', problem: service.problem };
     }
     try {
@@ -103,8 +103,8 @@ export function polledSponsors(
 }
 
 /**
- * Whether a URL can ask about this `sub`. Percent-encoded, every other text is one path segment (RFC 3986 §2.1, §3.3);
- * `.` and `..` are dot segments in every spelling (RFC 3986 §6.2.2.3), and no directory names a person so.
+ * Whether a URL can contain this `sub`. Percent-encoded, every other text is one path segment (RFC 3986 §2.1, §3.3);
+ * `.` and `..` are dot segments in every spelling (RFC 3986 §6.2.2.3), and no directory uses them as an id.
  */
 function canBeAskedAbout(subject: string): boolean {
   return subject !== '' && !/^\.{1,2}$/.test(subject) && subject.isWellFormed();
@@ -119,6 +119,6 @@ function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   const id = isJsonObject(person) ? member(person, 'id') : undefined;
   if (typeof id === 'string' && id !== subject) return { report: 'answered', problem: 'The answer has another id.' };
   const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
-  if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer does not say enabled or not.' };
+  if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer has no member enabled.' };
   return { report: 'answered', answer: enabled ? 'active' : 'sponsor_disabled' };
 }

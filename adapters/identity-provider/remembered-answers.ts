@@ -1,4 +1,4 @@
-/** What the identity provider said of people a moment ago (specification "Sponsor check", `CacheTtl`). */
+/** A cache of the identity provider's answers about people (specification "Sponsor check", `CacheTtl`). */
 
 import type { Clock } from '../../application/ports/clock.ts';
 import type { SponsorStatus } from '../../application/ports/sponsor-directory.ts';
@@ -7,15 +7,15 @@ import { type Instant, secondsBetween } from '../../domain/instant.ts';
 export type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;
 
 export interface RememberedAnswers {
-  /** An answer that was asked for no more than `maxAge` seconds ago. */
+  /** An answer to a query that was sent at most `maxAge` seconds ago. */
   find(subject: string, maxAge: number): ProviderAnswer | undefined;
-  /** An answer to an older question than the one that is remembered is dropped. */
+  /** An answer to an older query than the cached one is dropped. */
   remember(subject: string, answer: ProviderAnswer, askedAt: Instant): void;
-  /** What was learnt in another way: an answer that says otherwise is forgotten. */
+  /** A status from another source: a cached answer that differs is removed. */
   contradict(subject: string, answer: ProviderAnswer): void;
 }
 
-/** Enough for everybody with a task that is being renewed; those asked about the longest ago go first. */
+/** Enough for all people with active tasks; the least recently queried is evicted first. */
 const MAX_PEOPLE = 10_000;
 
 export function rememberedAnswers(clock: Clock): RememberedAnswers {

@@ -1,6 +1,6 @@
 /**
- * How the service says who it is to the identity provider: `private_key_jwt` with its own active key (RFC 7523 §2.2),
- * whose public half the provider reads at `/.well-known/jwks.json`.
+ * Authenticates the service at the identity provider: `private_key_jwt` with the active signing key (RFC 7523 §2.2).
+ * The provider reads the public key at `/.well-known/jwks.json`.
  */
 
 import type { Clock } from '../../application/ports/clock.ts';
@@ -8,9 +8,9 @@ import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Randomness } from '../../application/ports/randomness.ts';
 import { toSeconds } from '../../domain/instant.ts';
 
-/** Seconds. Providers refuse an assertion from a future that is one second off. */
+/** Seconds. Some providers refuse an assertion that is one second in the future. */
 const BACKDATED = 5;
-/** Seconds from `iat`: it is used at once, and providers refuse long lives. */
+/** Seconds from `iat`: the assertion is used at once, and providers refuse long lifetimes. */
 const LIFETIME = 60;
 const JTI_BYTES = 16;
 

@@ -1,5 +1,5 @@
 /**
- * The service's own access token at the identity provider, for asking about people: `client_credentials` with
+ * The service's access token at the identity provider, for queries about people: `client_credentials` with
  * `private_key_jwt` (decisions "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
  */
 
@@ -11,14 +11,14 @@ import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/stric
 
 export interface ServiceTokens {
   /**
-   * A token that is still good for a while; fetched when none is held, once for all who wait.
-   * `unavailable`: why not, in a fixed sentence; `shared` when another's attempt failed, which that one accounts for.
+   * A token that is still valid for a while. If none is cached, one fetch serves all waiting callers. `unavailable` has
+   * the reason as a fixed sentence; `shared` means that another caller's attempt failed, and that caller reports it.
    */
   current(): Promise<
     | { readonly kind: 'token'; readonly token: string }
     | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean }
   >;
-  /** It was not accepted: not to be used again. */
+  /** The provider refused the token: do not use it again. */
   forget(token: string): void;
 }
 
@@ -27,14 +27,14 @@ export interface ServiceClient {
   readonly clientId: string;
 }
 
-/** Decisions: one exchange with the provider. */
+/** Decisions: the time limit of one exchange with the provider. */
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
-/** Seconds before its end at which a token is not used any more: what a request may take. */
+/** Seconds before its expiry from which a token is not used: the time limit of a request. */
 const MARGIN = 10;
-/** Seconds, when the provider does not say: no more than the shortest usual. */
+/** The lifetime in seconds if the provider gives none: the shortest usual one. */
 const ASSUMED_LIFETIME = 60;
-/** RFC 6750 §2.1: what may stand in the header; and nothing that could end it. */
+/** RFC 6750 §2.1: the characters that a header may contain, without any that could end it. */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 export function serviceTokens(
@@ -54,7 +54,7 @@ export function serviceTokens(
   let held: { readonly token: string; readonly goodUntil: Instant } | undefined;
   let underWay: Promise<string | undefined> | undefined;
 
-  /** Answers what went wrong. */
+  /** Returns the problem. */
   async function fetch(): Promise<string | undefined> {
     const provider = await metadata.current();
     if (provider === undefined) return "The provider's metadata is not known.";
@@ -95,7 +95,7 @@ export function serviceTokens(
       });
       const problem = await underWay;
       if (problem !== undefined) return { kind: 'unavailable', problem, shared };
-      // Another question may have found it useless already.
+      // Another query may have already discarded it.
       return held === undefined
         ? { kind: 'unavailable', problem: 'The service token was not accepted.', shared: true }
         : { kind: 'token', token: held.token };

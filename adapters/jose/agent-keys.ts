@@ -1,4 +1,4 @@
-/** The keys agents sign their assertions with: inline in the registration, or fetched from their `jwks_uri`. */
+/** The public keys of agents' assertions: inline in the registration, or fetched from the `jwks_uri`. */
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../application/ports/clock.ts';
@@ -14,11 +14,11 @@ import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
-/** Far more agents than are active at a time; the keys of the others are imported or fetched anew. */
+/** More than the number of active agents. The keys of evicted agents are imported or fetched again. */
 const MAX_AGENTS = 10_000;
 /** Decisions "Client assertions", remote key sets. */
 const PUBLISHED = { owner: 'agent', keys: AGENT_KEY_RULES, maxBytes: 64 * 1024, httpsOnly: true } as const;
-/** A key that its owner takes out should not be good for long, and an agent that is quiet must not extend that. */
+/** A removed key must not stay valid for long, even if its agent is inactive. */
 const AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };
 
 interface Fetched {
@@ -34,7 +34,7 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
   const inline = new LRUCache<string, Promise<KeyRing>>({ max: MAX_AGENTS });
   const remote = new LRUCache<string, FetchedKeys<Fetched>>({ max: MAX_AGENTS });
 
-  /** A registration's keys change only with its revision. */
+  /** The keys of a registration change only with its revision. */
   function importedOnce(agent: Agent, jwks: JwkSet): Promise<KeyRing> {
     const name = `${agent.agentId} ${agent.revision}`;
     const known = inline.get(name);
@@ -45,8 +45,8 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
   }
 
   /**
-   * One for all the agents that name the same URI. With private networks blocked, one for each agent instead: the
-   * ledger record of a refused fetch names no agent, so the log names each.
+   * Agents with the same URI share one. With private networks blocked, each agent has a separate one: the ledger record
+   * of a refused fetch names no agent, so the log must name it.
    */
   function fetchedFrom(uri: string, agentId: AgentId): FetchedKeys<Fetched> {
     const publicOnlyFor = options.blockPrivateNetworks === true ? agentId : undefined;

@@ -7,7 +7,7 @@ export function checkpointSigner(key: SigningKey): CheckpointSigner {
   return {
     kid: key.keyId,
     async sign(text) {
-      // Tokens are signed with the same key, over text that has no brace in it: neither passes for the other.
+      // Tokens are signed with the same key, but their text has no brace, so no signature is valid for both.
       const signature = await key.sign(Buffer.from(text));
       return signature.toString('hex');
     },

@@ -1,6 +1,6 @@
 /**
- * Keys that somebody else publishes, and when they are fetched (decisions "Client assertions", remote key sets): all
- * who need them share one fetch, a failed one keeps the last good set, and nobody can make us fetch at will.
+ * A cache of remote keys, and its fetch schedule (decisions "Client assertions", remote key sets). Concurrent callers
+ * share one fetch, a failed fetch keeps the last good set, and clients cannot trigger fetches at will.
  */
 
 import type { Clock } from '../../application/ports/clock.ts';
@@ -8,42 +8,51 @@ import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface FetchedKeys<Keys> {
   /**
-   * What is held, fetched first when nothing is. `fresh` when it was fetched for this question: looking again would
-   * find the same.
+   * The cached keys; fetches them first if there are none. `fresh` if they were fetched for this call: another fetch
+   * would return the same.
    */
   current(): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
-  /** Fetches because what is held did not do; `undefined` when that brought nothing, or it is too soon to look again. */
+  /**
+   * Fetches because the cached keys did not suffice; `undefined` if the fetch failed, or if it is too early for
+   * another.
+   */
   again(): Promise<Keys | undefined>;
-  /** What is held, without waiting for anything; fetched in the background when that is due. */
+  /** The cached keys, without waiting. Starts a fetch in the background if one is due. */
   held(): Keys | undefined;
-  /** Fetches when nothing is held or what is held has got old. */
+  /** Fetches if no keys are cached or the cached ones are old. */
   refreshIfDue(): Promise<void>;
   lastFetchedAt(): Instant | undefined;
 }
 
 /** Seconds. */
 export interface Ages {
-  /** Older keys are fetched anew, in the background. */
+  /** Older keys are refreshed in the background. */
   readonly refreshAfter: number;
-  /** Older keys are not used without having tried to fetch them anew: nobody asked for so long that a key may be gone. */
+  /**
+   * Older keys are not used without an attempt to refresh them: they were unused for so long that a key may have been
+   * removed.
+   */
   readonly waitAfter?: number;
 }
 
-/** Somebody who invents a `kid` can cause no more than one fetch in this time. */
+/** A client that invents `kid` values can cause at most one fetch in this time. */
 const LOOK_AGAIN_SECONDS = 30;
-/** After a failed fetch, with keys held: nobody waits for the next try. */
+/** The pause after a failed fetch with cached keys: no request waits for the next attempt. */
 const RETRY_SECONDS = 30;
-/** After a failed fetch, with no keys: short, since nobody can be served; long enough not to hammer. */
+/**
+ * The pause after a failed fetch without keys: short, because no request can be served, but long enough to spare the
+ * server.
+ */
 const COOL_DOWN_SECONDS = 1;
 
-/** @param fetch answers `undefined`, having said why in the log, when it fails; never throws */
+/** @param fetch resolves with `undefined` if it fails, and logs the reason; never throws */
 export function fetchedKeys<Keys>(fetch: () => Promise<Keys | undefined>, clock: Clock, ages: Ages): FetchedKeys<Keys> {
   let held: { readonly keys: Keys; readonly at: Instant } | undefined;
   let failedAt: Instant | undefined;
   let lookedAgainAt: Instant | undefined;
   let underWay: Promise<void> | undefined;
 
-  /** A time that is in the future, the clock having been put back, is as good as long ago. */
+  /** A time in the future means that the clock was set back: the keys count as old. */
   function passed(since: Instant | undefined, seconds: number): boolean {
     if (since === undefined) return true;
     const age = secondsBetween(since, clock.now());
@@ -63,7 +72,7 @@ export function fetchedKeys<Keys>(fetch: () => Promise<Keys | undefined>, clock:
   }
 
   async function fetchNow(): Promise<void> {
-    // Taken before the question goes out: the answer may be as old as that.
+    // Taken before the request is sent: the response may be that old.
     const at = clock.now();
     const keys = await fetch();
     if (keys !== undefined) held = { keys, at };

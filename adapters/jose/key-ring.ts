@@ -1,4 +1,4 @@
-/** Public keys in the form in which signatures are verified with them, and the verification (RFC 7515 §5.2). */
+/** Imported public keys, and the verification of signatures with them (RFC 7515 §5.2). */
 
 import { KeyObject } from 'node:crypto';
 import { importJWK } from 'jose';
@@ -10,9 +10,9 @@ import { isSignature } from './signature.ts';
 export interface VerificationKey {
   readonly keyId: string | undefined;
   readonly key: KeyObject;
-  /** Those that it may be used with. */
+  /** The algorithms that the key may be used with. */
   readonly algorithms: readonly SignatureAlgorithm[];
-  /** The same for the same key with the same `kid` and algorithms, however often it was fetched. */
+  /** An identifier of the key with its `kid` and algorithms, the same after each fetch. */
   readonly fingerprint: string;
 }
 
@@ -22,17 +22,18 @@ export type RingVerdict =
   | { readonly kind: 'verified'; readonly key: VerificationKey }
   | { readonly kind: Exclude<SignatureFault, 'keys_unavailable'> };
 
-/** A token that names no key is tried with as many: a bound on what one request can cost. */
+/** The maximum number of keys to try for a token without a `kid`: bounds the cost of one request. */
 const MAX_KEYS_TRIED = 16;
 
-/** Leaves out what turns out to be no key after all: a point that is not on its curve, say. */
+/** Leaves out keys that cannot be imported, such as a point that is not on its curve. */
 export async function importKeys(keys: readonly UsableKey[]): Promise<KeyRing> {
   const imported = await Promise.all(keys.map(importKey));
   return imported.filter((key) => key !== undefined);
 }
 
 async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKey | undefined> {
-  // Only what makes the key: `use`, `key_ops` and `alg` have been judged, and an importer has its own ideas of them.
+  // Only the key material: `use`, `key_ops` and `alg` are already checked, and the import would apply other rules to
+  // them.
   const { kty, crv = '', x = '', y = '', n = '', e = '' } = jwk;
   const material = kty === 'RSA' ? { kty, n, e } : kty === 'EC' ? { kty, crv, x, y } : { kty, crv, x };
   const [algorithm] = algorithms;
@@ -47,7 +48,7 @@ async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKe
   }
 }
 
-/** The algorithm is one that the surface accepts and the key can do; the token only says which of these it means. */
+/** The algorithm must be accepted by the surface and supported by the key; the token only selects one of these. */
 export async function verifyWithRing(
   ring: KeyRing,
   jws: JwsEnvelope,

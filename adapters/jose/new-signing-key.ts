@@ -1,4 +1,7 @@
-/** A new signing key for the service, as an operator keeps it: EC P-256, PKCS#8 PEM (decisions "How it runs"). */
+/**
+ * Generates a signing key for the service in the operator's file format: EC P-256, PKCS#8 PEM (decisions "How it
+ * runs").
+ */
 
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -9,7 +12,7 @@ import type { SigningKey } from './signing-key.ts';
 
 const generate = promisify(generateKeyPair);
 
-/** The text of a PEM file, with its line feed. */
+/** The text of a PEM file, with a trailing line feed. */
 export async function newSigningKeyPem(): Promise<Secret> {
   const { privateKey } = await generate('ec', {
     namedCurve: 'P-256',
@@ -19,7 +22,7 @@ export async function newSigningKeyPem(): Promise<Secret> {
   return new Secret(privateKey);
 }
 
-/** RFC 7638: the same for the same key, whatever it is called. */
+/** RFC 7638: depends only on the key material, not on the name. */
 export function thumbprintOf({ publicJwk }: Pick<SigningKey, 'publicJwk'>): Promise<string> {
   const { kty, crv = '', x = '', y = '' }: Jwk = publicJwk;
   return calculateJwkThumbprint({ kty, crv, x, y });

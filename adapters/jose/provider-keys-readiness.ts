@@ -1,4 +1,4 @@
-/** What `/readyz` hears of the identity provider's keys (specification "Public", `/readyz`). */
+/** The readiness check of the identity provider's keys (specification "Public", `/readyz`). */
 
 import type { Clock } from '../../application/ports/clock.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';

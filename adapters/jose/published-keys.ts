@@ -1,4 +1,4 @@
-/** A key set where somebody publishes it (RFC 7517 §5): fetching one, and verifying with one that is fetched. */
+/** Fetches a published key set (RFC 7517 §5), and verifies with it. */
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
 import type { Log } from '../../application/ports/log.ts';
@@ -12,21 +12,21 @@ import type { FetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
 export interface PublishedKeysRules {
-  /** Whose keys they are, for the log. */
+  /** The owner of the keys, for the log. */
   readonly owner: 'agent' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
   readonly maxBytes: number;
   readonly httpsOnly: boolean;
-  /** Where keys are fetched from public addresses only: which agent's they are, for the log. */
+  /** If keys are fetched from public addresses only: their agent, for the log. */
   readonly publicOnlyFor?: AgentId | undefined;
 }
 
-/** For a whole fetch (decisions "Client assertions", remote key sets). */
+/** The time limit of a whole fetch (decisions "Client assertions", remote key sets). */
 const TIMEOUT_MS = 5000;
 
 /**
- * How keys are fetched from a URI. A failure is `undefined`; a set of other keys than ours is a set, and empty. Both
- * are logged, when they are another trouble than the time before.
+ * Fetches keys from a URI. A failure resolves with `undefined`; a set without usable keys with an empty ring. Both are
+ * logged if the problem differs from the previous one.
  */
 export function publishedKeys(
   network: Network,
@@ -48,12 +48,12 @@ export function publishedKeys(
       const { status, body } = await network.send({ ...request, url: uri });
       if (status !== 200) return { problem: `The answer's status was ${status}.` };
       const usable = usableKeys(parseStrictJson(body), keys);
-      if (usable === undefined) return { problem: 'The answer was no key set.' };
+      if (usable === undefined) return { problem: 'The answer is not a key set.' };
       const ring = await importKeys(usable);
       return ring.length === 0 ? { ring, problem: 'No key of the set can be used.' } : { ring };
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message };
-      // Fetches run in the background too, where nobody could catch it.
+      // Fetches also run in the background, where no caller could catch an error.
       log.error('Reading a key set failed.', cause, { owner });
       return { problem: 'Reading it failed.' };
     }
@@ -73,13 +73,13 @@ export type PublishedVerdict<Keys> =
   | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
   | { readonly kind: SignatureFault };
 
-/** Verifies with what is held, and once more when a rotation that has not been noticed would explain the failure. */
+/** Verifies with the cached keys, and once more after a fetch if an unnoticed rotation could explain the failure. */
 export async function verifyWithPublished<Keys extends { readonly ring: KeyRing }>(
   published: FetchedKeys<Keys>,
   jws: CompactJws,
   algorithms: readonly string[],
 ): Promise<PublishedVerdict<Keys>> {
-  // Before anything is fetched: a token that no key could help needs none.
+  // Checked before any fetch: with this algorithm no key can help.
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
   const { keys, fresh } = await published.current();
   if (keys === undefined) return { kind: 'keys_unavailable' };
@@ -92,7 +92,7 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   return secondVerdict.kind === 'verified' ? { ...secondVerdict, keys: renewed } : secondVerdict;
 }
 
-/** Whether new keys could change the verdict. A `kid` that is known names its key for good. */
+/** Whether new keys could change the result. A known `kid` always names the same key. */
 function mayBeRotation(fault: SignatureFault, jws: CompactJws): boolean {
   if (fault === 'unknown_key' || fault === 'no_registered_keys') return true;
   return jws.keyId === undefined && (fault === 'key_mismatch' || fault === 'invalid_signature');

@@ -1,6 +1,6 @@
 /**
- * Signatures themselves (RFC 7518 §3, RFC 8037 §3.1), by Node's own crypto in its thread pool. jose imports and judges
- * keys; its signing and verifying objects would parse and copy again what the strict reader has parsed already
+ * Creates and verifies signatures (RFC 7518 §3, RFC 8037 §3.1) with node:crypto in its thread pool. jose imports and
+ * checks keys; its sign and verify functions would parse and copy the token that the strict parser has already parsed
  * (docs/decisions/0003-the-strict-reader-before-the-library.md).
  */
 
@@ -8,7 +8,7 @@ import { constants, type KeyObject, sign, verify } from 'node:crypto';
 import type { SignatureAlgorithm } from '../../domain/agents/public-key.ts';
 
 interface Scheme {
-  /** `null` where the algorithm hashes by itself. */
+  /** `null` if the algorithm includes the hash. */
   readonly digest: string | null;
   readonly options: {
     readonly dsaEncoding?: 'ieee-p1363';
@@ -45,8 +45,8 @@ const FIXED_LENGTHS: Readonly<Partial<Record<SignatureAlgorithm, number>>> = {
 };
 
 /**
- * Bytes of every signature of the key: of RSA those of its modulus (RFC 8017 §8.1.2, §8.2.2). OpenSSL also accepts a PSS
- * signature without a leading zero byte, so that one signature would have two forms.
+ * The length of every signature of the key: for RSA that of its modulus (RFC 8017 §8.1.2, §8.2.2). OpenSSL also accepts
+ * a PSS signature without a leading zero byte, so that one signature would have two forms.
  */
 function lengthOf(algorithm: SignatureAlgorithm, key: KeyObject): number {
   return FIXED_LENGTHS[algorithm] ?? Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);

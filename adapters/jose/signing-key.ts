@@ -9,13 +9,13 @@ export const SIGNING_ALGORITHM = 'ES256';
 
 export interface SigningKey {
   readonly keyId: string;
-  /** Its signature (RFC 7518 §3.4) of these bytes. The private half itself is nobody else's. */
+  /** Signs these bytes (RFC 7518 §3.4). No other code gets the private key. */
   readonly sign: (input: Buffer) => Promise<Buffer>;
   /** Public members, with `kid`, `use` and `alg`. */
   readonly publicJwk: Jwk;
 }
 
-/** What is wrong with a key that was configured: the end of a sentence, without anything of the key. */
+/** The problem of a configured key: the end of a sentence, without any part of the key. */
 type SigningKeyProblem =
   | 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'
   | 'holds more than one private key'
@@ -27,10 +27,10 @@ export type ReadSigningKey =
   | { readonly kind: 'read'; readonly key: SigningKey }
   | { readonly kind: 'unusable'; readonly problem: SigningKeyProblem };
 
-/** As long as verifiers here accept one. */
+/** The limit of our own verifiers. */
 const MAX_KEY_ID = 256;
 
-/** @param keyId the RFC 7638 thumbprint when none is given */
+/** @param keyId by default the RFC 7638 thumbprint */
 export async function readSigningKey(pem: string, keyId?: string): Promise<ReadSigningKey> {
   if (keyId !== undefined && (keyId === '' || keyId.length > MAX_KEY_ID || !keyId.isWellFormed())) {
     return unusable('must have a Kid of 1 to 256 characters');
@@ -47,7 +47,7 @@ export async function readSigningKey(pem: string, keyId?: string): Promise<ReadS
     : { kind: 'read', key };
 }
 
-/** A key that is gone with the process: for a development host only. */
+/** A key that is lost when the process ends: only for a development host. */
 export async function generateSigningKey(): Promise<SigningKey> {
   const pair = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
   const key = await signingKey(await exportJWK(pair.privateKey));
@@ -60,7 +60,7 @@ async function signingKey(jwk: JWK, keyId?: string): Promise<SigningKey | undefi
   const material = { kty, crv, x, y };
   let privateKey: KeyObject;
   try {
-    // A PEM file carries both halves of a key, and nothing checked so far that they belong together. This does.
+    // A PEM file has both halves of a key. This signature checks that they belong together.
     await importJWK({ ...material, d }, SIGNING_ALGORITHM, { extractable: false });
     privateKey = createPrivateKey({ key: { ...material, d }, format: 'jwk' });
   } catch {

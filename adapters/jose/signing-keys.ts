@@ -12,12 +12,12 @@ export type ChosenSigningKeys =
   | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' };
 
 /**
- * Own tokens are introspected on every call of a high-risk audience: one that verified is not verified again. Each
- * entry is a hash, so this many take about two megabytes.
+ * Tokens for a high-risk audience are introspected on every call, so verified tokens are cached. Each entry is a hash,
+ * so this number takes about two megabytes.
  */
 const MAX_VERIFIED = 10_000;
 
-/** @param activeKeyId may be left out when there is one key */
+/** @param activeKeyId optional if there is one key */
 export async function signingKeys(
   keys: readonly SigningKey[],
   activeKeyId: string | undefined,
@@ -34,7 +34,7 @@ export async function signingKeys(
 async function withActive(active: SigningKey, keys: readonly SigningKey[]): Promise<SigningKeys> {
   const published = { keys: keys.map((key) => key.publicJwk) };
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
-  // The keys are the same for the life of the process, so what verified once stays verified.
+  // The keys do not change while the process runs, so a verified token stays valid.
   const verified = new LRUCache<string, true>({ max: MAX_VERIFIED });
   const headers = new Map<string, string>();
   const header = (type: string): string => {

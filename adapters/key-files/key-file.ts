@@ -1,17 +1,20 @@
-/** Files with private keys: written for their owner alone and never over anything, and judged by who else gets at them. */
+/**
+ * Files with private keys. They are written with access only for the owner, never overwrite a file, and their access
+ * rights can be checked.
+ */
 
 import { open, readFile, stat, unlink } from 'node:fs/promises';
 import type { Secret } from '../../domain/secret.ts';
 
-/** Read and write for the owner, nothing for anybody else. */
+/** Read and write for the owner, no access for others. */
 const OWNER_ONLY = 0o600;
 const READ_BY_OTHERS = 0o004;
 const WRITTEN_BY_GROUP_OR_OTHERS = 0o022;
 
 /** Completes a sentence that begins with the file. */
 export type KeyFileProblem =
-  | 'is there already, and is never overwritten'
-  | 'is in a directory that is not there'
+  | 'exists already, and is never overwritten'
+  | 'is in a directory that does not exist'
   | 'may not be written by this user'
   | 'may not be read by this user'
   | 'could not be written'
@@ -27,10 +30,10 @@ export class KeyFileUnusable extends Error {
   }
 }
 
-/** Durable once it returns; nothing stays of a file that could not be written whole. @throws KeyFileUnusable */
+/** The file is durable when the call returns. A partially written file is removed. @throws KeyFileUnusable */
 export async function writeKeyFile(path: string, pem: Secret): Promise<void> {
   try {
-    // Exclusively: two who make a key at once must not share a file, and a link that somebody left is not followed.
+    // Exclusive: two concurrent commands must not share a file, and an existing symbolic link is not followed.
     const file = await open(path, 'wx', OWNER_ONLY);
     try {
       await file.chmod(OWNER_ONLY);
@@ -59,8 +62,9 @@ export async function readKeyFile(path: string): Promise<string | undefined> {
 }
 
 /**
- * Who but its owner gets at a key: others who may read it, or anybody who may put another in its place. That its group
- * may read it is how secrets are mounted into containers. `undefined` where there is no such file, or no such notion.
+ * The access of other users to a key file: whether others may read it, or may replace it. Read access of the group is
+ * normal for secrets that are mounted into containers. `undefined` if there is no such file, or on a system without
+ * such rights.
  */
 export async function exposureOf(path: string): Promise<'none' | 'readable' | 'writable' | undefined> {
   if (process.platform === 'win32') return undefined;
@@ -71,9 +75,9 @@ export async function exposureOf(path: string): Promise<'none' | 'readable' | 'w
 }
 
 const WRITE_PROBLEMS: Readonly<Record<string, KeyFileProblem>> = {
-  EEXIST: 'is there already, and is never overwritten',
-  ENOENT: 'is in a directory that is not there',
-  ENOTDIR: 'is in a directory that is not there',
+  EEXIST: 'exists already, and is never overwritten',
+  ENOENT: 'is in a directory that does not exist',
+  ENOTDIR: 'is in a directory that does not exist',
   EACCES: 'may not be written by this user',
   EPERM: 'may not be written by this user',
   EROFS: 'may not be written by this user',

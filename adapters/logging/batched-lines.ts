@@ -1,22 +1,20 @@
 /**
- * Lines on their way to a stream: those of one turn of the event loop leave in one write, and nobody waits for them.
+ * Writes log lines to a stream. All lines of one turn of the event loop go into one write, and no request waits for it.
  */
 
 import { Writable } from 'node:stream';
 
 /**
- * About a minute of a busy service's lines. When whoever reads the stream stands still for longer, the service goes on
- * without its log rather than run out of memory: what was decided is in the ledger.
+ * About a minute of a busy service's lines. If the reader of the stream stops for longer, the service drops log lines
+ * instead of running out of memory. The ledger has the decisions.
  */
 const MAX_BACKLOG_BYTES = 32 * 1024 * 1024;
 
-/**
- * @param notice the line, without its end, that tells how many lines were lost, once lines leave again
- */
+/** @param notice formats the line, without its end, with the number of lost lines; written when the reader continues */
 export function batchedLines(destination: Writable, notice: (lost: number) => string): Writable {
   let batch = '';
   let lost = 0;
-  // Nobody reads any more (EPIPE): there is nowhere to say so, and no reason to stop serving.
+  // The reader is gone (EPIPE): there is no place to report it, and no reason to stop serving.
   destination.on('error', () => {});
 
   const take = (): string => {
@@ -47,7 +45,7 @@ export function batchedLines(destination: Writable, notice: (lost: number) => st
       add(line);
       done();
     },
-    /** Once the destination has taken everything; it stays open, being someone else's. */
+    /** Resolves when the destination has taken all lines. The destination stays open: the caller owns it. */
     final(done) {
       const lines = take();
       if (destination.writable) destination.write(lines, () => done());

@@ -1,10 +1,10 @@
 /**
- * An error as a log may show it: its class, its code and where it was thrown. Never its message, which is written by
- * whoever throws: database drivers quote the row they choked on, parsers the text they were given.
+ * The loggable part of an error: its class, its code and its stack frames. Never its message: database drivers quote
+ * the failing row there, and parsers their input.
  */
 
 export interface ErrorReport {
-  /** Of a thrown value that is no error, its type. */
+  /** For a thrown value that is not an error, its type. */
   readonly class: string;
   readonly code?: string | number;
   /** `at …` lines, innermost first. */
@@ -12,15 +12,15 @@ export interface ErrorReport {
   readonly cause?: ErrorReport;
 }
 
-/** Deeper than a call comes through our own layers; the rest is the runtime's. */
+/** Deeper than any call through our own layers; further frames belong to the runtime. */
 const MAX_FRAMES = 20;
-/** An adapter's error around a driver's around the system's, and one to spare. A chain may also be a ring. */
+/** An adapter's error around a driver's around the system's, and one more. A chain may be circular. */
 const MAX_CAUSES = 4;
 
-/** SQLSTATE, SQLITE_BUSY, ECONNREFUSED, ERR_HTTP_HEADERS_SENT: words, and short. */
+/** SQLSTATE, SQLITE_BUSY, ECONNREFUSED, ERR_HTTP_HEADERS_SENT: short words. */
 const CODE = /^\w{1,64}$/;
 const CLASS = /^[\w$]{1,64}$/;
-/** What V8 writes under the message: what was running, in names, then a place in a file or in Node itself. */
+/** A stack frame of V8: a function name, then a position in a file or in Node. */
 const FRAME =
   /^ +at (?:async )?(?:[\w$.<>[\]# ]+ \()?(?:(?:file:\/\/|node:|\/|[A-Z]:\\)[^\n()]*:\d+:\d+|<anonymous>|index \d+)\)?$/;
 
@@ -28,7 +28,7 @@ export function reportError(thrown: unknown): ErrorReport {
   try {
     return report(thrown, MAX_CAUSES);
   } catch {
-    // A thrown proxy or a getter that throws in turn: there is nothing of it that can be read.
+    // A thrown proxy, or a getter that throws: nothing of it can be read.
     return { class: 'unreadable' };
   }
 }
@@ -57,9 +57,9 @@ function codeOf(error: Error): string | number | undefined {
 }
 
 /**
- * The stack begins with the message as it was when the error was made, which may have many lines, even some that look
- * like frames. What precedes the frames is cut off by the message itself; where that has been changed since (Knex puts
- * the query in front of it) the frames are what ends the stack.
+ * The stack begins with the original message, which may have many lines, even lines that look like frames. The length
+ * of the message says where the frames begin. If the message was changed later (Knex puts the query in front of it),
+ * the frames are the last matching lines of the stack.
  */
 function framesOf(error: Error): readonly string[] {
   const stack: unknown = error.stack;

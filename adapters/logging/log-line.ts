@@ -1,7 +1,7 @@
 /**
  * One line of the log: JSON for machines (decisions "How it runs": `level`, `message`, `timestamp`, fields), the same
- * for people on a terminal. Written by hand because each request writes one; fields are plain values, which is most of
- * what a general serialiser has to find out.
+ * for people on a terminal. Serialized by our own code, because each request writes a line: fields are plain values, so
+ * most checks of a general serializer are unnecessary.
  */
 
 import type { LogFields } from '../../application/ports/log.ts';
@@ -16,19 +16,19 @@ export interface LogEntry {
   readonly cause: ErrorReport | undefined;
 }
 
-/** The members of a line that are not fields. */
+/** The reserved members of a line, beside the fields. */
 const RESERVED = new Set(['level', 'message', 'timestamp', 'cause']);
 
-/** Nearly every text in a log, and exactly what JSON writes as it is. */
+/** Text that JSON writes without escapes: nearly every text in a log. */
 const PLAIN = /^[\w /.:-]*$/;
-/** JSON leaves these as they are, but a terminal that shows the line would obey them. */
+/** JSON does not escape these characters, but they can control a terminal that shows the line. */
 const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
 
 export function jsonLine({ level, message, timestamp, fields, cause }: LogEntry): string {
   let line = `{"level":"${level}","message":${quoted(message)},"timestamp":"${timestamp}"`;
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    // A reserved name gets an underscore: two members of one name would be read differently by different readers.
+    // A reserved name gets an underscore: parsers read repeated members differently.
     if (value !== undefined) line += `,${quoted(RESERVED.has(name) ? `${name}_` : name)}:${json(value)}`;
   }
   if (cause !== undefined) line += `,"cause":${json(cause)}`;
@@ -49,7 +49,7 @@ export function readableLine({ level, message, timestamp, fields, cause }: LogEn
   return line;
 }
 
-/** Text as it is where it is plain, in quotes where it could pass for something else. */
+/** Plain text unchanged; other text in quotes, so that it cannot be confused with another part of the line. */
 function bare(text: string): string {
   return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(text) && !text.includes('=') ? text : quoted(text);
 }
@@ -62,7 +62,7 @@ function escaped(character: string): string {
   return `\\u00${character.charCodeAt(0).toString(16)}`;
 }
 
-/** Never throws: a line that cannot be written whole still says that something was there. */
+/** Never throws: a line that cannot be serialized is replaced by a shorter one. */
 function json(value: unknown): string {
   switch (typeof value) {
     case 'string':

@@ -1,4 +1,4 @@
-/** A log each of whose lines says which trace it is part of, where it is part of one. */
+/** A log that adds the current trace, if there is one, to each line. */
 
 import type { Log, LogFields } from '../../application/ports/log.ts';
 import type { Tracing } from '../../application/ports/tracing.ts';

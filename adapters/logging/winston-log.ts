@@ -10,22 +10,22 @@ import { batchedLines } from './batched-lines.ts';
 import { reportError } from './error-report.ts';
 import { jsonLine, readableLine } from './log-line.ts';
 
-/** The methods of the port, from the gravest. */
+/** The methods of the port, most severe first. */
 const LEVELS = { error: 0, warn: 1, info: 2 } as const;
 
 type LogLevel = keyof typeof LEVELS;
 
 export interface LogOptions {
   readonly clock: Clock;
-  /** Whether a person reads along: then lines are for people, else JSON. */
+  /** Whether a person reads the log: if true, readable lines, else JSON. */
   readonly tty: boolean;
-  /** The least grave level that is written. */
+  /** The least severe level that is written. */
   readonly level?: LogLevel;
   readonly stream?: Writable;
 }
 
 export interface ClosableLog extends Log {
-  /** Resolves once every line has left; what is logged afterwards is lost. The stream stays open. */
+  /** Resolves when every line is written. Later lines are lost. The stream stays open. */
   close(): Promise<void>;
 }
 
@@ -44,15 +44,15 @@ export function winstonLog({ clock, tty, level = 'info', stream = process.stdout
   const logger = winston.createLogger({
     levels: LEVELS,
     level,
-    // The line is complete when winston gets it: levels and transports are winston's, what a line says is ours.
+    // Winston gets complete lines: it only handles levels and transports.
     format: winston.format.printf((info) => String(info.message)),
     transports: [new winston.transports.Stream({ stream: lines, eol: '\n' })],
   });
 
   let closed = false;
   const write = (at: LogLevel, message: string, fields: LogFields = {}, cause?: { readonly thrown: unknown }): void => {
-    // Winston would leave it out too, but only once it has been put into words.
-    // What was under way when the log closed, such as a fetch, may still have something to say: nobody listens.
+    // Winston would drop the line too, but only after formatting. Work that was under way when the log closed, such as
+    // a fetch, may still log: these lines are dropped.
     if (closed || LEVELS[at] > LEVELS[level]) return;
     const report = cause === undefined ? undefined : reportError(cause.thrown);
     const line = { level: at, message, timestamp: timestamp(), fields, cause: report };

@@ -2,17 +2,17 @@ import type { TimeLimit } from '../../application/ports/time-limit.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface Occasion {
-  /** From one question to the next: whoever asks earlier gets the same answer. */
+  /** The minimum time between two queries: an earlier caller gets the cached answer. */
   readonly everySeconds: number;
-  /** How long anybody waits. */
+  /** The time limit of a caller. */
   readonly limitMs: number;
   readonly timeLimit: TimeLimit;
   now(): Instant;
 }
 
 /**
- * Asks no more often than it may, once at a time, and answers within a limit: with `undefined` where asking failed, or
- * still goes on.
+ * Limits the rate of a query, runs one at a time, and answers within a time limit: with `undefined` if the query failed
+ * or is still running.
  */
 export function occasionally<Answer>(
   ask: () => Promise<Answer>,
@@ -22,7 +22,7 @@ export function occasionally<Answer>(
   let isAsking = false;
   let last: Promise<Answer | undefined> = Promise.resolve(undefined);
 
-  /** A time that is in the future, the clock having been put back, is as good as long ago. */
+  /** A time in the future means that the clock was set back: the cached answer counts as old. */
   const isDue = (): boolean => {
     const age = askedAt === undefined ? everySeconds : secondsBetween(askedAt, now());
     return age < 0 || age >= everySeconds;

@@ -1,12 +1,15 @@
 /**
- * What any process has: memory, processor, file descriptors, delays of the event loop (prom-client's own measures,
- * `process_…` and `nodejs_…`). One set for the process, however many services run in it: what watches the event loop and
- * the collector of garbage can't be switched off again.
+ * The metrics of any Node process: memory, CPU, file descriptors, event-loop lag (prom-client's `process_…` and
+ * `nodejs_…`). There is one set per process, even with several services in it, because the observers of the event loop
+ * and of garbage collection cannot be switched off again.
  */
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Milliseconds between two looks at the event loop: fine enough for the stalls that hurt, and some fifty a second. */
+/**
+ * The interval between two samples of the event loop, in milliseconds: it detects relevant stalls, with some fifty
+ * samples a second.
+ */
 const RESOLUTION_MS = 20;
 
 let made: Registry | undefined;

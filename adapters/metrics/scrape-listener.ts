@@ -1,13 +1,13 @@
 /**
- * Where Prometheus asks: a listener of its own, so that who may reach it is a matter of networks, and the service's own
- * address never shows how it is doing. `GET /metrics` and nothing else, without a credential.
+ * A separate HTTP listener for Prometheus, so that network rules decide who may reach it, and the service's public
+ * address never shows metrics. It serves only `GET /metrics`, without a credential.
  */
 
 import { createServer, type Server } from 'node:http';
 
-/** Prometheus and its twin, each with a connection or two. */
+/** Two Prometheus servers, each with a connection or two. */
 const MAX_CONNECTIONS = 16;
-/** Heads of scrapes have a few hundred bytes. */
+/** The head of a scrape request has a few hundred bytes. */
 const MAX_HEADER_BYTES = 4 * 1024;
 const HEAD_TIMEOUT_MS = 2_000;
 /** Longer than the usual minute between two scrapes. */
@@ -18,13 +18,13 @@ const CHECKING_INTERVAL_MS = 1_000;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface ScrapeListener {
-  /** Nobody is answered any more. Resolves once every connection is closed. */
+  /** Stops serving. Resolves when every connection is closed. */
   close(): Promise<void>;
 }
 
 /**
- * @param text everything there is; those who ask while it is put together share it
- * @throws the system's error, when the address can't be listened on
+ * @param text renders all metrics; concurrent scrapes share one rendering @throws the system's error if it cannot
+ * listen on the address
  */
 export async function listenForScrapes(
   { host, port }: { readonly host: string; readonly port: number },
@@ -46,7 +46,7 @@ export async function listenForScrapes(
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     },
     async (request, response) => {
-      // A body is nothing to wait for: what comes of one ends with the connection.
+      // A request body is not read: it ends with the connection.
       if (request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined) {
         response.setHeader('Connection', 'close');
       }

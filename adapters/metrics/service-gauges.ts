@@ -1,19 +1,19 @@
-/** What a service is like at the moment somebody looks: each gauge, and how it is read. */
+/** The gauges of a service, and how each is read at a scrape. */
 
 import { Gauge, type Registry } from 'prom-client';
 import type { Backlog, DatabaseLine } from '../../application/ports/storage-condition.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import * as definitions from './definitions.ts';
 
-/** What is asked of the service whenever somebody looks. All but `backlog` answers from memory. */
+/** The values that a scrape reads from the service. All but `backlog` come from memory. */
 export interface Observed {
   readonly version: string;
   now(): Instant;
-  /** Empty where as much is begun as comes. */
-  turns(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
+  /** Empty without admission control. */
+  permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
   backlog(): Promise<Backlog>;
-  /** `undefined` where nobody is asked about people. */
+  /** `undefined` in mode `signals`. */
   isCircuitOpen(): boolean | undefined;
   keySets(): readonly {
     readonly owner: 'identity_provider' | 'transmitter';
@@ -22,7 +22,7 @@ export interface Observed {
   signingKeys(): { readonly kids: readonly string[]; readonly active: string };
 }
 
-/** What the database said; `unknown` where it was asked and did not. */
+/** The answer of the database; `unknown` if it did not answer. */
 type DatabaseAnswer = Backlog | 'unknown';
 
 export interface ServiceGauges {
@@ -46,12 +46,12 @@ type Read = (look: Look) => readonly Reading[];
 
 const READ: readonly (readonly [definitions.Definition, Read])[] = [
   [
-    definitions.TURNS_BUSY,
-    ({ observed }) => observed.turns().map(({ work, busy }) => ({ labels: { work }, value: busy })),
+    definitions.PERMITS_BUSY,
+    ({ observed }) => observed.permits().map(({ work, busy }) => ({ labels: { work }, value: busy })),
   ],
   [
-    definitions.TURNS_WAITING,
-    ({ observed }) => observed.turns().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
+    definitions.PERMITS_WAITING,
+    ({ observed }) => observed.permits().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
   ],
   [definitions.DATABASE_UP, ({ database }) => one(database === 'unknown' ? 0 : 1)],
   [
@@ -113,7 +113,7 @@ export function serviceGauges(registry: Registry): ServiceGauges {
     const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     const clear = () => {
       gauge.reset();
-      // Without a label prom-client begins with a zero, which would be an answer that nobody gave.
+      // Without a label prom-client starts with a zero, which would look like a real value.
       if (labelNames.length === 0) gauge.remove();
     };
     clear();
@@ -123,7 +123,7 @@ export function serviceGauges(registry: Registry): ServiceGauges {
     set(observed, database) {
       const now = observed.now();
       const backlog = typeof database === 'string' ? undefined : database;
-      // A record is dated by whoever wrote it, whose clock may be a little ahead.
+      // Another instance with a clock slightly ahead may have dated the record.
       const age = (since: Instant) => Math.max(0, secondsBetween(since, now));
       for (const { gauge, clear, read } of gauges) {
         clear();

@@ -1,4 +1,4 @@
-/** The measures of one running service, in a registry of its own (docs/operating.md, "Metrics"). */
+/** The metrics of one running service, in a separate registry (docs/operating.md, "Metrics"). */
 
 import { Counter, Histogram, Registry } from 'prom-client';
 import { type Measurements, outcomes, surfaces } from '../../application/ports/measurements.ts';
@@ -11,17 +11,17 @@ import { type Observed, serviceGauges } from './service-gauges.ts';
 
 export interface ServiceMetrics {
   readonly measurements: Measurements;
-  /** From now on there is something to ask. */
+  /** Sets the source of the gauges. */
   observe(observed: Observed): void;
-  /** Everything in Prometheus's text format. Never fails, and takes little more than a second at most. */
+  /** All metrics in Prometheus's text format. Never fails, and takes little more than a second at most. */
   text(): Promise<string>;
 }
 
-/** From a signature's time to the ten seconds that the identity provider is given. */
+/** From the time of a signature to the ten seconds of the identity provider's time limit. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** However often somebody scrapes, and however many do. */
+/** Independent of the number and rate of scrapes. */
 const BACKLOG_EVERY_SECONDS = 5;
-/** Those who scrape commonly wait for ten seconds, and no measure of ours is worth more than one. */
+/** A scraper usually waits ten seconds; one second is enough for our gauges. */
 const BACKLOG_LIMIT_MS = 1000;
 
 export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
@@ -51,18 +51,18 @@ function counterOf(registry: Registry, { name, help, labelNames }: definitions.D
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
 }
 
-/** Of each pair of words one counter is made beforehand, so that counting looks nothing up but a member. */
+/** One counter per pair of labels is created in advance, so that counting is only a property access. */
 function countersOf(registry: Registry): Measurements {
   const requests = counterOf(registry, definitions.REQUESTS);
   const denials = counterOf(registry, definitions.DENIALS);
   const refusals = counterOf(registry, definitions.ADMISSION_REFUSALS);
-  // As below, for the one pair that an alert is for (docs/operating.md).
+  // As below, for the one pair with an alert (docs/operating.md).
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
   const { name, help, labelNames } = definitions.DURATIONS;
   const durations = new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
   const known = new Map(
     surfaces.map((surface) => {
-      // What never happened is a zero, and not a gap: `rate` of a series that begins at one misses the first.
+      // Start each series at zero: `rate` misses the first event of a series that begins at one.
       for (const outcome of outcomes) requests.inc({ surface, outcome }, 0);
       durations.zero({ surface });
       const counters = new Map(outcomes.map((outcome) => [outcome, requests.labels({ surface, outcome })]));

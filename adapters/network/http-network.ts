@@ -1,7 +1,7 @@
 /**
- * HTTP to others, over node:http and node:https: no redirects, no cookies, no compression, a bound on the time of the
- * whole exchange and on what is read of the answer. `fetch` offers neither a further certificate authority nor a way
- * not to inflate a body.
+ * HTTP requests over node:http and node:https: no redirects, no cookies, no compression, limits on the time of the
+ * whole exchange and on the size of the response. `fetch` accepts no further certificate authority, and always inflates
+ * bodies.
  */
 
 import { promises as dns } from 'node:dns';
@@ -19,17 +19,20 @@ import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { isPublicAddress } from './public-address.ts';
 import { NOT_PUBLIC, publicLookup, type Resolve } from './public-lookup.ts';
 
-/** Per host. More at once would only wait at the other side instead of here. */
+/** Per host. More connections would only wait at the server instead of here. */
 const MAX_SOCKETS = 64;
-/** Idle connections are closed before the five seconds after which many servers do, so that no request meets that. */
+/**
+ * Idle connections are closed earlier than many servers close them (five seconds), so that no request races the
+ * server's close.
+ */
 const IDLE_MS = 4000;
-/** What a connection that the other side has closed shows when it is read from or written to. */
+/** The error codes of a read or write on a connection that the server has closed. */
 const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 
 type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonly answer: Promise<NetworkAnswer> };
 
 export interface NetworkOptions {
-  /** A certificate authority in PEM, trusted beside those that Node brings. */
+  /** A certificate authority in PEM, trusted in addition to Node's. */
   readonly ca?: string | undefined;
   /** Resolves the hosts of `publicOnly` requests; the operating system by default. */
   readonly resolve?: Resolve;
@@ -46,8 +49,8 @@ export function httpNetwork(options: NetworkOptions = {}): Network {
       try {
         return await answer;
       } catch (cause) {
-        // The server closed a kept connection just as we wrote to it: it saw nothing of the request, and whoever asked
-        // can't be told that a server which is there did not answer. Only a GET is sure to bear being sent twice.
+        // The server closed an idle connection while we wrote to it, so it did not see the request. Only a GET is
+        // always safe to send again.
         const cut = CUT_CODES.includes(errorCode(cause) ?? '');
         const unseen = cut && sent.reusedSocket && request.method === 'GET';
         const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedAt));
@@ -58,7 +61,7 @@ export function httpNetwork(options: NetworkOptions = {}): Network {
   };
 }
 
-/** A URL or header that node:http refuses is thrown at once, and by another class. */
+/** node:http throws synchronously for a URL or header that it refuses, with another error class. */
 function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
   try {
     return send(request);
@@ -70,14 +73,14 @@ function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
 
 function sender({ ca, resolve = dns.lookup, isPublic = isPublicAddress }: NetworkOptions): Send {
   const kept = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS };
-  // One context for all connections: reading the certificates anew for each would cost more than the request.
+  // One TLS context for all connections: reading the certificates for each would cost more than the request.
   const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
   const agents = (options: http.AgentOptions) => ({
     plain: new http.Agent({ ...kept, ...options }),
     secure: new https.Agent({ ...kept, ...trust, ...options }),
   });
   const anywhere = agents({});
-  // Keeps no connection: each request resolves its host anew, and is judged by the answer.
+  // Keeps no connection: each request resolves its host again, and the result is checked.
   const publicHosts = agents({ keepAlive: false, lookup: publicLookup(resolve, isPublic) });
   return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false }) => {
     const target = new URL(url);
@@ -94,7 +97,7 @@ function sender({ ca, resolve = dns.lookup, isPublic = isPublicAddress }: Networ
   };
 }
 
-/** Sockets ask no `lookup` for an address. A URL holds one in its one canonical spelling, IPv6 in brackets. */
+/** Sockets do not call `lookup` for an IP address. A URL has the address in canonical form, IPv6 in brackets. */
 function isAddress(target: URL): boolean {
   return isIP(hostOf(target)) !== 0;
 }
@@ -110,7 +113,10 @@ function lengthOf(body: string | undefined): Readonly<Record<string, string>> {
 async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number): Promise<NetworkAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NetworkFailure(`No whole answer came within ${timeoutMs} ms.`)), timeoutMs);
+    timer = setTimeout(
+      () => reject(new NetworkFailure(`There was no complete answer within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
   });
   try {
     return await Promise.race([received(sent, maxBytes), tooLate]);
@@ -124,7 +130,7 @@ async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number)
 
 async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkAnswer> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    // Stays on: destroying the request later makes it complain once more, to nobody.
+    // The listener stays: destroying the request later emits another error.
     sent.on('error', reject);
     sent.once('response', resolve);
     sent.once('close', () => reject(new NetworkFailure('The connection was closed without an answer.')));
@@ -159,10 +165,10 @@ function decoded(bytes: Uint8Array, status: number): string {
 }
 
 function noAnswer(cause: unknown): NetworkFailure {
-  return new NetworkFailure(`No answer came (${errorCode(cause) ?? 'unknown'}).`, { cause });
+  return new NetworkFailure(`There was no answer (${errorCode(cause) ?? 'unknown'}).`, { cause });
 }
 
-/** The operating system's or OpenSSL's word for it, from the error itself or the one it was made of. */
+/** The error code of the operating system or OpenSSL, from the error or its cause. */
 function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && typeof error.code === 'string') return error.code;

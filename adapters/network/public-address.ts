@@ -5,7 +5,7 @@
 
 import { BlockList, isIP } from 'node:net';
 
-/** IPv4 networks that are not globally reachable, or that only a network's own hosts may ask. */
+/** IPv4 networks that are not globally reachable, or that only serve hosts of their own network. */
 const PRIVATE_IPV4 = [
   ['0.0.0.0', 8], // This host (RFC 1122 §3.2.1.3): Linux connects 0.0.0.0 to loopback.
   ['10.0.0.0', 8], // Private (RFC 1918)
@@ -28,7 +28,7 @@ const PRIVATE_IPV4 = [
   ['240.0.0.0', 4], // Reserved, and broadcast
 ] as const;
 
-/** The same within the global unicast space of IPv6. */
+/** The same networks within the global unicast space of IPv6. */
 const PRIVATE_IPV6 = [
   ['2001::', 23], // IETF protocol assignments (RFC 2928), Teredo among them
   ['2001:db8::', 32], // Documentation (RFC 3849)
@@ -36,21 +36,21 @@ const PRIVATE_IPV6 = [
   ['3fff::', 20], // Documentation (RFC 9637)
 ] as const;
 
-/** All that can be public in IPv6; loopback, link-local, unique-local and the rest lie outside. */
+/** The IPv6 networks that can be public. Loopback, link-local, unique-local and the rest are outside. */
 const REACHABLE_IPV6 = [
   ['2000::', 3], // Global unicast (RFC 4291 §2.4)
   ['64:ff9b::', 96], // NAT64 (RFC 6052 §2.1)
   ['::ffff:0:0', 96], // IPv4-mapped (RFC 4291 §2.5.5.2)
 ] as const;
 
-/** How many bits come before the embedded IPv4 address. */
+/** The number of bits before the embedded IPv4 address. */
 const NAT64_PREFIX = 96;
 const SIX_TO_FOUR_PREFIX = 16;
 
 const reachable = new BlockList();
 for (const [network, prefix] of REACHABLE_IPV6) reachable.addSubnet(network, prefix, 'ipv6');
 
-// A BlockList judges an IPv4-mapped address by its rules for IPv4.
+// A BlockList applies its IPv4 rules to an IPv4-mapped address.
 const special = new BlockList();
 for (const [network, prefix] of PRIVATE_IPV6) special.addSubnet(network, prefix, 'ipv6');
 for (const [network, prefix] of PRIVATE_IPV4) {

@@ -1,6 +1,6 @@
 /**
- * A `lookup` for sockets that connects to public hosts only. The socket connects to the addresses that were judged:
- * nothing asks the resolver a second time in between, so a host cannot change its answer (DNS rebinding).
+ * A `lookup` for sockets that connects to public hosts only. The socket connects to the checked addresses. The resolver
+ * is not asked a second time, so a host cannot change its answer (DNS rebinding).
  */
 
 import type { LookupAddress } from 'node:dns';
@@ -12,7 +12,7 @@ export type Resolve = (hostname: string, options: { readonly all: true }) => Pro
 
 export const NOT_PUBLIC = 'The host has an address that is not public.';
 
-/** A host with one address that is not public is refused whole: a resolver may order its addresses as it likes. */
+/** One address that is not public refuses the whole host: a resolver may order the addresses in any way. */
 export function publicLookup(resolve: Resolve, isPublic: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }).then(

@@ -6,7 +6,7 @@ import type { Reach } from '../../application/ports/reach.ts';
 export const reach: Reach = (url, limitMs) =>
   new Promise((resolve) => {
     const { protocol, hostname, port } = new URL(url);
-    // As in the URL, but for an IPv6 address without its brackets.
+    // As in the URL, but an IPv6 address without its brackets.
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
     const socket: Socket =
       protocol === 'https:'
@@ -16,9 +16,7 @@ export const reach: Reach = (url, limitMs) =>
       socket.destroy();
       resolve(problem);
     };
-    socket.setTimeout(limitMs, () => end(`No connection came about within ${limitMs} ms.`));
+    socket.setTimeout(limitMs, () => end(`The connection failed within ${limitMs} ms.`));
     socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => end(undefined));
-    socket.on('error', (error) =>
-      end(`No connection came about (${'code' in error ? String(error.code) : 'unknown'}).`),
-    );
+    socket.on('error', (error) => end(`The connection failed (${'code' in error ? String(error.code) : 'unknown'}).`));
   });

@@ -1,6 +1,6 @@
 /**
- * Passes the trace of a request on to whoever is asked because of it (W3C Trace Context §3.2). `tracestate` ends here:
- * it may hold anything, and is for those who know each other.
+ * Adds the trace of a request to the requests that it causes (W3C Trace Context §3.2). `tracestate` is not forwarded:
+ * it may contain any data of another vendor.
  */
 
 import type { Network } from '../../application/ports/network.ts';

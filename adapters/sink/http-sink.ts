@@ -8,18 +8,18 @@ import type { Secret } from '../../domain/secret.ts';
 
 export interface HttpSinkAddress {
   readonly url: string;
-  /** Presented in the Authorization header; only where the URL is an https one. */
+  /** Sent in the Authorization header; only for an https URL. */
   readonly bearerToken: Secret | undefined;
 }
 
 /** Specification "Sink". */
 const TIMEOUT_MS = 10_000;
-/** Nothing of the answer is used but its status; what fits here lets the connection be kept. */
+/** Only the status of the response is used. A body within this size allows the connection to be reused. */
 const MAX_ANSWER_BYTES = 65_536;
 
 type Verdict = { readonly taken: true } | { readonly taken: false; readonly why: LogFields };
 
-/** @throws TypeError for a token that would travel in the clear */
+/** @throws TypeError if the token would be sent unencrypted */
 export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network, log: Log): Sink {
   if (bearerToken !== undefined && new URL(url).protocol !== 'https:') {
     throw new TypeError('A bearer token is presented over https only.');
@@ -46,12 +46,12 @@ export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network
         log.error('a batch for the sink could not be sent', error);
         return { taken: false, why: { failure: 'A fault of this service.' } };
       }
-      // It has answered all the same, with more than we read: sent again and again, the batch would never be done.
+      // The sink has answered, with a longer body than we read. With a retry the batch would never be done.
       return error.status === undefined ? { taken: false, why: { failure: error.message } } : judge(error.status);
     }
   };
 
-  // A sink that is down is told of once, not with every batch.
+  // An outage of the sink is logged once, not with every batch.
   let failing = false;
   return {
     async deliver(records) {

@@ -1,4 +1,4 @@
 import type { Turn } from '../../application/ports/turn.ts';
 
-/** Resolves after one round of the event loop: requests that have come in by then are read before. */
+/** Resolves after one turn of the event loop, so that waiting requests are read first. */
 export const eventLoopTurn: Turn = () => new Promise((resolve) => setImmediate(resolve));

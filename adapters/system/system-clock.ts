@@ -1,23 +1,23 @@
 /**
- * The system's time to the microsecond, which goes backwards only when the wall clock was plainly wrong.
+ * The system time in microseconds. It goes backwards only if the wall clock was clearly wrong.
  *
- * `Date.now()` follows the wall clock but counts whole milliseconds; `performance.now()` is finer but knows nothing of
- * the wall clock being set. So the fine clock runs on top of the coarse one and is kept within the millisecond that
- * the coarse one shows: a slewed clock is followed, and a clock set forwards is believed at once.
+ * `Date.now()` follows the wall clock but counts whole milliseconds. `performance.now()` is finer but does not notice
+ * when the wall clock is set. So the fine clock is added to the coarse one, within the coarse clock's millisecond. A
+ * slewed clock is followed, and a clock that is set forwards is followed at once.
  *
- * A clock set back by less than a second, as time services do, lets time stand still here until the wall clock has
- * caught up. One set back by more was wrong before, and is followed: standing still for hours would keep everything
- * alive that was about to expire.
+ * After a step back of less than a second, as time services make it, this clock stands still until the wall clock has
+ * caught up. A clock that is set back by more was wrong before, and is followed: otherwise nothing would expire for
+ * hours.
  */
 
 import type { Clock } from '../../application/ports/clock.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 
 const MICROS_PER_MILLI = 1000;
-/** Larger than any correction of a clock that is kept in time. */
+/** Larger than any correction of a synchronized clock. */
 const LONGEST_STANDSTILL = 1_000_000;
 
-/** Both in milliseconds: since the epoch, whole; and since some fixed moment, with fractions, never set. */
+/** Both in milliseconds: `wall` since the epoch, without fractions; `monotonic` with fractions, never set. */
 export interface TimeSources {
   wall(): number;
   monotonic(): number;
@@ -26,7 +26,7 @@ export interface TimeSources {
 const system: TimeSources = { wall: () => Date.now(), monotonic: () => performance.now() };
 
 export function systemClock(sources: TimeSources = system): Clock {
-  // What to add to the fine clock, in microseconds.
+  // The offset of the fine clock, in microseconds.
   let offset = Number.NEGATIVE_INFINITY;
   let latest = Number.NEGATIVE_INFINITY;
   return {

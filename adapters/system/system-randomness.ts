@@ -4,7 +4,7 @@ import { randomBytes, randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import type { Randomness } from '../../application/ports/randomness.ts';
 
-/** Filled at once: asking the generator for each of a ULID's sixteen characters costs more than the ULID. */
+/** Filled in one call: sixteen calls of the generator for each ULID would cost more than the ULID. */
 const POOL_BYTES = 4096;
 
 export function systemRandomness(): Randomness {
@@ -15,7 +15,7 @@ export function systemRandomness(): Randomness {
   };
 }
 
-/** Each fraction uses up one random byte, so that it falls evenly on 32 characters. */
+/** Each fraction uses one random byte, so it is distributed evenly over 32 characters. */
 function pooledFractions(): () => number {
   const pool = new Uint8Array(POOL_BYTES);
   let next = POOL_BYTES;

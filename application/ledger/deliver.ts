@@ -15,14 +15,14 @@ export interface Delivery {
 const MAX_BATCHES = 1000;
 
 /**
- * Sends batches until nothing is due, a batch fails, or `mayGoOn` returns false. A failed batch waits (Outbox), and
+ * Sends batches until nothing is due, a batch fails, or `shouldContinue` returns false. A failed batch waits (Outbox), and
  * records that become due meanwhile are left to the next pass. A sink that is down is sent one batch, not all of them.
  *
  * @throws StorageUnavailable
  */
-export async function deliverRecords(service: Delivery, mayGoOn: () => boolean = () => true): Promise<void> {
+export async function deliverRecords(service: Delivery, shouldContinue: () => boolean = () => true): Promise<void> {
   const { outbox, sink, clock, batchSize } = service;
-  for (let batch = 0; batch < MAX_BATCHES && mayGoOn(); batch += 1) {
+  for (let batch = 0; batch < MAX_BATCHES && shouldContinue(); batch += 1) {
     const drain = { now: clock.now(), limit: batchSize };
     const outcome = await outbox.drain(drain, (records) => sink.deliver(records));
     if (outcome.kind !== 'delivered') return;

@@ -23,17 +23,17 @@ export interface TaskExpiry {
 
 /**
  * Sweeps in batches until every task that had expired when the pass began is recorded, by any instance. It stops earlier
- * if `mayGoOn` returns false. A pass so ends even if tasks expire as fast as they are swept, and leaves nothing for
+ * if `shouldContinue` returns false. A pass so ends even if tasks expire as fast as they are swept, and leaves nothing for
  * the next one. Each batch is its own transaction; between batches the pass yields to other requests. Tasks that other
  * instances are sweeping are skipped without waiting.
  *
  * @throws StorageUnavailable
  */
-export async function expireTasks(service: TaskExpiry, mayGoOn: () => boolean = () => true): Promise<number> {
+export async function expireTasks(service: TaskExpiry, shouldContinue: () => boolean = () => true): Promise<number> {
   const { sweeping, clock, turn, batchSize, clockAheadBy } = service;
   const overBy = plusSeconds(clock.now(), -clockAheadBy);
   let expired = 0;
-  while (mayGoOn()) {
+  while (shouldContinue()) {
     const swept = await sweeping.expire({ overBy, at: clock.now() }, batchSize);
     expired += swept;
     if (swept < batchSize) break;

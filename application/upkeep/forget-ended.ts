@@ -26,12 +26,12 @@ const CLOCKS_DIFFER_BY_SECONDS = 60;
 const BATCH_SIZE = 200;
 
 /**
- * Deletes every row that was old enough when the pass began, unless `mayGoOn` returns false before. The pass therefore
+ * Deletes every row that was old enough when the pass began, unless `shouldContinue` returns false before. The pass therefore
  * ends, and leaves nothing for the next one. Rows that other instances are deleting are left to them.
  *
  * @throws StorageUnavailable
  */
-export async function forgetEnded(service: Forgetting, mayGoOn: () => boolean = () => true): Promise<void> {
+export async function forgetEnded(service: Forgetting, shouldContinue: () => boolean = () => true): Promise<void> {
   const { sweeping, clock, turn, retention } = service;
   const now = clock.now();
   const uselessBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
@@ -39,7 +39,7 @@ export async function forgetEnded(service: Forgetting, mayGoOn: () => boolean = 
 
   /** Repeats until a batch is empty, not just small: deleting a delegated task makes its parent deletable. */
   async function inBatches(batch: () => Promise<number>): Promise<void> {
-    while (mayGoOn() && (await batch()) > 0) await turn();
+    while (shouldContinue() && (await batch()) > 0) await turn();
   }
   await inBatches(() => sweeping.deleteEnded(endedBy, BATCH_SIZE));
   await inBatches(() => sweeping.forget(uselessBy, BATCH_SIZE));

@@ -15,28 +15,28 @@ import { judgeDraft } from '../../application/admin/judge-draft.ts';
 import { RegistryFailure } from '../../application/ports/agent-registry.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import type { Secret } from '../../domain/secret.ts';
-import { complain, running } from './running.ts';
+import { printError, runCommand } from './run-command.ts';
 
-/** Makes the agents of a running service what files declare. */
+/** Makes the agents of a running service match the files. */
 export async function agentApply(request: ApplyRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async (log) => {
       const misplaced = keyGivenAsSetting(overrides);
       if (misplaced !== undefined) {
-        complain(misplaced);
+        printError(misplaced);
         return exitCode.usage;
       }
-      // The files first: whoever has no key can check them nevertheless, and with wrong ones nothing is asked.
+      // The files are checked first, so that they can be checked without a key. With a wrong file no request is sent.
       const judge = { agentKeys: agentKeys(httpNetwork(), systemClock(), log), rules: CERTAIN_RULES };
       const files = await readAgentFiles(request.files, (declaration) => judgeDraft(judge, draftOf(declaration)));
       if (files.kind === 'wrong') {
-        for (const problem of files.problems) complain(describeFileProblem(problem));
+        for (const problem of files.problems) printError(describeFileProblem(problem));
         if (request.json) report(request, { problems: files.problems });
         return WRONG_FILES;
       }
       const key = await readAdminKey({ environment: process.env, stdin: process.stdin });
       if (key.kind === 'refused') {
-        complain(key.sentence);
+        printError(key.sentence);
         return exitCode.usage;
       }
       return applyAll(request, files.agents, key.key);
@@ -69,7 +69,7 @@ async function applyAll(
   } catch (error) {
     if (!(error instanceof RegistryFailure)) throw error;
     failure = error.message;
-    complain(failure);
+    printError(failure);
   }
   if (json) report(request, { applied, failure });
   else process.stdout.write(`${describeTotals(applied, agents.length, dryRun)}\n`);

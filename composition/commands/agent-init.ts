@@ -12,15 +12,15 @@ import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../domain/duration.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { makeKey } from './keys-generate.ts';
-import { complain, running } from './running.ts';
+import { printError, runCommand } from './run-command.ts';
 
-/** Makes an agent's key pair, and a registration file that says as little as an agent can do with. */
+/** Writes an agent's key pair, and a registration file with minimal rights. */
 export async function agentInit(request: InitRequest): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
       const { pem, key } = await makeKey(undefined);
       const wrong = wrongArguments(request, key.publicJwk);
-      wrong.forEach(complain);
+      wrong.forEach(printError);
       if (wrong.length > 0) return exitCode.usage;
 
       const registration = join(request.directory, `${request.agentId}.yaml`);
@@ -28,7 +28,7 @@ export async function agentInit(request: InitRequest): Promise<number> {
       const text = registrationTemplate({ ...named(request), publicJwk: key.publicJwk });
       const problem = await writeBoth({ registration, text, privateKey, pem });
       if (problem !== undefined) {
-        complain(problem);
+        printError(problem);
         return exitCode.failed;
       }
       const files = { registration, privateKey, kid: key.keyId };
@@ -50,7 +50,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   [fieldNames.allowedAudiences]: '--audience',
 };
 
-/** A sentence for each thing that no service would register. */
+/** A sentence for each value that no service would accept. */
 function wrongArguments(request: InitRequest, publicJwk: Jwk): readonly string[] {
   const { agentId, displayName, scopes, audiences } = named(request);
   const verdict = judgeRegistration(
@@ -81,7 +81,7 @@ interface Files {
   readonly pem: Secret;
 }
 
-/** Both or none; the sentence that is the answer says why none. */
+/** Writes both files or none; returns a sentence with the reason for none. */
 async function writeBoth({ registration, text, privateKey, pem }: Files): Promise<string | undefined> {
   const problem = await writeNewFile(registration, text);
   if (problem !== undefined) return `${registration} ${problem}.`;

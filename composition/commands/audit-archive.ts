@@ -13,32 +13,32 @@ import type { Clock } from '../../application/ports/clock.ts';
 import type { Log } from '../../application/ports/log.ts';
 import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
 import type { Month } from '../../domain/ledger/month.ts';
-import { chosenDatabase } from '../settings/alternatives.ts';
+import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { refuseUnusableConnection } from '../usable-connections.ts';
 import { auditorKeys } from './auditor-keys.ts';
 import { refuseOtherSchema } from './open-ledger.ts';
-import { complain, running, sources, valid } from './running.ts';
+import { printError, runCommand, settingSources, validSettings } from './run-command.ts';
 
 /** Exports whole months and drops them (specification "Ledger and seal"). */
 export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async (log) => {
-      const settings = sources(overrides);
+      const settings = settingSources(overrides);
       const connectionString = await ownersConnection(settings);
       const clock = systemClock();
       const before = request.before ?? cutoffByRetention(settings, clock);
       if (before === undefined) {
-        complain('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
+        printError('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
         return exitCode.usage;
       }
       const { months, stop } = await archiveAt(connectionString, before, request, { settings, clock, log });
       if (months === 0 && stop === undefined && !request.json) {
         process.stdout.write(`No month before ${before} is left in the ledger.\n`);
       }
-      if (stop !== undefined) complain(describeStop(stop));
+      if (stop !== undefined) printError(describeStop(stop));
       return stop === undefined ? exitCode.done : exitCode.failed;
     },
     { log: process.stderr },
@@ -47,24 +47,22 @@ export async function auditArchive(request: ArchiveRequest, overrides: readonly 
 
 /** @throws StartupError on SQLite too */
 async function ownersConnection(settings: SettingSources): Promise<string> {
-  const chosen = chosenDatabase(valid(readSettingsSection(settings, 'Service:Database'), undefined));
+  const chosen = databaseChoice(validSettings(readSettingsSection(settings, 'Service:Database'), undefined));
   if (chosen.provider === 'postgres') {
     await refuseUnusableConnection(chosen, 'owner');
     return chosen.migrationConnectionString.reveal();
   }
-  throw new StartupError([
-    'On sqlite the ledger is one table, from which no month can leave: audit-archive is for postgres only.',
-  ]);
+  throw new StartupError(['On sqlite the ledger is one table without months: audit-archive is for postgres only.']);
 }
 
 function cutoffByRetention(settings: SettingSources, clock: Clock): Month | undefined {
-  const audit = valid(readSettingsSection(settings, 'Service:Audit'), undefined);
+  const audit = validSettings(readSettingsSection(settings, 'Service:Audit'), undefined);
   const retention = audit['Service:Audit:Retention'];
   return retention === undefined ? undefined : cutoffMonth(clock.now(), retention);
 }
 
 const NOT_THE_OWNER =
-  'Only the role that owns the ledger can let a month leave: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
+  'Only the role that owns the ledger can archive a month: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
 
 interface Surroundings {
   readonly settings: SettingSources;

@@ -12,16 +12,16 @@ import type { Log } from '../../application/ports/log.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { auditorKeys } from './auditor-keys.ts';
 import { openLedger } from './open-ledger.ts';
-import { running, sources, valid } from './running.ts';
+import { runCommand, settingSources, validSettings } from './run-command.ts';
 
-/** Verifies the ledger or an export, and says what it found (specification "Ledger and seal"). */
+/** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
 export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async (log) => {
       const bar = progressBar(process.stderr, () => performance.now());
       const means = {
         hash: sha256Bytes,
-        verifier: await auditorKeys(request.jwks, sources(overrides)),
+        verifier: await auditorKeys(request.jwks, settingSources(overrides)),
         turn: eventLoopTurn,
         marks: request.marks,
         progress: process.stderr.isTTY ? bar.show : undefined,
@@ -49,7 +49,7 @@ async function ledgerReport(
   overrides: readonly SettingArgument[],
   log: Log,
 ): Promise<VerificationReport> {
-  const settings = valid(readSettingsSection(sources(overrides), 'Service:Database'), undefined);
+  const settings = validSettings(readSettingsSection(settingSources(overrides), 'Service:Database'), undefined);
   const storage = await openLedger(settings, log);
   try {
     const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints });

@@ -1,6 +1,6 @@
 /**
- * The keys that checkpoints are verified with: those that are configured, by their public halves, or a published key
- * set that an auditor names.
+ * The keys for the verification of checkpoints: the public halves of the configured keys, or a published key set from
+ * the auditor.
  */
 
 import { createReadStream } from 'node:fs';
@@ -14,19 +14,19 @@ import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { publicHalves } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { valid } from './running.ts';
+import { validSettings } from './run-command.ts';
 
-/** A key set that was ever published is far smaller. */
+/** Real key sets are much smaller. */
 const MAX_BYTES = 1_048_576;
 const TIMEOUT_MS = 10_000;
 
-/** @throws StartupError when there are no keys, or they cannot be read */
+/** @throws StartupError if there are no keys, or they cannot be read */
 export async function auditorKeys(
   source: KeySource | undefined,
   settings: SettingSources,
 ): Promise<CheckpointVerifier> {
   if (source !== undefined) return published(await textOf(source));
-  const keys = await publicHalves(valid(readSettingsSection(settings, 'Service:Signing'), undefined));
+  const keys = await publicHalves(validSettings(readSettingsSection(settings, 'Service:Signing'), undefined));
   if (keys.keys.length > 0) return checkpointVerifier(keys);
   throw new StartupError([
     'There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.',
@@ -46,7 +46,7 @@ async function textOf(source: KeySource): Promise<string> {
 async function textOfFile(path: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {
-    // One byte more than there may be shows that there is too much; a device never ends.
+    // Reads one byte more than the limit to detect a longer file; a device never ends.
     for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk);
   } catch {
     throw new StartupError(['--jwks names a file that cannot be read.']);

@@ -5,16 +5,16 @@ import { systemClock } from '../../adapters/system/system-clock.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
 import { explainToken } from '../doctor/explain-token.ts';
 import { doctorSettings } from '../doctor/settings.ts';
-import { running, sources } from './running.ts';
+import { runCommand, settingSources } from './run-command.ts';
 
 /** After the report, pending requests such as a DNS query are abandoned: nothing waits for them. */
 const EXIT_LIMIT_MS = 200;
 
 /** Runs the checks, or explains a subject token, and prints the findings. Resolves with the exit code. */
 export async function doctor(request: DoctorRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  const code = await running(
+  const code = await runCommand(
     async () => {
-      const settings = doctorSettings(sources(overrides));
+      const settings = doctorSettings(settingSources(overrides));
       const clock = systemClock();
       const findings = request.subjectToken
         ? await explainToken(settings, clock, { stdin: process.stdin, person: request.person })

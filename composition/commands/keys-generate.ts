@@ -13,14 +13,14 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { complain, running, sources } from './running.ts';
+import { printError, runCommand, settingSources } from './run-command.ts';
 
 const STANDARD_OUTPUT = '-';
 const SIGNING_KEYS = 'Service:Signing:Keys';
 
-/** Makes a signing key in a file, or on standard output, and says which settings take it up. */
+/** Generates a signing key in a file or on standard output, and prints its settings. */
 export async function keysGenerate(request: GenerateRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
       if (!isUsableKid(request.kid)) return exitCode.usage;
       const { pem, key } = await makeKey(request.kid);
@@ -28,9 +28,9 @@ export async function keysGenerate(request: GenerateRequest, overrides: readonly
       if (file === undefined) process.stdout.write(pem.reveal());
       else await writeKey(file, pem);
       const thumbprint = await thumbprintOf(key);
-      const added = await settingsToAdd(sources(overrides), { key, file, isNamed: request.kid !== undefined });
+      const added = await settingsToAdd(settingSources(overrides), { key, file, isNamed: request.kid !== undefined });
       const report = renderNewKey({ kid: key.keyId, thumbprint, file, publicJwk: key.publicJwk }, added, request.json);
-      // Where the key is on standard output, nothing else is.
+      // If the key is on standard output, the report is not.
       (file === undefined ? process.stderr : process.stdout).write(report);
       return exitCode.done;
     },
@@ -38,11 +38,11 @@ export async function keysGenerate(request: GenerateRequest, overrides: readonly
   );
 }
 
-/** Says what is wrong where it is not. */
+/** Returns the problem of an unusable name. */
 export function isUsableKid(kid: string | undefined): boolean {
   const read = kid === undefined ? undefined : catalogue['Service:Signing:Keys:N:Kid'].type.read(kid);
   if (read?.kind !== 'wrong') return true;
-  complain(`--kid ${read.problem}. Accepted: ${catalogue['Service:Signing:Keys:N:Kid'].type.accepts}.`);
+  printError(`--kid ${read.problem}. Accepted: ${catalogue['Service:Signing:Keys:N:Kid'].type.accepts}.`);
   return false;
 }
 
@@ -53,7 +53,7 @@ export async function makeKey(kid: string | undefined): Promise<{ readonly pem: 
   throw new Error('A key that was just made cannot be read.');
 }
 
-/** @throws StartupError naming the file */
+/** @throws StartupError with the file */
 export async function writeKey(file: string, pem: Secret): Promise<void> {
   try {
     await writeKeyFile(file, pem);
@@ -63,13 +63,13 @@ export async function writeKey(file: string, pem: Secret): Promise<void> {
   }
 }
 
-/** The first number that no key has, whether those that have one are usable or not. */
+/** The first unused number, even if the keys with other numbers are unusable. */
 export function freeIndex(settings: SettingSources): number {
   const taken = givenSettings(settings).numbers(SIGNING_KEYS);
   return taken.length === 0 ? 0 : Math.max(...taken) + 1;
 }
 
-/** Beside keys that are there already, one has to be named as the one that signs: the one that does now. */
+/** With several keys, ActiveKid is required: it names the key that signs now. */
 async function settingsToAdd(
   settings: SettingSources,
   made: { readonly key: SigningKey; readonly file: string | undefined; readonly isNamed: boolean },
@@ -84,7 +84,7 @@ async function settingsToAdd(
   return signingSettings([planned], isActiveNamed ? undefined : await signingKid(settings));
 }
 
-/** `undefined` where there is no key yet, or the settings of those that there are cannot be used. */
+/** `undefined` if there is no key yet, or the settings of the keys are unusable. */
 async function signingKid(settings: SettingSources): Promise<string | undefined> {
   const read = readSettingsSection(settings, 'Service:Signing');
   if (read.kind === 'invalid') return undefined;

@@ -14,21 +14,21 @@ import { readSettingsSection } from '../settings/read-settings.ts';
 import { type ConfiguredKey, configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { freeIndex, isUsableKid, makeKey, writeKey } from './keys-generate.ts';
-import { running, sources, valid } from './running.ts';
+import { runCommand, settingSources, validSettings } from './run-command.ts';
 
 /**
- * Says what each step of changing the signing key sets, and which one is next by the settings here. What it does itself
- * is make the next key, once: settings are the operator's, and the same on every replica.
+ * Prints the settings of each step of a key rotation, and which step is next by the current settings. The command
+ * itself only generates the next key, once: the operator changes the settings, on every replica.
  */
 export async function keysRotate(request: RotateRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
       if (!isUsableKid(request.kid)) return exitCode.usage;
-      const settings = sources(overrides);
+      const settings = settingSources(overrides);
       const { keys, signingKeys } = await configuredSigningKeys(
-        valid(readSettingsSection(settings, 'Service:Signing'), undefined),
+        validSettings(readSettingsSection(settings, 'Service:Signing'), undefined),
       );
-      const maxTokenTtl = valid(readSettingsSection(settings, 'Service:Agents'), undefined)[
+      const maxTokenTtl = validSettings(readSettingsSection(settings, 'Service:Agents'), undefined)[
         'Service:Agents:MaxTokenTtl'
       ];
       const file = resolve(request.next);
@@ -53,11 +53,11 @@ export async function keysRotate(request: RotateRequest, overrides: readonly Set
 interface NextKey {
   readonly key: SigningKey;
   readonly made: boolean;
-  /** Where it is among the configured ones already. */
+  /** Its configuration, if it is already configured. */
   readonly configured: PlannedKey | undefined;
 }
 
-/** @throws StartupError when the file is there and holds no key, or cannot be written */
+/** @throws StartupError if the file exists without a key, or cannot be written */
 async function nextKey(file: string, kid: string | undefined, keys: readonly ConfiguredKey[]): Promise<NextKey> {
   const text = await textOf(file);
   if (text === undefined) {

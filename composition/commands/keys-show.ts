@@ -5,13 +5,13 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { thumbprintOf } from '../../adapters/jose/new-signing-key.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
-import { running, sources, valid } from './running.ts';
+import { runCommand, settingSources, validSettings } from './run-command.ts';
 
-/** Shows every configured key by its public half. */
+/** Shows the public half of every configured key. */
 export async function keysShow({ json }: ShowRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return running(
+  return runCommand(
     async () => {
-      const settings = valid(readSettingsSection(sources(overrides), 'Service:Signing'), undefined);
+      const settings = validSettings(readSettingsSection(settingSources(overrides), 'Service:Signing'), undefined);
       const { keys, signingKeys } = await configuredSigningKeys(settings);
       const shown = keys.map(async ({ choice, key }) => ({
         kid: key.keyId,

@@ -2,19 +2,19 @@ import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
 import { openStorage } from '../open-storage.ts';
-import { chosenDatabase } from '../settings/alternatives.ts';
+import { databaseChoice } from '../settings/alternatives.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { refuseUnusableConnection } from '../usable-connections.ts';
-import { running, sources, valid } from './running.ts';
+import { runCommand, settingSources, validSettings } from './run-command.ts';
 
-/** Creates the schema or brings it up to date. */
+/** Creates the schema, or brings it up to date. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
-  return running(async (log) => {
-    const settings = sources(overrides);
-    const database = valid(readSettingsSection(settings, 'Service:Database'), log);
-    // No more than is used: what is wrong for serving is for the service to refuse, and must not hold up its schema.
-    const partitions = valid(readSettingsSection(settings, 'Service:Audit:Partitions'), undefined);
-    const chosen = chosenDatabase(database);
+  return runCommand(async (log) => {
+    const settings = settingSources(overrides);
+    const database = validSettings(readSettingsSection(settings, 'Service:Database'), log);
+    // Reads only the settings that it uses: other wrong settings stop the service, but must not stop a migration.
+    const partitions = validSettings(readSettingsSection(settings, 'Service:Audit:Partitions'), undefined);
+    const chosen = databaseChoice(database);
     if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');
     const storage = await openStorage({ ...database, ...partitions }, { clock: systemClock(), log });
     try {

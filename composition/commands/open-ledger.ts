@@ -1,16 +1,16 @@
-/** The ledger for a command that only looks at it: nothing is written, and a schema of another release is not read. */
+/** Opens the ledger for a command that only reads: it writes nothing, and refuses a schema of another release. */
 
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
 import type { Log } from '../../application/ports/log.ts';
 import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
-import { chosenDatabase } from '../settings/alternatives.ts';
+import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { refuseUnusableConnection } from '../usable-connections.ts';
 
 /** @throws StartupError, StorageUnavailable */
 export async function openLedger(settings: SettingsSection<'Service:Database'>, log: Log): Promise<LedgerReading> {
-  const chosen = chosenDatabase(settings);
+  const chosen = databaseChoice(settings);
   if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
   await refuseUnusableConnection(chosen, 'serving');
   const { openPostgresLedger } = await import('../../adapters/storage/postgres/open-ledger.ts');

@@ -1,7 +1,7 @@
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { startService } from '../service.ts';
-import { chosenSigningKeys } from '../settings/alternatives.ts';
+import { signingKeyChoices } from '../settings/alternatives.ts';
 import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
 import { variableOf } from '../settings/setting-error.ts';
@@ -9,18 +9,18 @@ import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
-import { running, sources, valid } from './running.ts';
+import { runCommand, settingSources, validSettings } from './run-command.ts';
 
-/** Longer than a request is on its way from a client, or from a load balancer that has not noticed the stop yet. */
+/** Longer than a request takes from a client, or from a load balancer that has not noticed the stop yet. */
 const LINGER_MS = 1000;
 
 /** Runs the service until a signal asks it to stop. */
 export async function serve(overrides: readonly SettingArgument[]): Promise<number> {
-  return running(async (log) => {
-    const given = sources(overrides);
+  return runCommand(async (log) => {
+    const given = settingSources(overrides);
     const read = readSettings(given);
-    // Unusable keys are named together with wrong settings, not only once the settings are right.
-    const settings = valid(read, log, read.kind === 'valid' ? [] : await unusableKeys(given));
+    // Unusable keys are reported together with wrong settings.
+    const settings = validSettings(read, log, read.kind === 'valid' ? [] : await unusableKeys(given));
     await untilToldToStop(async (told) => {
       const service = await startService(settings, { log, lingerMs: LINGER_MS });
       await told;
@@ -51,7 +51,7 @@ function eachKeyAlone(given: SettingSources): readonly SettingSources[] {
 }
 
 async function unusable(settings: SettingsSection<'Service:Signing'>): Promise<readonly string[]> {
-  if (chosenSigningKeys(settings).length === 0) return [];
+  if (signingKeyChoices(settings).length === 0) return [];
   try {
     await configuredSigningKeys(settings);
     return [];

@@ -10,7 +10,7 @@ import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { chosenProvisioning, chosenSink, chosenSponsorCheck, chosenTransmitter } from '../settings/alternatives.ts';
+import { provisioningChoice, sinkChoice, sponsorCheckChoice, transmitterChoice } from '../settings/alternatives.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
   askOwnAddress,
@@ -78,7 +78,7 @@ function ofStorage(
     isDevelopment: settings.isDevelopment,
     monthsAhead: audit['Service:Audit:Partitions:MonthsAhead'],
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
-    hasSink: chosenSink(audit) !== undefined,
+    hasSink: sinkChoice(audit) !== undefined,
     kids,
   });
 }
@@ -91,7 +91,7 @@ function ofProvider(
   const upstream = settings.section('Service:UpstreamIdp');
   if (upstream === undefined) return [invalidSettings('provider discovery'), invalidSettings('sponsor check')];
   const provider = identityProvider(upstream, access);
-  const chosen = chosenSponsorCheck(upstream);
+  const chosen = sponsorCheckChoice(upstream);
   return [
     ...providerExaminations(provider),
     sponsorExamination(() => {
@@ -112,13 +112,13 @@ function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly 
     settings.section('Service:Ssf'),
   ];
   if (upstream === undefined || scim === undefined || ssf === undefined) return [invalidSettings('receivers')];
-  const transmitter = chosenTransmitter(ssf);
+  const transmitter = transmitterChoice(ssf);
   return receiverExaminations({
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
     refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
-    scim: chosenProvisioning(scim) !== undefined,
+    scim: provisioningChoice(scim) !== undefined,
     transmitter: transmitter && observedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, access),
-    mode: chosenSponsorCheck(upstream).mode,
+    mode: sponsorCheckChoice(upstream).mode,
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
   });
 }
@@ -131,5 +131,5 @@ function ofAgentKeys(settings: DoctorSettings): Examination {
 
 function ofSink(settings: DoctorSettings): Examination {
   const audit = settings.section('Service:Audit');
-  return audit === undefined ? invalidSettings('sink') : sinkExamination(chosenSink(audit)?.url, reach, REACH_LIMIT_MS);
+  return audit === undefined ? invalidSettings('sink') : sinkExamination(sinkChoice(audit)?.url, reach, REACH_LIMIT_MS);
 }

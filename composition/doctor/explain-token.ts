@@ -8,7 +8,7 @@ import { explainSubjectToken } from '../../application/doctor/explain-subject-to
 import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { chosenSponsorCheck } from '../settings/alternatives.ts';
+import { sponsorCheckChoice } from '../settings/alternatives.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
   closeStorage,
@@ -83,7 +83,7 @@ async function directorySources(
 ): Promise<Pick<PersonSources, 'directory' | 'problem'>> {
   const problem = () => ({ sentence: undefined, status: undefined });
   const upstream = settings.section('Service:UpstreamIdp');
-  const chosen = upstream && chosenSponsorCheck(upstream);
+  const chosen = upstream && sponsorCheckChoice(upstream);
   if (chosen?.mode !== 'poll') return { directory: undefined, problem };
   const signing = settings.section('Service:Signing');
   const keys = signing && (await configuredSigning(signing, settings.isDevelopment).signingKeys());

@@ -28,10 +28,10 @@ import type { ProviderDescription, ProviderMetadata } from '../../application/po
 import { describeDatabaseRefusal, FILE_PROBLEMS } from '../database-refusals.ts';
 import { askReplica } from '../published-by.ts';
 import {
-  chosenDatabase,
-  chosenSigningKeys,
-  chosenUpstream,
+  databaseChoice,
   type SponsorCheckChoice,
+  signingKeyChoices,
+  upstreamChoice,
 } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
@@ -52,7 +52,7 @@ export function configuredSigning(
   settings: SettingsSection<'Service:Signing'>,
   isDevelopment: boolean,
 ): ConfiguredSigning {
-  const choices = chosenSigningKeys(settings);
+  const choices = signingKeyChoices(settings);
   const loading = load();
 
   async function load(): Promise<{ readonly loaded: LoadedKeys; readonly signingKeys?: SigningKeys }> {
@@ -95,7 +95,7 @@ const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the ser
 
 /** Opens the configured database without changing anything in it. */
 export async function openCondition(settings: SettingsSection<'Service:Database'>): Promise<OpenedStorage> {
-  const chosen = chosenDatabase(settings);
+  const chosen = databaseChoice(settings);
   const log = recordingLog();
   if (chosen.provider === 'postgres') {
     const sentence = await unusableConnection(chosen, 'serving');
@@ -185,7 +185,7 @@ export function identityProvider(
   upstream: SettingsSection<'Service:UpstreamIdp'>,
   access: NetworkAccess,
 ): ObservedSigner {
-  const chosen = chosenUpstream(upstream);
+  const chosen = upstreamChoice(upstream);
   return observedSigner(chosen.kind === 'issuer' ? chosen : { kind: 'metadata_url', url: chosen.url }, access);
 }
 

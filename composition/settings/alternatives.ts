@@ -1,6 +1,6 @@
 /**
- * Settings of which only some combinations exist, as the combination that was chosen. The rules have let nothing else
- * through, so whatever does not fit here is a fault of this program and not of the settings.
+ * Settings of which only some combinations are valid, as discriminated unions. The rules have already refused all other
+ * combinations, so a mismatch here is a fault of this program.
  */
 
 import type { Secret } from '../../domain/secret.ts';
@@ -10,14 +10,14 @@ import type { Settings, SettingsSection } from './settings.ts';
 export type DatabaseChoice =
   | {
       readonly provider: 'postgres';
-      /** A libpq URI of the role that serves. */
+      /** A libpq URI of the serving role. */
       readonly connectionString: Secret;
-      /** A libpq URI of the role that owns the schema; the same where none was named. */
+      /** A libpq URI of the role that owns the schema; by default that of the serving role. */
       readonly migrationConnectionString: Secret;
     }
   | { readonly provider: 'sqlite'; readonly path: string };
 
-export function chosenDatabase(settings: SettingsSection<'Service:Database'>): DatabaseChoice {
+export function databaseChoice(settings: SettingsSection<'Service:Database'>): DatabaseChoice {
   if (settings['Service:Database:Provider'] === 'sqlite') {
     return { provider: 'sqlite', path: present(settings['Service:Database:Path']) };
   }
@@ -30,8 +30,8 @@ export type UpstreamChoice =
   | { readonly kind: 'issuer'; readonly issuer: string }
   | { readonly kind: 'metadata'; readonly url: string };
 
-/** Where the identity provider's discovery document is. */
-export function chosenUpstream(
+/** The location of the identity provider's discovery document. */
+export function upstreamChoice(
   settings: Pick<Settings, 'Service:UpstreamIdp:Issuer' | 'Service:UpstreamIdp:MetadataUrl'>,
 ): UpstreamChoice {
   const issuer = settings['Service:UpstreamIdp:Issuer'];
@@ -50,7 +50,7 @@ export type SponsorCheckChoice =
     }
   | { readonly mode: 'signals' };
 
-export function chosenSponsorCheck(settings: SettingsSection<'Service:UpstreamIdp'>): SponsorCheckChoice {
+export function sponsorCheckChoice(settings: SettingsSection<'Service:UpstreamIdp'>): SponsorCheckChoice {
   if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'signals') return { mode: 'signals' };
   return {
     mode: 'poll',
@@ -63,12 +63,12 @@ export function chosenSponsorCheck(settings: SettingsSection<'Service:UpstreamId
 
 export interface SinkChoice {
   readonly url: string;
-  /** Only where the URL is an https one. */
+  /** Only with an https URL. */
   readonly bearerToken: Secret | undefined;
 }
 
-/** Where a copy of every record goes; `undefined` where nowhere. */
-export function chosenSink(
+/** The destination for copies of the records; `undefined` if there is none. */
+export function sinkChoice(
   settings: Pick<Settings, 'Service:Audit:Sink:Url' | 'Service:Audit:Sink:BearerToken'>,
 ): SinkChoice | undefined {
   const url = settings['Service:Audit:Sink:Url'];
@@ -82,8 +82,8 @@ export interface ProvisioningChoice {
   readonly maxUsers: number;
 }
 
-/** `undefined` where nobody provisions users. */
-export function chosenProvisioning(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
+/** `undefined` without provisioning. */
+export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
   const current = settings['Service:Scim:BearerToken'];
   const previous = settings['Service:Scim:PreviousBearerToken'];
   if (current === undefined) return undefined;
@@ -101,8 +101,8 @@ export interface TransmitterChoice {
   readonly credentials: readonly Secret[];
 }
 
-/** Who pushes security events; `undefined` where nobody does. */
-export function chosenTransmitter(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
+/** The transmitter of security events; `undefined` if there is none. */
+export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>): TransmitterChoice | undefined {
   const issuer = settings['Service:Ssf:Issuer'];
   if (issuer === undefined) return undefined;
   const current = present(settings['Service:Ssf:BearerToken']);
@@ -117,16 +117,16 @@ export function chosenTransmitter(settings: SettingsSection<'Service:Ssf'>): Tra
 export interface SigningKeyChoice {
   /** N in `Service:Signing:Keys:N`. */
   readonly index: number;
-  /** Where its PEM text comes from. */
+  /** The source of its PEM text. */
   readonly source: { readonly kind: 'path'; readonly path: string } | { readonly kind: 'pem'; readonly pem: Secret };
-  /** Its thumbprint names it where this is undefined. */
+  /** If undefined, its thumbprint is its name. */
   readonly kid: string | undefined;
-  /** The setting to name when the key turns out to be unusable. */
+  /** The setting to report if the key is unusable. */
   readonly setting: string;
 }
 
-/** In the order of their numbers; empty on a development host that is to make a key up. */
-export function chosenSigningKeys(settings: Pick<Settings, 'Service:Signing:Keys'>): readonly SigningKeyChoice[] {
+/** In the order of their numbers; empty on a development host that generates a key. */
+export function signingKeyChoices(settings: Pick<Settings, 'Service:Signing:Keys'>): readonly SigningKeyChoice[] {
   return settings['Service:Signing:Keys'].map((key): SigningKeyChoice => {
     const setting = `Service:Signing:Keys:${key.index}`;
     return key.Pem === undefined
@@ -146,8 +146,8 @@ function present<Value>(value: Value | undefined): Value {
 }
 
 /**
- * Whether the setting for the active key names a key. Asked by the rules where every key's name was configured, and again by the start-up once all keys are loaded and
- * those without a name have their thumbprint.
+ * Whether the setting for the active key names a key. The rules check it if every key has a configured name. The start
+ * checks it again when all keys are loaded, with the thumbprints of keys without a name.
  *
  * @param kids the names of all signing keys
  */
@@ -159,7 +159,7 @@ export function unusableActiveKid(
   if (active === undefined || kids.includes(active)) return undefined;
   return {
     key: 'Service:Signing:ActiveKid',
-    problem: 'names none of the signing keys',
+    problem: 'does not name a signing key',
     accepted: 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid',
   };
 }

@@ -9,7 +9,10 @@ export function isDevelopmentHost(settings: Pick<Settings, 'NODE_ENV'>): boolean
 }
 
 export interface ComputedDefault<Value> {
-  /** The settings it is computed from; unless all of them can be read, it is not. Plain defaults are there by then. */
+  /**
+   * The settings that the default is computed from, after plain defaults are applied. If one is unreadable, the default
+   * is not computed.
+   */
   readonly from: readonly (keyof Settings)[];
   compute(settings: Settings): Value;
 }

@@ -1,6 +1,6 @@
 /**
- * What an operator set, as text, from the environment and the command line (specification "Configuration rules":
- * `:` reads `__` in a variable, empty means unset, command-line arguments override).
+ * The operator's settings as text, from the environment and the command line (specification "Configuration rules": `:`
+ * reads `__` in a variable, empty means unset, command-line arguments override).
  */
 
 import { catalogue, removedSettings } from './catalogue.ts';
@@ -9,21 +9,21 @@ import type { CatalogueKey } from './settings.ts';
 
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of the command line, in order: `--Service:Issuer=…` is the key `Service:Issuer`. */
+  /** From the command line, in order: `--Service:Issuer=…` is the key `Service:Issuer`. */
   readonly overrides: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** A setting that this service does not have. It is ignored, but not in silence. */
+/** An unknown setting. It is ignored, with a warning. */
 export interface UnknownSetting {
   /** The variable or the argument, as it was written. */
   readonly name: string;
-  /** The setting that was probably meant, written in the same way. */
+  /** The setting that was probably meant, in the same notation. */
   readonly meant: string | undefined;
 }
 
 export interface GivenSettings {
   text(key: string): string | undefined;
-  /** The numbers under which anything of the list was set, in ascending order. */
+  /** The numbers of the list's items that have any setting, in ascending order. */
   numbers(list: string): readonly number[];
   readonly errors: readonly SettingError[];
   readonly unknown: readonly UnknownSetting[];
@@ -44,8 +44,8 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
     const key = name.replaceAll('__', ':');
     const meant = () => mapped(meantBy(key), variableOf);
-    // A colon in a variable's name would be another spelling of the same setting: there is only one. So it is kept under
-    // what is no setting's key.
+    // A variable's name with a colon would be a second spelling of the same setting, which does not exist. So it is
+    // stored under a key that no setting has.
     given.set(name.includes(':') ? `${name} ` : key, { value, name, meant });
   }
 
@@ -55,7 +55,7 @@ export function givenSettings(sources: SettingSources): GivenSettings {
       errors.push({ key, problem: 'is given more than once on the command line', accepted: 'one value' });
     }
     overridden.add(key);
-    // An empty argument unsets what the environment set: it overrides it with nothing.
+    // An empty argument unsets the value from the environment.
     given.delete(key);
     if (value === '') continue;
     given.set(key, { value, name: `--${key}`, meant: () => mapped(meantBy(key), (meant) => `--${meant}`) });
@@ -87,7 +87,7 @@ export function describeUnknownSetting({ name, meant }: UnknownSetting): string 
   return `${name} is not a setting of this service and is ignored.${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
 }
 
-/** Variables of other programs are none of our business; these can only have been meant for us. */
+/** Variables of other programs are ignored; these can only be meant for this service. */
 const LOOKS_LIKE_OURS = /^service(__|:)/i;
 
 /** `HOST`, `PORT` and their kind. */
@@ -96,7 +96,7 @@ function isPlainKey(name: string): boolean {
 }
 
 function meantBy(key: string): string | undefined {
-  // In the one spelling that a number has.
+  // The only spelling of a number.
   const number = Number(/:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0');
   const candidates = Object.keys(catalogue).filter((candidate) => !isPlainKey(candidate));
   return nearest(
@@ -125,7 +125,7 @@ export function isCatalogueKey(key: string): key is CatalogueKey {
   return Object.hasOwn(catalogue, key);
 }
 
-/** The catalogue's key, with `N` for a number; `undefined` for what is no setting. */
+/** The catalogue's key, with `N` for a number; `undefined` for an unknown setting. */
 export function catalogueKeyOf(key: string): CatalogueKey | undefined {
   if (key.includes(':N:')) return undefined;
   const declared = key.replace(LIST_KEY, '$1:N:$3');
@@ -133,15 +133,15 @@ export function catalogueKeyOf(key: string): CatalogueKey | undefined {
 }
 
 /**
- * The known name that was probably meant: the candidate with the fewest letters to change, whatever their case; `undefined` when even that one differs in more
- * than a third of its letters and would only mislead.
+ * The known name that was probably meant: the candidate with the smallest edit distance, ignoring case. `undefined` if
+ * it differs in more than a third of its letters, because the suggestion would mislead.
  */
 function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const tolerated = candidate.length / 3;
-    // Names of very different lengths are not compared: a variable's name can be as long as it likes.
+    // Names of very different lengths are not compared, because a variable's name may be very long.
     if (Math.abs(candidate.length - name.length) > tolerated) continue;
     const changes = distance(name.toLowerCase(), candidate.toLowerCase());
     if (changes < fewest && changes <= tolerated) {

@@ -1,6 +1,6 @@
 /**
- * Reads the settings: all of them, or the section that a command needs. Either everything holds, or the answer is the
- * list of every error at once (specification "Configuration rules").
+ * Reads the settings: all of them, or the section that a command needs. Returns the settings, or the list of all errors
+ * (specification "Configuration rules").
  */
 
 import { catalogue } from './catalogue.ts';
@@ -29,7 +29,9 @@ export function readSettings(sources: SettingSources): SettingsResult<Settings> 
   return readWithin(sources, () => true);
 }
 
-/** Only what is below `section`, with the rules that concern nothing else: `migrate` needs a database and no issuer. */
+/**
+ * Only the settings below `section`, with the rules that concern only these: `migrate` needs a database and no issuer.
+ */
 export function readSettingsSection<Name extends SectionName>(
   sources: SettingSources,
   section: Name,
@@ -37,11 +39,11 @@ export function readSettingsSection<Name extends SectionName>(
   return readWithin(sources, (key) => key.startsWith(`${section}:`));
 }
 
-/** What has been read so far. */
+/** The values read so far. */
 interface Draft {
   readonly given: GivenSettings;
   readonly inScope: (key: string) => boolean;
-  /** By key, a list's under the list's; what could not be read is absent. */
+  /** By key, a list's items under the key of the list; unreadable values are absent. */
   readonly values: Map<string, unknown>;
   readonly errors: SettingError[];
 }
@@ -71,7 +73,7 @@ function readDeclared(draft: Draft): void {
   for (const list of lists) readList(draft, list);
 }
 
-/** Reads the setting at `key`, or its default; keeps the value, or says what is wrong. */
+/** Reads the setting at `key`, or its default; stores the value or the error. */
 function readOne(draft: Draft, key: string, setting: Setting, keep: (value: unknown) => void): void {
   const { type, presence } = setting;
   const text = draft.given.text(key) ?? (presence === 'defaulted' ? setting.default : undefined);
@@ -86,7 +88,7 @@ function readOne(draft: Draft, key: string, setting: Setting, keep: (value: unkn
   }
 }
 
-/** What cannot be read of an item is missing from it: the fields of a list are optional anyway. */
+/** Unreadable fields of an item are missing from it: the fields of a list are optional anyway. */
 function readList(draft: Draft, list: string): void {
   const start = `${list}:N:`;
   const fields = entries.filter(([key]) => key.startsWith(start));
@@ -135,7 +137,7 @@ function findingsFor({ given, inScope, errors }: Draft): Findings {
   };
 }
 
-/** The map holds, under each key in scope that could be read, what the type of the catalogue's entry reads. */
+/** For each readable key in scope, the map has the value type of the catalogue's entry. */
 function settingsOf(draft: Draft): Settings {
   return Object.fromEntries(draft.values) as unknown as Settings;
 }

@@ -1,12 +1,15 @@
 /**
- * A secret that stands in several settings: whoever is given one of them opens the other as well. No start-up error
- * (specification "Startup errors" has none for it); the start warns of it.
+ * Finds a secret that is used in several settings: its holder has access through all of them. This is not a start-up
+ * error (specification "Startup errors" has none for it); the start logs a warning.
  */
 
 import type { Secret } from '../../domain/secret.ts';
 import type { Settings } from './settings.ts';
 
-/** Each is for another party, but for a previous one, which is its successor's; the rules refuse that the two are equal. */
+/**
+ * Each secret is for another party, except a previous one, which is for the party of its successor. The rules refuse
+ * two equal ones of these.
+ */
 const SECRETS = [
   'Service:Admin:ApiKey',
   'Service:Scim:BearerToken',
@@ -18,7 +21,7 @@ const SECRETS = [
 
 export type SecretSetting = (typeof SECRETS)[number];
 
-/** The settings that hold one secret, for each secret that more than one holds. Names only, never a value. */
+/** For each repeated secret, the settings that have it. Names only, never a value. */
 export function repeatedSecrets(settings: Pick<Settings, SecretSetting>): readonly (readonly SecretSetting[])[] {
   const holders = new Map<string, SecretSetting[]>();
   for (const key of SECRETS) {

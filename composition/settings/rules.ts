@@ -1,6 +1,6 @@
 /**
- * What must hold between settings (specification "Configuration rules", startup errors). Each rule says everything it
- * finds, so that one start shows every error.
+ * The rules between settings (specification "Configuration rules", startup errors). Each rule reports all its errors,
+ * so that one start shows all of them.
  */
 
 import { permitsPerSecond } from '../../domain/rate.ts';
@@ -9,21 +9,21 @@ import { isDevelopmentHost } from './defaults.ts';
 import type { ListKey, SettingKey, Settings } from './settings.ts';
 
 export interface Findings {
-  /** Whether the operator set it, to anything. */
+  /** Whether the operator set it, to any value. */
   given(key: SettingKey): boolean;
-  /** The numbers under which anything of a list was set, in ascending order. */
+  /** The numbers of a list's items that have any setting, in ascending order. */
   numbers(list: ListKey): readonly number[];
 
-  /** @param problem completes a sentence that begins with the key; neither it nor `accepted` holds a value */
+  /** @param problem completes a sentence that begins with the key; neither it nor `accepted` contains a value */
   wrong(key: SettingKey, problem: string, accepted: string): void;
-  /** Says that the setting is required, if it was not given. @param when as in "while … is …" */
+  /** Reports a missing required setting. @param when as in "while … is …" */
   expect(key: SettingKey, when: string): void;
-  /** Says that the setting is unwanted, if it was given. */
+  /** Reports a setting that must not be set. */
   refuse(key: SettingKey, when: string): void;
 }
 
 export interface Rule {
-  /** The settings whose values are compared: while one of them cannot be read, the rule is not asked. */
+  /** The settings that the rule compares: if one is unreadable, the rule is skipped. */
   readonly about: readonly (keyof Settings)[];
   check(settings: Settings, findings: Findings): void;
 }
@@ -35,7 +35,10 @@ export function rule<Key extends keyof Settings>(
   return { about, check };
 }
 
-/** Under these two an issuer's path could not be told from the service's own: agents are named below them. */
+/**
+ * Below these paths an issuer's path could not be distinguished from the service's own, because agents' ids follow
+ * them.
+ */
 const OWN_NAMES = /^\/+(?:admin|agents)(?:\/|$)/;
 
 const issuerPathIsNotOurs = rule(['Service:Issuer'], (settings, findings) => {
@@ -218,7 +221,7 @@ const kidsNameOneKeyEach = rule(['Service:Signing:Keys'], (settings, findings) =
 
 const activeKidNamesAKey = rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, findings) => {
   const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
-  // A key without a Kid is named by its thumbprint, which is known only once it is loaded.
+  // The name of a key without a Kid is its thumbprint, which is known only after loading.
   const error = kids.some((kid) => kid === undefined) ? undefined : unusableActiveKid(settings, kids);
   if (error) findings.wrong('Service:Signing:ActiveKid', error.problem, error.accepted);
 });
@@ -270,7 +273,7 @@ const metricsHaveAPortOfTheirOwn = rule(['PORT', 'Service:Metrics:Port'], (setti
   }
 });
 
-/** Else the bucket would lose what each second brings, and the rate would never be reached. */
+/** Otherwise the bucket would lose a part of each second's refill, and the rate would never be reached. */
 const burstsHoldASecond = [
   burstHoldsASecond('Service:RateLimit'),
   burstHoldsASecond('Service:RateLimit:Introspection'),

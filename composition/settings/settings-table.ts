@@ -1,4 +1,4 @@
-/** The table of settings for README and docs, from the catalogue. */
+/** Renders the catalogue as the table of settings in docs. */
 
 import { catalogue } from './catalogue.ts';
 import type { Setting } from './setting.ts';

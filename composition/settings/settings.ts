@@ -5,15 +5,15 @@ import type { Setting } from './setting.ts';
 
 type Catalogue = typeof catalogue;
 
-/** A key as the catalogue has it, with `N` for the number of a list's item. */
+/** A key of the catalogue, with `N` for the number of a list's item. */
 export type CatalogueKey = keyof Catalogue;
 
 type ListField = Extract<CatalogueKey, `${string}:N:${string}`>;
 
-/** A list's own key, which stands before the `N`. */
+/** A list's own key: the part before the `N`. */
 export type ListKey = ListField extends `${infer List}:N:${string}` ? List : never;
 
-/** A key as an operator writes it. */
+/** A key in the operator's notation. */
 export type SettingKey =
   | Exclude<CatalogueKey, ListField>
   | (ListField extends `${infer List}:N:${infer Field}` ? `${List}:${number}:${Field}` : never);
@@ -21,20 +21,20 @@ export type SettingKey =
 type ValueOf<S> = S extends Setting<infer Value, infer P> ? (P extends 'optional' ? Value | undefined : Value) : never;
 
 type ListItem<List extends ListKey> = {
-  /** Its number in the key. */
+  /** The item's number in the key. */
   readonly index: number;
 } & {
   readonly [Key in ListField as Key extends `${List}:N:${infer Field}` ? Field : never]: ValueOf<Catalogue[Key]>;
 };
 
-/** Every setting under its key; those of a list as items, in the order of their numbers. Durations are in seconds. */
+/** All settings by key; lists as items in the order of their numbers. Durations are in seconds. */
 export type Settings = {
   readonly [Key in Exclude<CatalogueKey, ListField>]: ValueOf<Catalogue[Key]>;
 } & {
   readonly [List in ListKey]: readonly ListItem<List>[];
 };
 
-/** `Service:Database` and its like, and `Service:Audit:Partitions` and its like. */
+/** Prefixes such as `Service:Database` and `Service:Audit:Partitions`. */
 export type SectionName = keyof Settings extends infer Key
   ? Key extends `${infer Root}:${infer Section}:${infer Rest}`
     ? `${Root}:${Section}` | (Rest extends `${infer Part}:${string}` ? `${Root}:${Section}:${Part}` : never)
@@ -46,7 +46,7 @@ export type SettingsSection<Name extends SectionName> = {
   readonly [Key in keyof Settings as Key extends `${Name}:${string}` ? Key : never]: Settings[Key];
 };
 
-/** Those whose default is computed. */
+/** The settings with a computed default. */
 export type ComputedKey = {
   [Key in CatalogueKey]: Catalogue[Key] extends Setting<unknown, 'computed'> ? Key : never;
 }[CatalogueKey];

@@ -1,6 +1,6 @@
 /**
- * How the text of a setting becomes a value (specification "Configuration rules"). A reading that fails says what is
- * wrong without repeating any of the text: it may be a secret, or a secret put into the wrong variable.
+ * Parses the text of a setting (specification "Configuration rules"). An error never repeats any of the text: it may be
+ * a secret, or a secret in the wrong variable.
  */
 
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/network.ts';
@@ -13,15 +13,15 @@ type Reading<Value> =
   | { readonly kind: 'wrong'; readonly problem: string };
 
 export interface ValueType<Value> {
-  /** What is accepted, in a few words that begin in lower case; for errors and the settings table. */
+  /** The accepted values in a few words, beginning in lower case; for errors and the settings table. */
   readonly accepts: string;
   /** Whether the value must not be shown. */
   readonly secret: boolean;
-  /** @param text never empty: an empty setting is an unset one */
+  /** @param text never empty: an empty setting counts as unset */
   read(text: string): Reading<Value>;
 }
 
-/** Longer than any name, path or address in use; a whole file pasted into the wrong variable is not. */
+/** Longer than any real name, path or address, but shorter than a file that was pasted into the wrong variable. */
 const MAX_TEXT = 2048;
 const CONTROL = /\p{Cc}/u;
 
@@ -50,12 +50,12 @@ export function path(): ValueType<string> {
   return text({ accepts: 'the path of a file' });
 }
 
-/** RFC 3986 §2: what a URL is made of. `new URL` would mend backslashes, white space and line breaks instead. */
+/** RFC 3986 §2: the characters of a URL. `new URL` would repair backslashes, white space and line breaks instead. */
 const URL_CHARACTERS = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/;
 
 /**
- * An absolute URL without user information (it would be a secret in a place that is shown) and fragment. It is kept
- * as written, because issuers are compared letter by letter; only a trailing slash can be dropped.
+ * An absolute URL without user information (a secret that would be shown) and fragment. It is stored as written,
+ * because issuers are compared exactly; only a trailing slash can be dropped.
  */
 export function url(rules: {
   readonly scheme?: 'https';
@@ -128,15 +128,15 @@ export function choice<const Option extends string>(...options: readonly Option[
     secret: false,
     read(given) {
       const chosen = options.find((option) => option === given);
-      return chosen === undefined ? wrong('is none of the accepted words') : read(chosen);
+      return chosen === undefined ? wrong('is not one of the accepted words') : read(chosen);
     },
   };
 }
 
-/** RFC 6750 §2.1: all that an Authorization header can carry. Any other key could never be presented. */
+/** RFC 6750 §2.1: the characters that an Authorization header can carry. A client could never present another key. */
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** A credential that others present as a bearer token. */
+/** A credential that clients present as a bearer token. */
 export function bearerToken(limits: { readonly min: number }): ValueType<Secret> {
   const length = limits.min === 1 ? 'one or more' : `at least ${limits.min}`;
   return {
@@ -151,10 +151,10 @@ export function bearerToken(limits: { readonly min: number }): ValueType<Secret>
   };
 }
 
-/** A key with its certificate chain fits many times over. */
+/** Much larger than a key with its certificate chain. */
 const MAX_PEM = 65_536;
 
-/** Text of a PEM file. Environment files hold one line a variable, so `\n` may stand for a line break. */
+/** Text of a PEM file. Environment files have one line per variable, so `\n` may stand for a line break. */
 export function pem(): ValueType<Secret> {
   return {
     accepts: 'the text of a PEM file; its line breaks may be written as `\\n`',
@@ -168,7 +168,7 @@ export function pem(): ValueType<Secret> {
   };
 }
 
-/** A libpq URI. A secret as a whole: it usually carries a password. */
+/** A libpq URI. The whole URI is a secret, because it usually has a password. */
 export function postgresUri(): ValueType<Secret> {
   return {
     accepts: 'a libpq URI (`postgresql://user:password@host/database`)',
@@ -177,7 +177,7 @@ export function postgresUri(): ValueType<Secret> {
       if (given.length > MAX_TEXT) return wrong(`is longer than ${MAX_TEXT} characters`);
       if (/\s|\p{Cc}/u.test(given)) return wrong('holds white space or a control character');
       if (!/^postgres(ql)?:\/\//.test(given)) return wrong('does not begin with postgresql://');
-      // With `?host=/path/to/socket` the host before the path is empty, which `URL` takes only without a user.
+      // With `?host=/path/to/socket` the host before the path is empty, which `URL` accepts only without a user.
       const parses = URL.canParse(given) || URL.canParse(given.replace('@/', '@socket/'));
       const isUsable = parses && hasReadableEscapes(given);
       return isUsable ? read(new Secret(given)) : wrong('is not a well-formed URI (is its password percent-encoded?)');
@@ -185,7 +185,7 @@ export function postgresUri(): ValueType<Secret> {
   };
 }
 
-/** The driver takes a `%` that begins no escape for itself, and cannot connect where escapes stand for no text (`%ff`). */
+/** The driver reads a `%` without an escape literally, and cannot connect if escapes do not decode to text (`%ff`). */
 function hasReadableEscapes(uri: string): boolean {
   if (/%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(uri)) return true;
   try {
@@ -209,16 +209,16 @@ function secondsOf(bound: string | undefined): number | undefined {
   return seconds;
 }
 
-/** A request whose peer is a proxy may be held against each of them. */
+/** A request from a proxy may be compared with each of them. */
 const MAX_NETWORKS = 100;
 
 const FAULTS: Readonly<Record<NetworkFault, string>> = {
-  malformed: 'is no network in CIDR notation',
+  malformed: 'is not a network in CIDR notation',
   beyond_prefix: 'has bits set beyond its prefix',
-  everything: 'is everybody, who must not all be trusted',
+  everything: 'includes every address, and not all may be trusted',
 };
 
-/** What is wrong is named by its place in the list, never by what it says. */
+/** An error names the position in the list, never the text. */
 /** Networks separated by commas: the only list in a single text (specification "Configuration rules"). */
 export function networkList(): ValueType<readonly Network[]> {
   return {

@@ -1,4 +1,4 @@
-/** An auditor's own script: the chain of checkpoints, the marks that were kept, and one record. */
+/** An auditor's own script: it verifies the chain of checkpoints, the kept marks, and one record. */
 
 import { readFile } from 'node:fs/promises';
 import { createAuditor, type JwkSet, type PublishedCheckpoint } from 'mandate/audit';
@@ -22,7 +22,7 @@ function insist(verdict: { readonly verified: boolean; readonly message?: string
   process.exit(3);
 }
 
-// 1. Every checkpoint is signed and follows the one before, and all marks that were kept are met.
+// 1. Every checkpoint is signed and links to the previous one, and every kept mark matches its checkpoint.
 let after: PublishedCheckpoint | undefined;
 for (let next: number | null = 0; next !== null; ) {
   type Page = { readonly checkpoints: readonly PublishedCheckpoint[]; readonly next_after: number | null };
@@ -34,7 +34,7 @@ for (let next: number | null = 0; next !== null; ) {
   next = page.next_after;
 }
 
-// 2. One record is what was sealed.
+// 2. One record matches its checkpoint.
 let record: unknown;
 for (let cursor: string | null = ''; record === undefined && cursor !== null; ) {
   type Page = { readonly records: readonly { readonly seq: number }[]; readonly next_cursor: string | null };

@@ -1,12 +1,14 @@
-/** The access events of the story's tool servers: where a service would write them to its log, they are kept to be shown. */
+/**
+ * The access events of the story's tool servers. A real server writes them to its log; here they are stored and shown.
+ */
 
 import type { AccessEvent } from 'mandate/tool-server';
 
 export interface AccessLog {
   tell(event: AccessEvent): void;
-  /** Those that nobody has taken yet, oldest first. */
+  /** Returns and removes the stored events, oldest first. */
   take(): readonly AccessEvent[];
-  /** From now on events are not kept, but handed on. */
+  /** Passes all later events to a listener instead of storing them. */
   follow(listener: (event: AccessEvent) => void): void;
 }
 

@@ -1,9 +1,9 @@
-/** Access events as a table: what was asked for, how it was decided, and who acted for whom with which token. */
+/** Shows access events as a table: the request, the decision, the person, the agent and the token. */
 
 import type { AccessEvent } from 'mandate/tool-server';
 import { layOut } from './table.ts';
 
-/** Enough of an identifier to tell it from the one before: they are random at their end. */
+/** Enough of an identifier's end to distinguish it: identifiers are random there. */
 const TAIL_CHARACTERS = 6;
 
 export function accessTable(events: readonly AccessEvent[]): readonly string[] {
@@ -23,7 +23,7 @@ export function accessTable(events: readonly AccessEvent[]): readonly string[] {
       decision,
       reason ?? '',
       sub ?? '',
-      // Without what every agent has before its id.
+      // Without the prefix of every agent.
       act?.replace(/^agent:/, '') ?? '',
       jti?.slice(-TAIL_CHARACTERS) ?? '',
     ]),

@@ -1,6 +1,6 @@
 /**
- * The agent's side: its key, and what an exchange is when it is written out. The rest of the story leaves that to
- * `mandate/agent`; an agent in another language sends the same.
+ * The agent's side: its key, and an exchange written out. The rest of the story uses `mandate/agent`; an agent in
+ * another language sends the same requests.
  */
 
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
@@ -11,9 +11,9 @@ import { send, text } from './http.ts';
 export interface AgentIdentity {
   readonly id: string;
   readonly kid: string;
-  /** The private key, which nobody else ever sees. */
+  /** The private key, which never leaves the agent. */
   readonly pem: string;
-  /** What is registered. */
+  /** The public key, for the registration. */
   readonly jwks: { readonly keys: readonly object[] };
 }
 
@@ -30,7 +30,7 @@ export function makeIdentity(): AgentIdentity {
   };
 }
 
-/** RFC 8414: where the endpoints are. */
+/** RFC 8414: the addresses of the endpoints. */
 export async function discover(issuer: string): Promise<{ readonly token: string; readonly introspection: string }> {
   const metadata = await send(`${issuer}/.well-known/openid-configuration`);
   return { token: text(metadata, 'token_endpoint'), introspection: text(metadata, 'introspection_endpoint') };

@@ -1,4 +1,7 @@
-/** The auditor's side: whether the ledger is sealed, the keys to verify it with, verifying it, and tampering with a copy to see what becomes of it. */
+/**
+ * The auditor's side: waits for the seal, fetches the keys, verifies the ledger, and changes a copy to show that
+ * verification fails.
+ */
 
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,15 +15,15 @@ import { must } from './story-broke.ts';
 
 export interface Verification {
   readonly exitCode: number;
-  /** What the command says. */
+  /** The command's output. */
   readonly lines: readonly string[];
 }
 
-/** Many times the interval of the stage. */
+/** Many times the seal interval of the stage. */
 const PATIENCE_MS = 15_000;
 const POLL_MS = 200;
 
-/** @returns the records, once every one has its checkpoint */
+/** @returns all records, when each has a checkpoint */
 export async function untilSealed(operator: Operator): Promise<readonly LedgerRow[]> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -31,14 +34,14 @@ export async function untilSealed(operator: Operator): Promise<readonly LedgerRo
   }
 }
 
-/** What an auditor keeps a copy of. */
+/** The key set that an auditor copies. */
 export async function publishedKeys(issuer: string): Promise<JwkSet> {
   const { body } = await send(`${issuer}/.well-known/jwks.json`);
   must(Array.isArray(body.keys), 'The key set of the issuer should hold keys.');
   return { keys: body.keys };
 }
 
-/** Runs `mandate audit-verify` on a database file, with nothing but the keys that the issuer publishes. */
+/** Runs `mandate audit-verify` on a database file, with only the keys that the issuer publishes. */
 export function verifyLedger(stage: Stage, databaseFile: string): Promise<Verification> {
   const settings = ['--Service:Database:Provider=sqlite', `--Service:Database:Path=${databaseFile}`];
   const keys = ['--jwks', `${stage.issuer}/.well-known/jwks.json`];
@@ -49,7 +52,7 @@ export function verifyLedger(stage: Stage, databaseFile: string): Promise<Verifi
   });
 }
 
-/** A copy of the ledger in which somebody, owner of the file, has lifted the guards and widened what was granted. */
+/** A copy of the ledger in which an owner of the file has removed the guards and widened a granted scope. */
 export function tamperWithCopy(databaseFile: string, copy: string, scope: string): void {
   const original = keepAlive(new Database(databaseFile, { readonly: true }));
   original.prepare('vacuum into ?').run(copy);

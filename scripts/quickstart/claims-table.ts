@@ -1,4 +1,4 @@
-/** What two tokens say, claim by claim, side by side. */
+/** Shows the claims of two tokens side by side. */
 
 import { layOut } from './table.ts';
 
@@ -11,7 +11,7 @@ export interface TokenView {
 const NAME_WIDTH = 20;
 const VALUE_WIDTH = 37;
 
-/** Claims that are moments, in seconds since the epoch: shown as a time of day. */
+/** Claims in seconds since the epoch: shown as a time of day. */
 const MOMENTS = new Set(['iat', 'exp', 'nbf', 'task.exp']);
 
 export function claimsTable(left: TokenView, right: TokenView): readonly string[] {
@@ -28,7 +28,7 @@ export function claimsTable(left: TokenView, right: TokenView): readonly string[
   );
 }
 
-/** Members of objects become claims of their own: `act.sub`. */
+/** Members of objects become separate rows: `act.sub`. */
 function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<string, unknown> {
   return new Map(
     Object.entries(claims).flatMap(([name, value]) =>
@@ -41,7 +41,7 @@ function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<st
 
 const ORDER = ['iss', 'sub', 'act', 'aud', 'scope', 'client_id', 'task', 'jti', 'iat', 'exp'];
 
-/** Who and for whom first; claims the order does not know last. */
+/** Person and agent first; claims outside the order last. */
 function byMeaning(one: string, other: string): number {
   const place = (name: string) => {
     const index = ORDER.indexOf(name.split('.')[0] ?? name);

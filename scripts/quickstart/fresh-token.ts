@@ -1,22 +1,22 @@
-/** A task's token in a file, always a fresh one, for whoever wants to use it with curl. */
+/** Keeps a valid token of a task in a file, for use with curl. */
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { NotNow, type Task } from 'mandate/agent';
 
-/** A fraction of what a token has left when it is renewed. */
+/** A fraction of a token's remaining lifetime at its renewal. */
 const EVERY_MS = 500;
 
 /**
- * Resolves once the file is there; the last token stays in it.
+ * Resolves when the file exists; the last token stays in it.
  *
- * @param ended called once, when there will be no further token: with a `TaskOver`, or what else went wrong
- * @returns ends it quietly
+ * @param ended called once, when there are no further tokens: with a `TaskOver`, or another error @returns stops the
+ * renewals without a call of `ended`
  */
 export async function keepTokenFresh(task: Task, file: string, ended: (error: unknown) => void): Promise<() => void> {
   const put = async (): Promise<void> => {
     const token = await task.token();
     if (isStopped) return;
-    // Nobody reads half a token.
+    // Atomic replacement: no reader sees half a token.
     writeFileSync(`${file}.new`, token, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   };

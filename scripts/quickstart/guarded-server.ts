@@ -3,7 +3,7 @@
 import { createServer, type RequestListener } from 'node:http';
 
 export interface GuardedServer {
-  /** Where it is, and so what its tokens are for. */
+  /** Its address, which is the audience of its tokens. */
   readonly audience: string;
   stop(): Promise<void>;
 }

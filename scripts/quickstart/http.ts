@@ -1,10 +1,10 @@
-/** The few HTTP requests of the story, and their JSON answers. */
+/** The HTTP requests of the story, and their JSON responses. */
 
 import { StoryBroke } from './story-broke.ts';
 
 export interface Answer {
   readonly status: number;
-  /** Empty when the answer has no body. */
+  /** Empty if the response has no body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -16,27 +16,27 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
   return read(await fetch(url, init));
 }
 
-/** A member of an answer that has to be text. */
+/** A required text member of a response. */
 export function text(answer: Answer, member: string): string {
   const value = answer.body[member];
   if (typeof value !== 'string') {
-    throw new StoryBroke(`The answer should carry ${member}, and does not.`);
+    throw new StoryBroke(`The answer should have ${member}, and does not.`);
   }
   return value;
 }
 
-/** An answer's status, and the error code of a refusal: `200`, `400 invalid_scope`. */
+/** The status of a response, and the error code of a refusal: `200`, `400 invalid_scope`. */
 export function outcome({ status, body }: Answer): string {
   return typeof body.error === 'string' ? `${status} ${body.error}` : String(status);
 }
 
-/** The JSON object of an answer that is here already. */
+/** The JSON object of a received response. */
 export async function read(response: Response): Promise<Answer> {
   const text = await response.text();
   const body: unknown = text === '' ? {} : JSON.parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     const { pathname } = new URL(response.url);
-    throw new StoryBroke(`${pathname} answered ${response.status} with something that is no JSON object.`);
+    throw new StoryBroke(`${pathname} answered ${response.status} with a body that is not a JSON object.`);
   }
   return { status: response.status, body: { ...body } };
 }

@@ -1,4 +1,4 @@
-/** What there is to try once the story is told, with commands to copy. */
+/** After the story: commands to copy and try. */
 
 import type { Task } from 'mandate/agent';
 import { ada } from './authority.ts';
@@ -6,11 +6,11 @@ import type { Stage } from './stage.ts';
 import { layOut } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** @param task whose token `keepTokenFresh` puts into its file */
+/** @param task the task whose token `keepTokenFresh` writes to the file */
 export function invite(stage: Stage, terminal: Terminal, task: Task): void {
   const { issuer, provider, jira, jiraMcp } = stage;
   terminal.chapter('Now you');
-  terminal.say('Everything keeps running until Ctrl-C, and is gone afterwards.');
+  terminal.say('Everything keeps running until Ctrl-C, and is removed afterwards.');
   terminal.show(
     layOut(
       [
@@ -22,8 +22,8 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
         ['identity provider', `${provider.issuer} (name ${ada.username}, password ${ada.password})`],
         ['Jira, over HTTP', jira.audience],
         ['Jira, over MCP', jiraMcp.audience],
-        ['admin key', `${stage.adminKeyFile} (readable by you alone)`],
-        ["the agent's token", `${stage.taskTokenFile} (the same; always a fresh one)`],
+        ['admin key', `${stage.adminKeyFile} (readable only by you)`],
+        ["the agent's token", `${stage.taskTokenFile} (likewise; always a valid one)`],
         ["Mandate's log", stage.logFile],
       ],
     ),
@@ -34,7 +34,7 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
   terminal.command(`curl -s ${asAgent} ${jira.audience}/issues/OPS-7`);
   terminal.command(`curl -s -X POST ${asAgent} ${jira.audience}/issues/OPS-7/comments`);
   terminal.command(`curl -s ${jira.audience}/issues/OPS-7`);
-  terminal.say('What an MCP client finds out by itself (RFC 9728):');
+  terminal.say('The metadata that an MCP client fetches by itself (RFC 9728):');
   terminal.command(`curl -s ${new URL('/.well-known/oauth-protected-resource/mcp', jiraMcp.audience)}`);
   terminal.say('Read the ledger, and the proof of a record:');
   terminal.command(`curl -s ${asOperator} ${issuer}/audit`);

@@ -1,4 +1,7 @@
-/** A tool server over plain HTTP: an Express app with one ordinary route, and one on which a revocation shows at once. */
+/**
+ * A tool server over plain HTTP: an Express app with one ordinary route, and one high-risk route where a revocation
+ * takes effect at once.
+ */
 
 import express from 'express';
 import { createToolServer } from 'mandate/tool-server';
@@ -9,7 +12,7 @@ import { type GuardedServer, serve } from './guarded-server.ts';
 
 export async function startJiraApi(issuer: string, log: AccessLog): Promise<GuardedServer> {
   const audience = `http://127.0.0.1:${await freePort()}/api`;
-  // One machine has one clock; the usual minute of skew would have the story wait for it.
+  // One machine has one clock. With the usual minute of skew the story would have to wait that long.
   const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.tell });
   const protect = expressProtection(toolServer);
   const app = express();

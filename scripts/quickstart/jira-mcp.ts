@@ -1,4 +1,4 @@
-/** The same as an MCP server: two tools, on the MCP TypeScript SDK. */
+/** A tool server that speaks MCP: two tools, on the MCP TypeScript SDK. */
 
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { toNodeHandler } from '@modelcontextprotocol/node';

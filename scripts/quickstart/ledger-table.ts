@@ -1,4 +1,4 @@
-/** Ledger records as a table of who did what, for whom, and how it was decided. */
+/** Shows ledger records as a table: the agent, the act, the person and the decision. */
 
 import type { LedgerRow } from './operator.ts';
 import { layOut } from './table.ts';
@@ -26,7 +26,7 @@ export function ledgerTable(rows: readonly LedgerRow[]): readonly string[] {
   );
 }
 
-/** Renewals that share a record. */
+/** The number of renewals in an aggregated record. */
 function counted(count: unknown): string {
   return count === undefined ? '' : `${count} more`;
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: plays the whole story on this machine, then keeps serving until Ctrl-C. With `--once` it ends
- * when the story is told. It exits with 0 only if every step of the story was as it should be.
+ * `npm run quickstart`: runs the whole story on this machine, then keeps serving until Ctrl-C. With `--once` it stops
+ * after the last step. It exits with 0 only if every step succeeded.
  */
 
 import { readFileSync } from 'node:fs';
@@ -13,9 +13,9 @@ import { type Cast, tellStory } from './story.ts';
 import { must, StoryBroke } from './story-broke.ts';
 import { type Terminal, terminal } from './terminal.ts';
 
-/** Enough of Mandate's log to see what it said last. */
+/** The end of Mandate's log, for an error report. */
 const LOG_TAIL_CHARACTERS = 1500;
-/** What shells expect of a program that Ctrl-C ended before it was done. */
+/** The shell's exit code for a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
 async function main(once: boolean): Promise<number> {
@@ -29,7 +29,7 @@ async function main(once: boolean): Promise<number> {
       });
     }
   });
-  screen.say('Mandate: authority given to one agent, for one task, by one person.');
+  screen.say('Mandate: one person gives authority to one agent, for one task.');
   let stage: Stage | undefined;
   let stop = (): void => undefined;
   try {
@@ -60,7 +60,7 @@ async function main(once: boolean): Promise<number> {
   }
 }
 
-/** @returns ends what goes on in the background */
+/** @returns stops the background work */
 async function goOn(screen: Terminal, stage: Stage, { agent, subjectToken }: Cast): Promise<() => void> {
   const { jira, taskTokenFile, accessLog } = stage;
   const task = await agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });
@@ -74,12 +74,12 @@ async function goOn(screen: Terminal, stage: Stage, { agent, subjectToken }: Cas
 
 function explain(screen: Terminal, error: unknown, stage: Stage | undefined): void {
   if (error instanceof MandateDidNotStart) {
-    screen.complain('Mandate did not start.', error.message);
+    screen.fail('Mandate did not start.', error.message);
     return;
   }
   const sentence = error instanceof StoryBroke ? error.message : String(error instanceof Error ? error.stack : error);
   const log = stage === undefined ? '' : readFileSync(stage.logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS);
-  screen.complain(`The story went wrong: ${sentence}`, log === '' ? undefined : `Mandate's log ends with:\n${log}`);
+  screen.fail(`A step failed: ${sentence}`, log === '' ? undefined : `Mandate's log ends with:\n${log}`);
 }
 
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--once');

@@ -15,7 +15,7 @@ export interface Operator {
   block(person: string): Promise<Answer>;
   unblock(person: string): Promise<Answer>;
   readLedger(): Promise<readonly LedgerRow[]>;
-  /** That a record is in the sealed ledger. */
+  /** The proof that a record is in the sealed ledger. */
   readProof(seq: unknown): Promise<Answer['body']>;
 }
 
@@ -40,7 +40,7 @@ export function operator(issuer: string, adminKey: string): Operator {
     register: (agent, { scopes, audiences }) =>
       ask('POST', '/admin/agents', {
         agent_id: agent.id,
-        display_name: 'Sorts what comes in',
+        display_name: 'Sorts incoming issues',
         sponsor_required: true,
         allowed_scopes: scopes,
         allowed_audiences: audiences,
@@ -54,7 +54,7 @@ export function operator(issuer: string, adminKey: string): Operator {
     unblock: (person) => ask('DELETE', `/admin/sponsors/${person}/block`),
     async readLedger() {
       const { records } = await read('/audit?limit=1000');
-      must(Array.isArray(records), 'The answer of the ledger should hold records, and does not.');
+      must(Array.isArray(records), 'The answer of the ledger should have records, and does not.');
       return records;
     },
     readProof: (seq) => read(`/audit/records/${seq}/proof`),

@@ -1,17 +1,17 @@
-/** What the story refuses, as it should: by an answer, or by an error of the agent's library. */
+/** Checks and shows the expected refusals of the story: a response, or an error of the agent's library. */
 
 import { type Answer, outcome, text } from './http.ts';
 import { must, StoryBroke } from './story-broke.ts';
 import type { Terminal } from './terminal.ts';
 
-/** @param expected status and error code, as `outcome` puts them */
+/** @param expected status and error code, in the form of `outcome` */
 export function showRefusal(terminal: Terminal, what: string, answer: Answer, expected: string): void {
   must(outcome(answer) === expected, `${what} should be answered ${expected}, not ${outcome(answer)}.`);
   terminal.refused(`${what}: ${expected}. "${text(answer, 'error_description')}"`);
 }
 
 /**
- * A tool server's no.
+ * A refusal of a tool server.
  *
  * @param expected status and reason: `401 expired`
  */
@@ -21,7 +21,7 @@ export function showToolRefusal(terminal: Terminal, what: string, answer: Answer
   terminal.refused(`${what}: ${expected}. "${text(answer, 'error_description')}"`);
 }
 
-/** What an attempt that has to fail is thrown, which has to be of this kind. */
+/** The error of an attempt that must fail; it must have this class. */
 export async function thrownBy<Thrown extends Error>(
   kind: new (...given: never[]) => Thrown,
   what: string,

@@ -1,5 +1,5 @@
 /**
- * What the story is played on, in a folder of its own: a real identity provider, Mandate on SQLite in a child process,
+ * The environment of the story, in a temporary folder: a real identity provider, Mandate on SQLite in a child process,
  * and two tool servers.
  */
 
@@ -23,30 +23,30 @@ export interface Stage {
   readonly issuer: string;
   readonly operator: Operator;
   readonly adminKey: string;
-  /** Where the admin key stands, readable by the owner only. */
+  /** The file with the admin key, readable only by the owner. */
   readonly adminKeyFile: string;
-  /** Where a task's token is put for whoever wants to try it, readable by the owner only; not there at first. */
+  /** The file with a task's token for the user's own requests, readable only by the owner; created after the story. */
   readonly taskTokenFile: string;
   readonly logFile: string;
   /** Mandate's database. */
   readonly databaseFile: string;
-  /** A copy of it that may be tampered with; not there at first. */
+  /** A copy of the database for the tampering; created by the auditor's chapter. */
   readonly tamperedFile: string;
   /** A tool server on Express. */
   readonly jira: GuardedServer;
   /** A tool server that speaks MCP. */
   readonly jiraMcp: GuardedServer;
-  /** What both tell of the requests that they decide. */
+  /** The access events of both servers. */
   readonly accessLog: AccessLog;
-  /** What Node is given to run `mandate`. */
+  /** The arguments of Node that run `mandate`. */
   readonly program: readonly string[];
-  /** Resolves when Mandate is no longer running. */
+  /** Resolves when Mandate has stopped. */
   readonly ended: Promise<void>;
   /** Stops everything and removes the folder. */
   clear(): Promise<void>;
 }
 
-/** @param program as `startMandate` takes it */
+/** @param program see `startMandate` */
 export async function setStage(program: readonly string[] = builtProgram): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-quickstart-'));
   const steps = [async () => rmSync(folder, { recursive: true, force: true })];
@@ -92,9 +92,9 @@ function settings(
     Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
     Service__Database__Provider: 'sqlite',
     Service__Database__Path: databaseFile,
-    // Half a minute unless said: the story waits for a renewal, and for an end.
+    // Half a minute by default, because the story waits for a renewal and for an expiry.
     Service__Agents__MinTokenTtl: 'PT1S',
-    // The shortest there is: the story waits for a seal.
+    // The minimum, because the story waits for a seal.
     Service__Audit__Checkpoint__Interval: 'PT1S',
     Service__Admin__ApiKey: adminKey,
   };

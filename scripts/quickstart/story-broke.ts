@@ -1,10 +1,10 @@
-/** Every step of the story asserts what it shows; this is thrown by the first one that is not so. */
+/** Every step of the story asserts its result; the first failing step throws this error. */
 
 export class StoryBroke extends Error {
   override readonly name = 'StoryBroke';
 }
 
-/** @param sentence what was expected, in full: it is what the reader is told */
+/** @param sentence the expectation as a full sentence; it is shown to the reader */
 export function must(so: boolean, sentence: string): asserts so {
   if (!so) {
     throw new StoryBroke(sentence);

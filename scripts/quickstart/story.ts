@@ -1,7 +1,7 @@
 /**
- * The whole story, in the order in which it is told: a person signs in, an agent acts for her within bounds, servers
- * hold it to them, authority ends when it is taken back, the ledger knows all of it, and cannot be changed unseen. Each
- * chapter asserts what it shows.
+ * The whole story in order: a person signs in, an agent acts for her within bounds, tool servers enforce the bounds,
+ * and authority ends when it is revoked. The ledger records all of it, and a changed record is detected. Each chapter
+ * asserts its results.
  */
 
 import type { Agent } from 'mandate/agent';
@@ -21,7 +21,7 @@ import { text } from './http.ts';
 import type { Stage } from './stage.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Who is still there at the end. */
+/** The participants that remain after the story. */
 export interface Cast {
   readonly agent: Agent;
   /** Ada's access token. */

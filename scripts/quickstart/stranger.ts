@@ -1,4 +1,4 @@
-/** Somebody who knows nothing but the issuer's URL, and has a library for signed tokens (`jose`). */
+/** A third party with only the issuer's URL and a library for signed tokens (`jose`). */
 
 import { createRemoteJWKSet, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
 import { send, text } from './http.ts';
@@ -14,6 +14,8 @@ export async function verifyAsStranger(
   try {
     return await jwtVerify(token, keys, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'] });
   } catch (error) {
-    throw new StoryBroke(`A stranger should be able to verify the task token, and was told: ${String(error)}`);
+    throw new StoryBroke(
+      `A third party should be able to verify the task token, but verification failed: ${String(error)}`,
+    );
   }
 }

@@ -1,14 +1,14 @@
-/** Tables of plain text that fit a terminal: cells wrap at spaces, or anywhere when a word is too long. */
+/** Plain-text tables that fit a terminal. Cells wrap at spaces, and a word that is too long wraps anywhere. */
 
 export interface Column {
   readonly title: string;
-  /** The widest a cell may be, in characters; longer text wraps. */
+  /** The maximum width of a cell, in characters; longer text wraps. */
   readonly width: number;
 }
 
 const GAP = '  ';
 
-/** One string for each line: titles, a rule, and the rows. Columns are only as wide as their content needs. */
+/** Returns the lines: titles, a rule, and the rows. A column is as wide as its longest content. */
 export function layOut(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = columns.map(({ title, width }, index) => {
     const cells = [title, ...rows.map((row) => row[index] ?? '')];

@@ -1,18 +1,21 @@
-/** How the story looks on a terminal: numbered headings, sentences, tables and results; colours only where they show. */
+/**
+ * The story's output on a terminal: numbered headings, sentences, tables and results. Colours are used only on a
+ * terminal that shows them.
+ */
 
 export interface Terminal {
   /** A numbered heading. */
   chapter(title: string): void;
   say(...sentences: readonly string[]): void;
   show(lines: readonly string[]): void;
-  /** A command to copy: on one line, however long. */
+  /** A command to copy, always on one line. */
   command(line: string): void;
-  /** What has just been checked and is so. */
+  /** A result that has just been checked. */
   confirm(sentence: string): void;
-  /** What was refused, as it should be. */
+  /** An expected refusal. */
   refused(sentence: string): void;
-  /** Goes to standard error; `details` are printed as they are. */
-  complain(sentence: string, details?: string): void;
+  /** Prints an error to standard error; `details` are printed unchanged. */
+  fail(sentence: string, details?: string): void;
 }
 
 const WIDTH = 100;
@@ -55,7 +58,7 @@ export function terminal(out: NodeJS.WriteStream = process.stdout, err: NodeJS.W
     command: (line) => void print(`${INDENT}${line}`),
     confirm: (sentence) => mark(GREEN, 'yes', sentence),
     refused: (sentence) => mark(YELLOW, 'no', sentence),
-    complain(sentence, details) {
+    fail(sentence, details) {
       err.write(`\n${coloured(err) ? `\u001b[${RED}m${sentence}\u001b[0m` : sentence}\n`);
       if (details !== undefined) {
         err.write(`${details}\n`);

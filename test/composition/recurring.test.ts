@@ -105,13 +105,13 @@ describe('a recurring pass', () => {
     let finish = () => {};
     let recurring: ReturnType<typeof startRecurring> | undefined;
     await new Promise<void>((begun) => {
-      const run: RecurringPass['run'] = async (mayGoOn) => {
-        told.push(mayGoOn());
+      const run: RecurringPass['run'] = async (shouldContinue) => {
+        told.push(shouldContinue());
         begun();
         await new Promise<void>((resolve) => {
           finish = resolve;
         });
-        told.push(mayGoOn());
+        told.push(shouldContinue());
         ended = true;
       };
       recurring = startRecurring({ name: 'long', intervalMs: 1, run }, log);

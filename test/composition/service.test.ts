@@ -55,7 +55,7 @@ describe('a service with a sink', () => {
     sink.received.length = 0;
     sink.answer = answering('');
     const next = await kept.another(settings());
-    await next.passes.drain();
+    await next.jobs.drain();
     await next.stop();
     expect(received().map(({ seq }) => seq)).to.deep.equal(lines.slice(1).map(({ seq }) => seq));
     await kept.stop();
@@ -69,7 +69,7 @@ describe('a service with a sink', () => {
       settings: { 'Service:Audit:Sink:Url': secure.url, 'Service:Audit:Sink:BearerToken': token },
     });
     await mandate.agent();
-    await mandate.passes.drain();
+    await mandate.jobs.drain();
     await mandate.stop();
     expect(secure.received.map(({ headers }) => headers.authorization)).to.deep.equal([`Bearer ${token}`]);
     expect(mandate.log.lines.join()).not.to.include(token);
@@ -91,7 +91,7 @@ describe('a service with a sink', () => {
     expect(warnings.map((line) => JSON.parse(line))).to.deep.equal([
       {
         level: 'warn',
-        message: 'one secret is in several settings: whoever is given it for one can use the others',
+        message: 'one secret is in several settings: its holder can use all of them',
         settings: 'Service:Scim:BearerToken, Service:Audit:Sink:BearerToken',
       },
     ]);
@@ -107,14 +107,14 @@ describe('a service with a sink', () => {
       database: { ...sqlite(), fresh: async () => database },
       settings: settings(),
     });
-    expect(mandate.log.lines.join()).to.include('could not be told yet');
+    expect(mandate.log.lines.join()).to.include('could not store yet');
     await other.sql('rollback');
     while ((await other.sql('select queueing from outbox_queueing'))[0]?.queueing !== 1) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await other.close();
     await mandate.agent();
-    await mandate.passes.drain();
+    await mandate.jobs.drain();
     // It may be under way already in the pass that comes by itself, which is waited for.
     await mandate.stop();
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);

@@ -120,7 +120,7 @@ describe('the examples of docs/agents.md', () => {
     this.timeout(60_000);
     for (let checkpoint = 0; checkpoint < 2; checkpoint += 1) {
       await mandate.admin('POST', '/admin/agents', { agent_id: `sealed-${checkpoint}` });
-      await mandate.passes.seal();
+      await mandate.jobs.seal();
     }
     const { checkpoints } = (await mandate.admin('GET', '/audit/checkpoints')).body as {
       checkpoints: readonly { readonly checkpoint_id: number; readonly root_hash: string }[];

@@ -38,7 +38,7 @@ for (const database of databases) {
       mandate = await startMandate({ database });
       const agent = await mandate.agent();
       for (let round = 0; round < 4; round += 1) await agent.exchange();
-      await mandate.passes.seal();
+      await mandate.jobs.seal();
     });
     after(async () => {
       await mandate.stop();

@@ -192,7 +192,7 @@ describe('The deployment examples', () => {
     const actions = { generate: nothing, rotate: nothing, show: nothing };
     for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
       const help: string[] = [];
-      const io = { out: (text: string) => void help.push(text), complain: fail };
+      const io = { out: (text: string) => void help.push(text), writeError: fail };
       await runCli([...words, '--help'], [serveCommand(nothing), keysCommand(actions)], io);
       expect(help.join(''))
         .to.match(new RegExp(` ${words.join(' ')}\\n`))

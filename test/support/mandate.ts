@@ -58,7 +58,7 @@ export interface Mandate {
   /** Another process's worth of the service on the same database, with settings of its own and a clock of its own. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
   /** What otherwise happens every so often, now. */
-  readonly passes: Jobs;
+  readonly jobs: Jobs;
   /** The records that `act` adds. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
   stop(): Promise<void>;
@@ -234,7 +234,7 @@ async function startOn({
     keyServer,
     sql,
     engine,
-    passes: service.jobs,
+    jobs: service.jobs,
     post,
     get,
     admin,

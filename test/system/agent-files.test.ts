@@ -117,17 +117,15 @@ describe('agents kept as files', () => {
     symlinkSync(precious, join(folder, 'one.key.pem'));
     const { code, err, out } = await agent(['init', 'one', ...args]);
     const place = join(folder, 'one.key.pem');
-    expect([code, err, out]).to.deep.equal([1, `mandate: ${place} is there already, and is never overwritten.\n`, '']);
+    expect([code, err, out]).to.deep.equal([1, `mandate: ${place} exists already, and is never overwritten.\n`, '']);
     expect(readFileSync(precious, 'utf8')).to.equal('precious');
     write('mine', 'two.yaml');
-    expect((await agent(['init', 'two', ...args])).err).to.contain(
-      'two.yaml is there already, and is never overwritten',
-    );
+    expect((await agent(['init', 'two', ...args])).err).to.contain('two.yaml exists already, and is never overwritten');
     expect(readdirSync(folder).toSorted()).to.deep.equal(['elsewhere', 'one.key.pem', 'two.yaml']);
     const nowhere = await agent(['init', 'x', '--scope', 'a', '--audience', JIRA, '--to', join(folder, 'nowhere')]);
     expect([nowhere.code, nowhere.err]).to.deep.equal([
       1,
-      `mandate: ${join(folder, 'nowhere', 'x.yaml')} is in a directory that is not there.\n`,
+      `mandate: ${join(folder, 'nowhere', 'x.yaml')} is in a directory that does not exist.\n`,
     ]);
   });
 
@@ -246,7 +244,7 @@ describe('agents kept as files', () => {
       expect(wrong).to.deep.equal({
         code: 1,
         out: '0 of 1 agent.\n',
-        err: 'mandate: The admin key is not the one that the service accepts.\n',
+        err: 'mandate: The service does not accept this admin key.\n',
       });
     });
     expect(records).to.deep.equal([['admin.denied', null, 'deny', 'invalid_api_key']]);

@@ -579,7 +579,7 @@ describe('Archiving months of the ledger on Postgres', function () {
         code: 0,
         out: [
           'The export of 2026-09 is intact: 2 checkpoints and 20 records verified.',
-          'That nothing was cut off shows by its SHA-256, which the record audit.archived names, or by a mark.',
+          'Only its SHA-256 in the record audit.archived, or a mark, proves that nothing was cut off.',
           `${formatMark(straddling)}\n`,
         ].join('\n'),
         err: '',

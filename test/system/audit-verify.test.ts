@@ -78,7 +78,7 @@ for (const kind of databases) {
         expect(code).to.equal(0);
         expect(out.split('\n')).to.deep.equal([
           'The seal is intact: 6 checkpoints and 32 records verified.',
-          'Not sealed yet, so nothing is said of: 4 records.',
+          'Not sealed yet, so not verified: 4 records.',
           (await marks()).at(-1),
           '',
         ]);

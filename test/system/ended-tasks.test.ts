@@ -62,14 +62,14 @@ for (const database of databases) {
         const { task_id, refresh_token, access_token } = issued.body;
         expect(await isActive(access_token)).to.equal(true);
         await end(task_id);
-        await mandate.passes.sweep();
+        await mandate.jobs.sweep();
         mandate.clock.advance(119);
-        await mandate.passes.sweep();
+        await mandate.jobs.sweep();
         expect(await refusal(refresh_token)).to.equal(reason);
         expect(await removeAgent()).to.equal(409);
 
         mandate.clock.advance(2);
-        await mandate.passes.sweep();
+        await mandate.jobs.sweep();
         expect(await isActive(access_token)).to.equal(false);
         expect(await refusal(refresh_token)).to.equal('grant_not_found');
         expect((await mandate.admin('DELETE', `/admin/tasks/${task_id}`)).status).to.equal(404);

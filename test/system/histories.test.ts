@@ -227,7 +227,7 @@ for (const database of databases) {
             for (const instance of [first, second]) instance.clock.advance(what.seconds);
             return;
           case 'sweep':
-            await at(replica).passes.sweep();
+            await at(replica).jobs.sweep();
             tables.swept(now());
             return;
           case 'restart':

@@ -53,9 +53,9 @@ describe('mandate keys', () => {
     const link = join(folder, 'link.pem');
     symlinkSync(join(folder, 'nowhere.pem'), link);
     for (const [file, problem] of [
-      [first, /is there already, and is never overwritten\.\n$/],
-      [link, /is there already, and is never overwritten\.\n$/],
-      [join(folder, 'no', 'key.pem'), /is in a directory that is not there\.\n$/],
+      [first, /exists already, and is never overwritten\.\n$/],
+      [link, /exists already, and is never overwritten\.\n$/],
+      [join(folder, 'no', 'key.pem'), /is in a directory that does not exist\.\n$/],
     ] as const) {
       const { code, out, err } = await runCommand(['keys', 'generate', '--out', file]);
       expect([code, out]).to.deep.equal([1, '']);
@@ -167,9 +167,9 @@ describe('mandate keys', () => {
       const last = await rotate(steps[2].settings, ...server, '--server', 'http://127.0.0.1:9');
       expect(last.code).to.equal(3);
       expect(last.out)
-        .to.include('Every step is in the settings here.')
+        .to.include('The current settings include every step.')
         .and.to.match(/still publishes: \S{43}\n/);
-      expect(last.out).to.include('http://127.0.0.1:9 could not be asked: No answer came (ECONNREFUSED).');
+      expect(last.out).to.include('http://127.0.0.1:9 could not be reached: There was no answer (ECONNREFUSED).');
     });
 
     it('refuses a file that holds no key, and one that is configured under another name', async () => {

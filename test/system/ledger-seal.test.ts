@@ -35,10 +35,10 @@ for (const database of databases) {
         await times(3, () => keyless(mandate));
         await times(2, () => wrongKey(mandate));
         await times(1, () => unsigned(mandate));
-        await mandate.passes.closeWindows();
+        await mandate.jobs.closeWindows();
         mandate.clock.advance(WINDOW);
-        await mandate.passes.closeWindows();
-        await mandate.passes.closeWindows();
+        await mandate.jobs.closeWindows();
+        await mandate.jobs.closeWindows();
       });
       expect(told(lines).slice(0, 4)).to.deep.equal([
         ['token.denied', 'unsupported_grant_type', 'one'],
@@ -64,7 +64,7 @@ for (const database of databases) {
       const lines = await mandate.recorded(async () => {
         await Promise.all(Array.from({ length: 40 }, () => malformed(mandate)));
         mandate.clock.advance(WINDOW);
-        await mandate.passes.closeWindows();
+        await mandate.jobs.closeWindows();
       });
       expect(told(lines)).to.deep.equal([
         ['token.denied', 'unsupported_grant_type', 'one'],
@@ -81,7 +81,7 @@ for (const database of databases) {
         await times(3, () => agent.exchange({ resource: 'https://other.example' }));
         await times(3, () => agent.refresh(grant, { scope: 'jira:admin' }));
         mandate.clock.advance(WINDOW);
-        await mandate.passes.closeWindows();
+        await mandate.jobs.closeWindows();
       });
       expect(told(lines)).to.deep.equal([
         ...Array.from({ length: 3 }, () => ['token.denied', 'audience_not_allowed', 'one']),
@@ -138,10 +138,10 @@ for (const database of databases) {
         next_after: null,
       });
 
-      await mandate.passes.seal();
+      await mandate.jobs.seal();
       await agent.revoke(grant);
-      await mandate.passes.seal();
-      await mandate.passes.seal();
+      await mandate.jobs.seal();
+      await mandate.jobs.seal();
       const { checkpoints } = (await mandate.admin('GET', '/audit/checkpoints')).body as { checkpoints: Seal[] };
       expect(checkpoints.map(({ checkpoint_id }) => checkpoint_id)).to.deep.equal([1, 2]);
       const lines = await mandate.ledger();
@@ -195,11 +195,11 @@ for (const database of databases) {
       await agent.exchange({ resource: 'https://other.example' });
       await keyless(mandate);
       mandate.clock.advance(WINDOW);
-      await mandate.passes.closeWindows();
-      await mandate.passes.drain();
+      await mandate.jobs.closeWindows();
+      await mandate.jobs.drain();
       expect(received().map((records) => records.length)).to.deep.equal([3, 3]);
       expect(received().flat()).to.deep.equal(await mandate.ledger());
-      await mandate.passes.drain();
+      await mandate.jobs.drain();
       expect(received()).to.have.lengthOf(2);
     });
 
@@ -212,14 +212,14 @@ for (const database of databases) {
       const lines = await mandate.recorded(async () => {
         await times(4, async () => expect((await agent.exchange()).status).to.equal(200));
         // What failed waits for its time; what comes after it is tried once, too.
-        for (let pass = 0; pass < 4; pass += 1) await mandate.passes.drain();
+        for (let pass = 0; pass < 4; pass += 1) await mandate.jobs.drain();
       });
       expect(received().map((records) => records.length)).to.deep.equal([3, 2]);
       const missed = received().flat();
       sink.received.length = 0;
       sink.answer = answering('');
       mandate.clock.advance(300);
-      await mandate.passes.drain();
+      await mandate.jobs.drain();
       expect(received().flat().slice(0, 5)).to.deep.equal(missed);
       const seqs = received()
         .flat()
@@ -239,7 +239,7 @@ for (const database of databases) {
       });
       const agent = await mandate.agent();
       let isOver = false;
-      const draining = mandate.passes.drain().then(() => {
+      const draining = mandate.jobs.drain().then(() => {
         isOver = true;
       });
       await asked;
@@ -256,10 +256,10 @@ for (const database of databases) {
       await mandate.agent();
       const sink = await startLoopback(answering(''));
       const other = await mandate.another({ 'Service:Audit:Sink:Url': sink.url });
-      await other.passes.drain();
+      await other.jobs.drain();
       expect(sink.received).to.deep.equal([]);
       await mandate.agent();
-      await other.passes.drain();
+      await other.jobs.drain();
       expect(sink.received).to.have.lengthOf(1);
       await other.stop();
       await mandate.stop();

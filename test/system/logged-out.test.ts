@@ -213,11 +213,11 @@ for (const database of databases) {
       const lasting = { sub, iat: now() - 60, exp: now() + 3 * A_DAY };
       await logOut({ sub });
       mandate.clock.advance(A_DAY - 30);
-      await mandate.passes.sweep();
+      await mandate.jobs.sweep();
       await expectRefused(lasting);
       mandate.clock.advance(60);
       await expectOpened(lasting);
-      await mandate.passes.sweep();
+      await mandate.jobs.sweep();
       await expectOpened(lasting);
     });
   });

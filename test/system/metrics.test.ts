@@ -116,7 +116,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       const instance = await startMandate({ database, settings: { [METRICS_PORT]: String(ofItsOwn) } });
       instance.clock.standStill();
       const agent = await instance.agent();
-      await instance.passes.seal();
+      await instance.jobs.seal();
       instance.clock.advance(30);
       const sealed = await scrape(ofItsOwn);
       expect(sealed.value('mandate_ledger_unsealed_records')).to.equal(0);
@@ -147,7 +147,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       await instance.agent();
       await instance.agent();
       instance.clock.advance(70);
-      await instance.passes.drain();
+      await instance.jobs.drain();
       const { value } = await scrape(withSink);
       expect(value('mandate_outbox_records', { state: 'waiting' })).to.equal(2);
       expect(value('mandate_outbox_records', { state: 'failing' })).to.equal(2);

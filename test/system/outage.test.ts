@@ -58,7 +58,7 @@ describe('a Postgres that falls silent', function () {
     while ((await agent.exchange()).status !== 200) await pause(POLL_MS);
     // What was counted before.
     mandate.clock.advance(AGGREGATION_WINDOW);
-    await mandate.passes.closeWindows();
+    await mandate.jobs.closeWindows();
   });
   afterEach(() => proxy.resume());
   after(async () => {
@@ -94,7 +94,7 @@ describe('a Postgres that falls silent', function () {
       proxy.resume();
       // It had no record then, so it is in the next summary, alone as it is.
       mandate.clock.advance(AGGREGATION_WINDOW);
-      await onceItAnswers(() => mandate.passes.closeWindows());
+      await onceItAnswers(() => mandate.jobs.closeWindows());
     });
     expect(lines.at(-1)).to.include({ event: 'token.denied', reason: 'unsupported_grant_type', count: 1 });
     expect(lines.filter((line) => line.event === 'token.issued')).to.have.lengthOf(0);

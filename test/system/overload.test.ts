@@ -100,7 +100,7 @@ for (const database of databases) {
         expect(held?.status).to.equal(401);
         expect((await narrow.post('/oauth2/token', form)).status).to.equal(200);
         narrow.clock.advance(120);
-        await narrow.passes.closeWindows();
+        await narrow.jobs.closeWindows();
       });
       const refusals = lines.filter((line) => line.reason === 'overloaded');
       expect(refusals.map(({ count }) => count)).to.deep.equal([undefined, 3]);

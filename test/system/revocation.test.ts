@@ -82,7 +82,7 @@ for (const database of databases) {
       expectEmpty(await agent.revoke(token));
       for (const seconds of [TOKEN_SECONDS, SKEW_SECONDS, SKEW_SECONDS, SKEW_SECONDS]) {
         for (const instance of [mandate, behind]) instance.clock.advance(seconds);
-        await mandate.passes.sweep();
+        await mandate.jobs.sweep();
         for (const instance of [mandate, behind]) {
           const again = () => instance.post('/oauth2/revoke', agent.revokeForm(token));
           const lines = await mandate.recorded(async () => expectEmpty(await again()));

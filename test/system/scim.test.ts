@@ -97,7 +97,7 @@ for (const database of databases) {
       const lines = await mandate.recorded(async () => {
         for (let nth = 0; nth < 4; nth++) await refused();
         other.clock.advance(61);
-        await other.passes.closeWindows();
+        await other.jobs.closeWindows();
       });
       expect(lines.map(({ event, reason, count }) => [event, reason, count])).to.deep.equal([
         ['scim.denied', 'invalid_api_key', undefined],

@@ -192,7 +192,7 @@ const failures: readonly Failure[] = [
   {
     title: 'a key that is said to sign and is none of them, thumbprints included',
     changes: () => ({ 'Service:Signing:ActiveKid': `${MARK}-kid` }),
-    says: [`${ACTIVE} names none of the configured keys.`],
+    says: [`${ACTIVE} does not name a configured key.`],
     alone: true,
   },
   {
@@ -235,7 +235,7 @@ const failures: readonly Failure[] = [
   {
     title: 'a role that the server does not let in',
     changes: async ({ postgres }) => onPostgres((await postgresServer()).url(MARK, 'postgres'), postgres),
-    says: [`${POSTGRES} names a role that the server does not let in, or not with this password.`],
+    says: [`${POSTGRES} names a role that the server refuses, or the password is wrong.`],
   },
   {
     title: 'certificates for the way to Postgres that are not there',
@@ -268,7 +268,7 @@ const failures: readonly Failure[] = [
   {
     title: 'an address of another machine',
     changes: () => ({ HOST: '192.0.2.1' }),
-    says: ['HOST is no address of this machine.'],
+    says: ['HOST is not an address of this machine.'],
     alone: true,
   },
   {
@@ -392,7 +392,7 @@ describe('mandate migrate, turned away by Postgres,', () => {
   it('says which role may not make the schema', async () => {
     expect(await said({ 'Service:Database:MigrationConnectionString': undefined })).to.deep.equal([
       1,
-      `mandate: ${MIGRATING} names a role without the rights that this takes.\n`,
+      `mandate: ${MIGRATING} names a role without the required rights.\n`,
     ]);
   });
 
@@ -400,7 +400,7 @@ describe('mandate migrate, turned away by Postgres,', () => {
     const nobody = (await postgresServer()).url(MARK, 'postgres');
     expect(await said({ 'Service:Database:MigrationConnectionString': nobody })).to.deep.equal([
       1,
-      `mandate: ${MIGRATING} names a role that the server does not let in, or not with this password.\n`,
+      `mandate: ${MIGRATING} names a role that the server refuses, or the password is wrong.\n`,
     ]);
   });
 
@@ -460,7 +460,7 @@ describe('mandate migrate, turned away by Postgres,', () => {
     await other.drop();
     expect(answer).to.deep.equal([
       1,
-      `mandate: ${MIGRATING} names a database whose encoding is not UTF8: make it anew with that.\n`,
+      `mandate: ${MIGRATING} names a database whose encoding is not UTF8: create it again with UTF8.\n`,
     ]);
   });
 });
@@ -471,7 +471,7 @@ describe('mandate migrate, where there is no place for a file,', () => {
     const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': join(folder, MARK, 'file.db') };
     const { result, err } = await capturingOutput(() => withEnvironment(environment(settings), () => migrate([])));
     rmSync(folder, { recursive: true });
-    expect([result, err]).to.deep.equal([1, `mandate: ${SQLITE} names a file in a directory that is not there.\n`]);
+    expect([result, err]).to.deep.equal([1, `mandate: ${SQLITE} names a file in a directory that does not exist.\n`]);
   });
 });
 

@@ -90,7 +90,7 @@ for (const kind of databases) {
       for (const [wrong, named] of [
         [{ PORT: String(port) }, `Port ${port} on 127\\.0\\.0\\.1 is already in use \\(PORT, HOST\\)\\.`],
         [{ HOST: 'no-such-host.invalid' }, 'HOST is a name that does not resolve'],
-        [{ HOST: '192.0.2.1' }, 'HOST is no address of this machine'],
+        [{ HOST: '192.0.2.1' }, 'HOST is not an address of this machine'],
       ] as const) {
         const { code, err, out } = await start(['serve'], { ...settings, ...wrong }).ended;
         expect(code).to.equal(1);

@@ -126,8 +126,8 @@ for (const database of databases) {
       const expired = { error: 'access_denied', reason: 'task_expired' };
       expect((await refresh(mandate, issued)).body).to.include(expired);
       const lines = await mandate.recorded(async () => {
-        await Promise.all([mandate.passes.sweep(), replica.passes.sweep()]);
-        await mandate.passes.sweep();
+        await Promise.all([mandate.jobs.sweep(), replica.jobs.sweep()]);
+        await mandate.jobs.sweep();
       });
       const own = lines.filter(({ task_id }) => task_id === issued.body.task_id);
       expect(about(own)).to.deep.equal([
@@ -146,7 +146,7 @@ for (const database of databases) {
       for (const instance of [mandate, replica]) instance.clock.standStill();
       const issued = await exchange();
       const recorded = async () => {
-        const lines = await mandate.recorded(() => mandate.passes.sweep());
+        const lines = await mandate.recorded(() => mandate.jobs.sweep());
         return about(lines.filter(({ task_id }) => task_id === issued.body.task_id));
       };
       advance(20 * 60 + seconds - 5);
@@ -160,11 +160,11 @@ for (const database of databases) {
       await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`);
       const remove = () => mandate.admin('DELETE', `/admin/agents/${agent.id}`);
       advance((RETENTION_HOURS - 1) * HOUR);
-      await mandate.passes.sweep();
+      await mandate.jobs.sweep();
       expect((await remove()).status).to.equal(409);
       expect((await refresh(replica, issued)).body).to.include({ reason: 'task_revoked' });
       advance(2 * HOUR);
-      const lines = await mandate.recorded(() => mandate.passes.sweep());
+      const lines = await mandate.recorded(() => mandate.jobs.sweep());
       expect(lines.filter(({ task_id }) => task_id === issued.body.task_id)).to.deep.equal([]);
       expect((await refresh(replica, issued)).body).to.include({ error: 'invalid_grant' });
       expect(await introspect(replica, issued)).to.deep.equal({ active: false });

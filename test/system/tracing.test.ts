@@ -115,7 +115,7 @@ describe('a trace that a request is part of', () => {
 
   it('never reaches the sink', async () => {
     await mandate.post('/oauth2/token', agent.exchangeForm(), { traceparent: TRACEPARENT });
-    await mandate.passes.drain();
+    await mandate.jobs.drain();
     expect(sink.received.length).to.be.greaterThan(0);
     for (const { headers } of sink.received) expect(headers).not.to.have.property('traceparent');
   });

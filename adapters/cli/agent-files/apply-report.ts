@@ -1,4 +1,7 @@
-/** What `agent apply` says: a line for each agent as it is done, then how many; or one JSON object at the end. */
+/**
+ * The output of `agent apply`: a line for each agent when it is applied, then the totals; or one JSON object at the
+ * end.
+ */
 
 import type { Applied } from '../../../application/admin/apply-declarations.ts';
 import { counted } from '../verification-report.ts';
@@ -7,7 +10,7 @@ import type { FileProblem } from './file-problem.ts';
 const DONE = { created: 'created', changed: 'changed', unchanged: 'unchanged', refused: 'refused' } as const;
 const WOULD_BE = { ...DONE, created: 'would be created', changed: 'would be changed' } as const;
 
-/** One line, and one more for each thing that the service says against it. */
+/** One line for the agent, and one for each error of the service. */
 export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean): readonly string[] {
   const what = (dryRun ? WOULD_BE : DONE)[outcome.kind];
   switch (outcome.kind) {
@@ -24,7 +27,7 @@ export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean):
   }
 }
 
-/** The last line. @param declared how many there were to do: fewer were done where it ended early */
+/** The last line. @param declared the number of declared agents: fewer are applied if the command stops early */
 export function describeTotals(applied: readonly Applied[], declared: number, dryRun: boolean): string {
   const words = dryRun ? WOULD_BE : DONE;
   const kinds = Object.keys(DONE) as readonly (keyof typeof DONE)[];
@@ -40,13 +43,13 @@ export function describeTotals(applied: readonly Applied[], declared: number, dr
 export interface ApplyReport {
   readonly dryRun: boolean;
   readonly applied: readonly Applied[];
-  /** Of the files: nothing was sent where there are any. */
+  /** Errors of the files. If there are any, nothing was sent. */
   readonly problems: readonly FileProblem[];
-  /** Why it ended early; `undefined` where it went through. */
+  /** Why the command stopped early; `undefined` if it did not. */
   readonly failure: string | undefined;
 }
 
-/** With its line feed. */
+/** Returns text with a trailing line feed. */
 export function applyReportJson({ dryRun, applied, problems, failure }: ApplyReport): string {
   const report = {
     dry_run: dryRun,

@@ -1,4 +1,4 @@
-/** One registration of a file: every field there and of the right shape, nothing else in it, every problem at once. */
+/** Parses one registration of a file: all required fields in the right form, no other fields. Reports every problem. */
 
 import type { Declaration } from '../../../domain/agents/declaration.ts';
 import {
@@ -21,12 +21,12 @@ interface FieldProblem {
 }
 
 export interface ReadAgent {
-  /** With something in place of each field that a problem is about. */
+  /** The draft, with a placeholder for each wrong field. */
   readonly declaration: Declaration;
   readonly problems: readonly FieldProblem[];
 }
 
-/** A name that may be shown again; what is none may be anything that slipped to the left of a colon. */
+/** A field name that may be printed. Other text may be a secret that is misplaced to the left of a colon. */
 const NAME = /^[\w.-]{1,64}$/;
 
 export function declaredAgent(mapping: YamlMapping): ReadAgent {

@@ -1,16 +1,16 @@
-/** What is wrong in a file of agents, and where. Never holds anything of what the file says but a field's name. */
+/** An error in a file of agents, and its position. Of the file's text it contains only field names. */
 
 export interface FileProblem {
-  /** As it was named on the command line. */
+  /** The path as given on the command line. */
   readonly file: string;
-  /** From 1; `undefined` where it is the file as a whole. */
+  /** From 1; `undefined` if the problem concerns the whole file. */
   readonly line: number | undefined;
-  /** `undefined` where it is the registration as a whole. */
+  /** `undefined` if the problem concerns the whole registration. */
   readonly field: string | undefined;
   readonly sentence: string;
 }
 
-/** `agents.yaml:7: max_task_ttl: Must be …`, as editors and other programs understand it. */
+/** `agents.yaml:7: max_task_ttl: Must be …`, the format that editors and other programs understand. */
 export function describeFileProblem({ file, line, field, sentence }: FileProblem): string {
   return [line === undefined ? file : `${file}:${line}`, ...(field === undefined ? [] : [field]), sentence].join(': ');
 }

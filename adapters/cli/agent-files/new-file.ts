@@ -1,8 +1,11 @@
-/** A file that was not there before: what stands at its path, be it a link to somewhere else, is never overwritten. */
+/** Creates a file. Whatever exists at its path, even a symbolic link, is never overwritten. */
 
 import { open, unlink } from 'node:fs/promises';
 
-/** Completes a sentence that begins with the file; `undefined` once it is written. Nothing stays of one that is not. */
+/**
+ * Returns the end of a sentence that begins with the file, or `undefined` after success. A file that is not written
+ * completely is removed.
+ */
 export async function writeNewFile(path: string, text: string): Promise<string | undefined> {
   try {
     const file = await open(path, 'wx');
@@ -17,8 +20,8 @@ export async function writeNewFile(path: string, text: string): Promise<string |
     return undefined;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
-    if (code === 'EEXIST') return 'is there already, and is never overwritten';
-    if (code === 'ENOENT' || code === 'ENOTDIR') return 'is in a directory that is not there';
+    if (code === 'EEXIST') return 'exists already, and is never overwritten';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return 'is in a directory that does not exist';
     return 'could not be written';
   }
 }

@@ -1,4 +1,6 @@
-/** Files of agents: one registration a document, any number of documents a file. Everything wrong is said at once. */
+/**
+ * Reads files of agents: one registration per document, any number of documents per file. Reports all errors together.
+ */
 
 import { createReadStream } from 'node:fs';
 import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';
@@ -8,7 +10,7 @@ import { declaredAgent } from './declared-agent.ts';
 import type { FileProblem } from './file-problem.ts';
 import { readYaml, type YamlMapping, type YamlReading } from './yaml-documents.ts';
 
-/** Thousands of agents; a file that is larger is not one of these. */
+/** Enough for thousands of agents. */
 const MAX_BYTES = 4 * 1_048_576;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -16,14 +18,14 @@ export type AgentFiles =
   | { readonly kind: 'sound'; readonly agents: readonly JudgedDeclaration[] }
   | { readonly kind: 'wrong'; readonly problems: readonly FileProblem[] };
 
-/** @param judge the rules of a registration as a whole */
+/** @param judge checks the rules of a registration as a whole */
 export async function readAgentFiles(
   files: readonly string[],
   judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
 ): Promise<AgentFiles> {
   const problems: FileProblem[] = [];
   const agents: JudgedDeclaration[] = [];
-  /** Where each agent was first. */
+  /** The first declaration of each agent. */
   const places = new Map<string, string>();
   for (const file of files) {
     const { mappings, problems: found } = await readFile(file);
@@ -37,7 +39,7 @@ export async function readAgentFiles(
       const { line } = agentId;
       const other = places.get(agentId.value);
       if (other === undefined) places.set(agentId.value, `${file}:${line}`);
-      else problems.push({ file, line, field: 'agent_id', sentence: `Is declared at ${other} already.` });
+      else problems.push({ file, line, field: 'agent_id', sentence: `Is already declared at ${other}.` });
     }
   }
   return problems.length === 0 ? { kind: 'sound', agents } : { kind: 'wrong', problems };
@@ -65,14 +67,14 @@ async function readFile(file: string): Promise<ReadFile> {
     throw error;
   }
   const { mappings, problems } = reading;
-  if (mappings.length === 0 && problems.length === 0) return whole('Holds no registration.');
+  if (mappings.length === 0 && problems.length === 0) return whole('Contains no registration.');
   return { mappings, problems: problems.map((problem) => ({ file, field: undefined, ...problem })) };
 }
 
 async function bytesOf(file: string): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   try {
-    // One byte more than there may be shows that there is too much; a device never ends.
+    // Reads one byte more than the limit to detect a longer file; a device never ends.
     for await (const chunk of createReadStream(file, { end: MAX_BYTES })) chunks.push(chunk);
     return Buffer.concat(chunks);
   } catch {
@@ -84,13 +86,13 @@ type JudgedMapping =
   | { readonly kind: 'sound'; readonly agent: JudgedDeclaration }
   | { readonly kind: 'wrong'; readonly problems: readonly Omit<FileProblem, 'file'>[] };
 
-/** Fields that are judged together. */
+/** Fields that are checked together. */
 const TOGETHER: readonly (readonly string[])[] = [
   ['max_task_ttl', 'max_token_ttl'],
   ['jwks', 'jwks_uri'],
 ];
 
-/** The shapes of the fields and the rules of the whole, both at once. */
+/** Checks the form of each field and the rules of the whole, and reports both. */
 async function judgeMapping(
   mapping: YamlMapping,
   judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
@@ -100,7 +102,7 @@ async function judgeMapping(
   if (verdict.kind === 'valid' && problems.length === 0) {
     return { kind: 'sound', agent: { declaration, registration: verdict.registration } };
   }
-  // The rules skip a field that could not be read, and the fields that are judged together with it.
+  // The rules skip an unreadable field, and the fields that are checked together with it.
   const faulty = new Set([...mapping.unread, ...problems.map(({ field }) => field)]);
   for (const fields of TOGETHER)
     if (fields.some((field) => faulty.has(field))) for (const field of fields) faulty.add(field);

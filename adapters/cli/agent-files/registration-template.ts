@@ -1,4 +1,4 @@
-/** The registration file that `agent init` writes: as little as an agent can do with, and why each line is there. */
+/** The registration file that `agent init` writes: minimal rights, and a reason for each line. */
 
 import type { Jwk } from '../../../domain/agents/jwk.ts';
 
@@ -10,9 +10,9 @@ export interface TemplateFields {
   readonly publicJwk: Jwk;
 }
 
-/** Long enough for a few steps with a tool; what takes longer asks for more by name. */
+/** Long enough for a few steps with a tool. A longer task needs a larger value in the file. */
 export const TASK_TTL = 'PT10M';
-/** How long a token that was taken still works where nobody introspects it. */
+/** How long a stolen token works at a server that does not introspect. */
 export const TOKEN_TTL = 'PT2M';
 
 export function registrationTemplate({ agentId, displayName, scopes, audiences, publicJwk }: TemplateFields): string {
@@ -59,7 +59,7 @@ function jwkEntry(jwk: Jwk): string {
     .join('');
 }
 
-/** A JSON string is a YAML one, whatever is in it. */
+/** Every JSON string is also a YAML string. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

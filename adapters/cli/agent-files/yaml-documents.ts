@@ -1,6 +1,6 @@
 /**
- * YAML 1.2 as mappings of named fields, each with the line on which it stands. Nothing that readers of YAML disagree
- * about is taken: no name twice, no tag that is not of the core schema, no merging of mappings.
+ * Parses YAML 1.2 into mappings of named fields with their line numbers. Refuses everything that YAML parsers read
+ * differently: repeated names, tags outside the core schema, merged mappings.
  */
 
 import { type Document, isMap, isScalar, LineCounter, type ParsedNode, parseAllDocuments, type YAMLError } from 'yaml';
@@ -12,10 +12,10 @@ interface YamlField {
 }
 
 export interface YamlMapping {
-  /** Where it begins. */
+  /** Its first line. */
   readonly line: number;
   readonly fields: ReadonlyMap<string, YamlField>;
-  /** Names whose values cannot be read; a problem says why. */
+  /** Names with unreadable values; a problem says why. */
   readonly unread: ReadonlySet<string>;
 }
 
@@ -29,10 +29,10 @@ export interface YamlReading {
   readonly problems: readonly YamlProblem[];
 }
 
-/** What follows is usually the consequence of the first. */
+/** Only the first: later errors are usually its consequence. */
 const MAX_FAULTS = 10;
 
-/** Every document of the text; one without anything in it, as a `---` at the end makes it, is none. */
+/** Every document of the text, without empty ones (as after a trailing `---`). */
 export function readYaml(text: string): YamlReading {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, {
@@ -40,7 +40,7 @@ export function readYaml(text: string): YamlReading {
     prettyErrors: false,
     schema: 'core',
     merge: false,
-    // What it would print to standard error quotes the text.
+    // Its warnings on standard error would quote the text.
     logLevel: 'silent',
   });
   const readings = documents.map((document) => readDocument(document, (offset) => lines.linePos(offset).line));
@@ -88,13 +88,13 @@ function wrong(problems: readonly YamlProblem[]): YamlReading {
   return { mappings: [], problems };
 }
 
-/** Faults of one field, beside which the others can be read. */
+/** Errors of one field: the other fields can still be read. */
 const ONE_FIELD: ReadonlySet<YAMLError['code']> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
 const NAMELESS = 'A name must be a string.';
-const UNREADABLE = 'Holds something that JSON cannot say, an anchor that is not there, or too many repetitions.';
+const UNREADABLE = 'Contains a value that JSON does not have, an unknown anchor, or too many repetitions.';
 
-/** What the file means, as it would be sent: not a number that JSON has no word for, nor aliases without end. */
+/** The value as it would be sent: no number that JSON does not have, no unlimited aliases. */
 function asJson(read: () => unknown): Json | undefined {
   try {
     const value = read() ?? null;
@@ -109,13 +109,13 @@ function isSayable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isSayable);
 }
 
-/** The library's own sentences quote what they are about. */
+/** The library's own messages quote the text. */
 const SENTENCES: Partial<Readonly<Record<YAMLError['code'], string>>> = {
-  DUPLICATE_KEY: 'The same name is here twice.',
-  TAB_AS_INDENT: 'Is indented with a tab: YAML takes spaces.',
-  BAD_INDENT: 'Is indented otherwise than it should be, or a bracket before it is left open.',
+  DUPLICATE_KEY: 'The name is repeated.',
+  TAB_AS_INDENT: 'Is indented with a tab: YAML needs spaces.',
+  BAD_INDENT: 'Is indented wrongly, or a bracket before it is not closed.',
   MISSING_CHAR: 'A character is missing: a quote, a bracket, a colon or a comma.',
-  TAG_RESOLVE_FAILED: 'Has a tag, which says nothing here.',
+  TAG_RESOLVE_FAILED: 'Has a tag: tags are not supported.',
 };
 
 function sentenceFor({ code }: YAMLError): string {

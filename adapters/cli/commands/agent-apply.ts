@@ -5,38 +5,38 @@ import { exitCode } from '../exit-code.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 import { trustedUrl } from '../trusted-url.ts';
 
-/** The exit code of files that are wrong in themselves. */
+/** The exit code if a file is wrong. */
 export const WRONG_FILES = 3;
 
 export interface ApplyRequest {
   readonly files: readonly string[];
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
   readonly dryRun: boolean;
   readonly json: boolean;
 }
 
-/** @param run applies, reports, and answers the exit code */
+/** @param run applies, reports, and resolves with the exit code */
 export function agentApplyCommand(
   run: (request: ApplyRequest, settings: readonly SettingArgument[]) => Promise<number>,
 ): Command {
   return command({
     usage: 'apply <files..>',
     summary:
-      'Make the agents of a running service what YAML files say. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
+      'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
     examples: [
       {
         line: 'agent apply agents/*.yaml --server https://mandate.example --dry-run',
-        meaning: 'Say what would be created and changed, and write nothing',
+        meaning: 'Report what would be created and changed, and write nothing',
       },
       {
         line: 'agent apply agents/*.yaml --server https://mandate.example < admin-key',
-        meaning: 'Do it; a second time there is nothing left to do',
+        meaning: 'Apply the files; a second run changes nothing',
       },
     ],
     exitCodes: {
-      [exitCode.done]: 'every agent is as its file says; with --dry-run, would be as far as can be told from here',
-      [exitCode.failed]: 'the service refused an agent, could not be asked, or did not take the key',
+      [exitCode.done]: 'every agent matches its file; with --dry-run, would match as far as the command can check',
+      [exitCode.failed]: 'the service refused an agent, could not be reached, or refused the key',
       [exitCode.usage]: 'an argument is wrong, or there is no key',
       [WRONG_FILES]: 'a file is wrong: nothing was sent',
     },
@@ -47,7 +47,7 @@ export function agentApplyCommand(
           .option('server', {
             type: 'string',
             demandOption: true,
-            describe: 'Where the service is reached: an https URL, or an http one of this machine',
+            describe: 'The address of the service: an https URL, or an http one of this machine',
             coerce: once('--server', readServer),
           })
           .option('dry-run', { type: 'boolean', nargs: 0, default: false, describe: 'Write nothing' })

@@ -12,20 +12,20 @@ export interface InitRequest {
   readonly json: boolean;
 }
 
-/** @param run writes the files, reports, and answers the exit code */
+/** @param run writes the files, reports, and resolves with the exit code */
 export function agentInitCommand(run: (request: InitRequest) => Promise<number>): Command {
   return command({
     usage: 'init <agent-id>',
-    summary: 'Make a key pair for an agent, and a registration file to review and apply',
+    summary: 'Generate a key pair for an agent, and a registration file to review and apply',
     examples: [
       {
         line: 'agent init jira-triage --scope jira:read --audience https://jira.example',
-        meaning: 'Write jira-triage.key.pem and jira-triage.yaml, here',
+        meaning: 'Write jira-triage.key.pem and jira-triage.yaml to the current directory',
       },
     ],
     exitCodes: {
       [exitCode.done]: 'both files are written',
-      [exitCode.failed]: 'a file is there already or could not be written: nothing was left behind',
+      [exitCode.failed]: 'a file exists already or could not be written: no file was left behind',
       [exitCode.usage]: 'an argument is wrong',
     },
     options: (parser) =>
@@ -40,18 +40,18 @@ export function agentInitCommand(run: (request: InitRequest) => Promise<number>)
           array: true,
           nargs: 1,
           demandOption: true,
-          describe: 'What it may be given at most; once for each scope',
+          describe: 'A scope that the agent may get; once for each scope',
         })
         .option('audience', {
           type: 'string',
           array: true,
           nargs: 1,
           demandOption: true,
-          describe: 'The URL of a tool server that its tokens may be for; once for each',
+          describe: 'The URL of a tool server for its tokens; once for each',
         })
         .option('display-name', {
           type: 'string',
-          describe: 'What people call it; by default its id',
+          describe: 'Its display name; by default its id',
           coerce: once('--display-name', (name) => name),
         })
         .option('to', {

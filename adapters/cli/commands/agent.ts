@@ -11,9 +11,9 @@ export interface AgentActions {
   readonly apply: (request: ApplyRequest, settings: readonly SettingArgument[]) => Promise<number>;
 }
 
-/** @param actions each does it, reports, and answers the exit code */
+/** @param actions each runs its command, reports, and resolves with the exit code */
 export function agentCommand({ init, apply }: AgentActions): Command {
-  return commandGroup('agent', 'Keep the registrations of agents in files', [
+  return commandGroup('agent', 'Declare the registrations of agents in files', [
     agentInitCommand(init),
     agentApplyCommand(apply),
   ]);

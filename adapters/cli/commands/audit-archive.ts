@@ -6,15 +6,15 @@ import { type KeySource, readKeySource } from '../key-source.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 export interface ArchiveRequest {
-  /** Service:Audit:Retention says it when it is undefined. */
+  /** If undefined, Service:Audit:Retention decides. */
   readonly before: Month | undefined;
   readonly directory: string;
-  /** The configured keys when it is undefined. */
+  /** If undefined, the configured keys. */
   readonly jwks: KeySource | undefined;
   readonly json: boolean;
 }
 
-/** @param run archives, reports each month, and answers the exit code */
+/** @param run archives, reports each month, and resolves with the exit code */
 export function auditArchiveCommand(
   run: (request: ArchiveRequest, settings: readonly SettingArgument[]) => Promise<number>,
 ): Command {
@@ -24,17 +24,17 @@ export function auditArchiveCommand(
     examples: [
       {
         line: 'audit-archive --before 2026-11 --to /var/archive',
-        meaning: 'Everything up to the end of October 2026, oldest month first, a file each',
+        meaning: 'All months up to October 2026, oldest first, a file for each',
       },
       { line: 'audit-archive --to /var/archive', meaning: 'Every month that is older than Service:Audit:Retention' },
       {
         line: 'audit-archive --to /var/archive --jwks published-keys.json',
-        meaning: 'The same, verified with keys that need not be configured any more, and without a private key',
+        meaning: 'The same, verified with this key set: it may have former keys, and no private key is needed',
       },
     ],
     exitCodes: {
-      [exitCode.done]: 'every such month has left, or there was none',
-      [exitCode.failed]: 'a month could not leave and is still in the ledger: the reason is said',
+      [exitCode.done]: 'every such month was archived, or there was none',
+      [exitCode.failed]: 'a month could not be archived and is still in the ledger: the report says why',
       [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
@@ -46,7 +46,7 @@ export function auditArchiveCommand(
         })
         .option('to', {
           type: 'string',
-          describe: 'The directory for the exports; it must be there',
+          describe: 'The directory for the exports; it must exist',
           demandOption: true,
           coerce: once('--to', (path) => path),
         })
@@ -59,7 +59,7 @@ export function auditArchiveCommand(
           type: 'boolean',
           nargs: 0,
           default: false,
-          describe: 'Report each month that left as one JSON object, on a line of its own',
+          describe: 'Report each archived month as one JSON object on a separate line',
         }),
     run: ({ before, to, jwks, json }, settings) => run({ before, directory: to ?? '', jwks, json }, settings),
   });

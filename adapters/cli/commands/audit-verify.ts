@@ -10,12 +10,12 @@ export interface VerifyRequest {
   readonly marks: readonly Mark[];
   /** The file to verify instead of the ledger. */
   readonly archive: string | undefined;
-  /** The configured keys when it is undefined. */
+  /** If undefined, the configured keys. */
   readonly jwks: KeySource | undefined;
   readonly json: boolean;
 }
 
-/** @param run verifies, reports, and answers the exit code */
+/** @param run verifies, reports, and resolves with the exit code */
 export function auditVerifyCommand(
   run: (request: VerifyRequest, settings: readonly SettingArgument[]) => Promise<number>,
 ): Command {
@@ -25,20 +25,19 @@ export function auditVerifyCommand(
     examples: [
       {
         line: 'audit-verify',
-        meaning:
-          'Verify the whole ledger; the last line is a mark to keep. Service:Database and Service:Signing are read',
+        meaning: 'Verify the whole ledger; the last line is a mark to keep. Reads Service:Database and Service:Signing',
       },
-      { line: 'audit-verify 7:ROOT,9:ROOT', meaning: 'The same, and confirm marks that were kept' },
+      { line: 'audit-verify 7:ROOT,9:ROOT', meaning: 'The same, and check kept marks' },
       {
         line: 'audit-verify --archive FILE --jwks https://mandate.example/.well-known/jwks.json',
-        meaning: 'Verify an export alone, without any setting',
+        meaning: 'Verify only an export, without any setting',
       },
     ],
     exitCodes: {
       [exitCode.done]: 'the seal is intact',
       [exitCode.failed]: 'the ledger, the export or the keys could not be read',
       [exitCode.usage]: 'an argument is malformed',
-      [NOT_INTACT]: 'the seal is not intact: the first fault is named',
+      [NOT_INTACT]: 'the seal is not intact: the report names the first fault',
     },
     options: (parser) =>
       parser
@@ -57,7 +56,7 @@ export function auditVerifyCommand(
           describe: 'The published keys: a file or an https URL. By default the configured signing keys',
           coerce: once('--jwks', readKeySource),
         })
-        // Without `nargs` it would take any value, and none but `true` for yes.
+        // Without `nargs` the option would accept a value, and any value but `true` would mean no.
         .option('json', { type: 'boolean', nargs: 0, default: false, describe: 'Report as one JSON object' }),
     run: ({ marks, archive, jwks, json }, settings) => run({ marks: marks ?? [], archive, jwks, json }, settings),
   });

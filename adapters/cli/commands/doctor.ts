@@ -23,12 +23,12 @@ export function doctorCommand(
 ): Command {
   return command({
     usage: 'doctor',
-    summary: 'Look whether everything that the service depends on is in order, and say what to do',
+    summary: 'Check every dependency of the service, and say how to repair what fails',
     examples: [
-      { line: 'doctor', meaning: 'With the settings of the service: a line for each check, within 15 seconds' },
+      { line: 'doctor', meaning: 'Print a line for each check, within 15 seconds; needs the settings of the service' },
       {
         line: 'doctor --subject-token - --person < token.txt',
-        meaning: "Why a person's access token would be accepted or refused, and whether they may be acted for",
+        meaning: "Why a person's access token would be accepted or refused, and whether agents may act for the person",
       },
     ],
     exitCodes: {
@@ -43,7 +43,7 @@ export function doctorCommand(
           type: 'string',
           // Without nargs, the parser would read `-` as an option.
           nargs: 1,
-          describe: 'Explain a subject token instead: -, since it is read from standard input only',
+          describe: 'Explain a subject token instead; only - is accepted: it is read from standard input',
           coerce: once('--subject-token', readDash),
         })
         .option('person', {
@@ -54,7 +54,7 @@ export function doctorCommand(
         })
         .option('json', { type: 'boolean', nargs: 0, default: false, describe: 'Report as one JSON array' })
         .check(({ person, 'subject-token': token }) => {
-          if (person && token === undefined) throw new Error('--person goes with --subject-token.');
+          if (person && token === undefined) throw new Error('--person needs --subject-token.');
           return true;
         }),
     run: ({ 'subject-token': token, person, json }, settings) =>
@@ -65,7 +65,7 @@ export function doctorCommand(
 function readDash(text: string): string {
   if (text === '-') return text;
   throw new Error(
-    '--subject-token takes - alone, and reads the token from standard input. An argument can be read by everybody on this machine',
+    '--subject-token accepts only -, and reads the token from standard input. Every user of this machine can read arguments',
   );
 }
 

@@ -7,7 +7,7 @@ import { exitCode } from '../exit-code.ts';
 import { readReplicaAddress } from '../replica-address.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
-/** The exit code of a rotation whose next step has to wait for a replica. */
+/** The exit code if the next step of a rotation must wait for a replica. */
 export const NOT_PUBLISHED = 3;
 
 export interface GenerateRequest {
@@ -18,7 +18,7 @@ export interface GenerateRequest {
 }
 
 export interface RotateRequest {
-  /** The file of the next key: made when it is not there. */
+  /** The file of the next key: generated if it does not exist. */
   readonly next: string;
   readonly kid: string | undefined;
   /** Origins of replicas. */
@@ -38,9 +38,9 @@ export interface KeysActions {
   readonly show: Act<ShowRequest>;
 }
 
-/** @param actions each does it, reports, and answers the exit code */
+/** @param actions each runs its command, reports, and resolves with the exit code */
 export function keysCommand({ generate, rotate, show }: KeysActions): Command {
-  return commandGroup('keys', 'Make, rotate and show the signing keys', [
+  return commandGroup('keys', 'Generate, rotate and show the signing keys', [
     generateCommand(generate),
     rotateCommand(rotate),
     showCommand(show),
@@ -48,35 +48,35 @@ export function keysCommand({ generate, rotate, show }: KeysActions): Command {
 }
 
 const text = (value: string) => value;
-// Without `nargs` it would take any value, and none but `true` for yes.
+// Without `nargs` the option would accept a value, and any value but `true` would mean no.
 const json = { type: 'boolean', nargs: 0, default: false } as const;
 
 function generateCommand(run: Act<GenerateRequest>): Command {
   return command({
     usage: 'generate',
-    summary: 'Make a signing key, and say which settings take it up',
+    summary: 'Generate a signing key, and print its settings',
     examples: [
-      { line: 'keys generate --out /run/secrets/signing-key.pem', meaning: 'A new file, for its owner alone' },
-      { line: 'keys generate --out -', meaning: 'The key on standard output, the report beside it on standard error' },
+      { line: 'keys generate --out /run/secrets/signing-key.pem', meaning: 'A new file that only its owner can read' },
+      { line: 'keys generate --out -', meaning: 'The key on standard output, the report on standard error' },
     ],
     exitCodes: {
-      [exitCode.done]: 'the key was made',
-      [exitCode.failed]: 'the file could not be written; one that is there already is never overwritten',
+      [exitCode.done]: 'the key was generated',
+      [exitCode.failed]: 'the file could not be written; an existing one is never overwritten',
       [exitCode.usage]: 'an argument is malformed',
     },
     options: (parser) =>
       parser
         .option('out', {
           type: 'string',
-          // Without it, `-` would be an option.
+          // Without nargs, the parser would read `-` as an option.
           nargs: 1,
-          describe: 'The file to make, or - for standard output',
+          describe: 'The new file, or - for standard output',
           demandOption: true,
           coerce: once('--out', text),
         })
         .option('kid', {
           type: 'string',
-          describe: 'What the key is to be called; by default its RFC 7638 thumbprint',
+          describe: 'The name of the key; by default its RFC 7638 thumbprint',
           coerce: once('--kid', text),
         })
         .option('json', { ...json, describe: 'Report as one JSON object' }),
@@ -87,41 +87,41 @@ function generateCommand(run: Act<GenerateRequest>): Command {
 function rotateCommand(run: Act<RotateRequest>): Command {
   return command({
     usage: 'rotate',
-    summary: 'Change the signing key in three steps: says what each step sets, and which one is next',
+    summary: 'Rotate the signing key in three steps: print the settings of each step, and which step is next',
     examples: [
       {
         line: 'keys rotate --next /run/secrets/signing-key-2.pem',
-        meaning: 'Makes the next key, if it is not there yet, and shows the three steps; safe to repeat',
+        meaning: 'Generate the next key if its file does not exist, and show the three steps; safe to repeat',
       },
       {
         line: 'keys rotate --next FILE --server http://10.0.0.4:5100 --server http://10.0.0.5:5100',
-        meaning: 'The same, and asks each replica whether it publishes the key by now',
+        meaning: 'The same, and ask each replica whether it already publishes the key',
       },
     ],
     exitCodes: {
-      [exitCode.done]: 'the steps are shown; every replica that was asked publishes what the settings here say',
+      [exitCode.done]: 'the steps are shown; every named replica publishes the configured keys',
       [exitCode.failed]: 'the configured keys or the next one could not be read or written',
       [exitCode.usage]: 'an argument is malformed',
-      [NOT_PUBLISHED]: 'a replica that was asked does not publish what the settings here say, or does not answer',
+      [NOT_PUBLISHED]: 'a named replica does not publish the configured keys, or does not answer',
     },
     options: (parser) =>
       parser
         .option('next', {
           type: 'string',
-          describe: 'The file of the next key, made if it is not there',
+          describe: 'The file of the next key, generated if it does not exist',
           demandOption: true,
           coerce: once('--next', text),
         })
         .option('kid', {
           type: 'string',
-          describe: 'What the next key is to be called; by default its RFC 7638 thumbprint',
+          describe: 'The name of the next key; by default its RFC 7638 thumbprint',
           coerce: once('--kid', text),
         })
         .option('server', {
           type: 'string',
           array: true,
           nargs: 1,
-          describe: 'A replica to ask for its published keys; once for each, past any load balancer',
+          describe: 'A replica to ask for its published keys; once for each, bypassing any load balancer',
           coerce: (given: unknown) => (Array.isArray(given) ? given.map((one) => readReplicaAddress(String(one))) : []),
         })
         .option('json', { ...json, describe: 'Report as one JSON object' }),
@@ -133,9 +133,9 @@ function rotateCommand(run: Act<RotateRequest>): Command {
 function showCommand(run: Act<ShowRequest>): Command {
   return command({
     usage: 'show',
-    summary: 'Show the configured keys, and what is published of them',
+    summary: 'Show the configured keys, and the published key set',
     examples: [
-      { line: 'keys show', meaning: 'Which key signs, and all of their names and thumbprints' },
+      { line: 'keys show', meaning: 'Which key signs, and the names and thumbprints of all keys' },
       {
         line: 'keys show --json > published-keys.json',
         meaning: 'The key set as published, for --jwks of audit-verify and audit-archive',
@@ -143,11 +143,10 @@ function showCommand(run: Act<ShowRequest>): Command {
     ],
     exitCodes: {
       [exitCode.done]: 'the keys are shown',
-      [exitCode.failed]: 'there are none, or one cannot be read',
+      [exitCode.failed]: 'no key is configured, or one cannot be read',
       [exitCode.usage]: 'an argument is malformed',
     },
-    options: (parser) =>
-      parser.option('json', { ...json, describe: 'The published key set (RFC 7517), and nothing else' }),
+    options: (parser) => parser.option('json', { ...json, describe: 'Print only the published key set (RFC 7517)' }),
     run: ({ json }, settings) => run({ json }, settings),
   });
 }

@@ -1,7 +1,7 @@
 import { type Command, command, type Run } from '../command.ts';
 import { exitCode } from '../exit-code.ts';
 
-/** @param run brings the schema up to date; doing so twice is doing it once */
+/** @param run brings the schema up to date; it is idempotent */
 export function migrateCommand(run: Run): Command {
   return command({
     usage: 'migrate',
@@ -9,7 +9,7 @@ export function migrateCommand(run: Run): Command {
     examples: [
       {
         line: 'migrate --Service:Database:Provider=sqlite --Service:Database:Path=mandate.db',
-        meaning: 'Prepare a database file; of the settings only Service:Database and Service:Audit:Partitions are read',
+        meaning: 'Prepare a database file; reads only the settings Service:Database and Service:Audit:Partitions',
       },
     ],
     exitCodes: {

@@ -6,7 +6,7 @@ import type { SettingArgument } from '../setting-arguments.ts';
 export function serveCommand(run: (settings: readonly SettingArgument[]) => Promise<number>): Command {
   return command({
     usage: 'serve',
-    summary: 'Run the service until it is told to stop (also with no command)',
+    summary: 'Run the service until a signal stops it (the default without a command)',
     examples: [
       {
         line: 'serve --Service:Issuer=https://mandate.example',
@@ -15,7 +15,7 @@ export function serveCommand(run: (settings: readonly SettingArgument[]) => Prom
     ],
     exitCodes: {
       [exitCode.done]: 'stopped by SIGTERM or SIGINT, with everything under way finished',
-      [exitCode.failed]: 'could not start, or not go on: standard error says why',
+      [exitCode.failed]: 'could not start, or not continue: standard error says why',
       [exitCode.usage]: 'the command line is wrong',
     },
     options: (parser) => parser,

@@ -1,5 +1,5 @@
--- Two roles and a database for Mandate, run once by psql as a superuser: mandate_owner owns the schema and is used by
--- `mandate migrate` alone; mandate serves, and can append to the ledger but change nothing in it.
+-- Two roles and a database for Mandate. psql runs this once as a superuser. mandate_owner owns the schema, and only
+-- `mandate migrate` uses it. mandate serves: it can append to the ledger but not change it.
 \set ON_ERROR_STOP on
 \getenv owner_password MANDATE_OWNER_PASSWORD
 \getenv serving_password MANDATE_SERVING_PASSWORD

@@ -1,4 +1,4 @@
-/** A person is blocked, and is not any more. */
+/** The operator blocks a person, then lifts the block. */
 
 import { type Agent, Refused } from 'mandate/agent';
 import { ada, GRANTED } from '../authority.ts';
@@ -15,20 +15,20 @@ export async function theOperatorBlocksHer(
   subjectToken: string,
 ): Promise<void> {
   terminal.chapter('The operator blocks Ada');
-  terminal.say('Her laptop was stolen, and whoever has it has her access token:');
+  terminal.say('Her laptop was stolen, and the thief has her access token:');
   terminal.command(`PUT /admin/sponsors/${ada.username}/block`);
   const start = () => agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });
   const blocked = await operator.block(ada.username);
   must(blocked.status === 200, `The block should answer 200, not ${outcome(blocked)}.`);
-  must(blocked.body.revoked_tasks === 1, 'The block should have ended the one task of hers that was live.');
-  terminal.confirm('She is blocked, and the task that was exchanged by hand, hers too and live until now, is revoked.');
-  const refused = await thrownBy(Refused, 'A task for somebody who is blocked', start);
+  must(blocked.body.revoked_tasks === 1, 'The block should have ended her one live task.');
+  terminal.confirm('She is blocked, and her last live task, from the first exchange, is revoked.');
+  const refused = await thrownBy(Refused, 'A task for a blocked person', start);
   must(refused.reason === 'sponsor_disabled', `The reason should be sponsor_disabled, not ${refused.reason}.`);
   terminal.refused(`A new task for her. ${refused.name}: "${refused.message}"`);
 
   const lifted = await operator.unblock(ada.username);
   must(lifted.status === 204, `Lifting the block should answer 204, not ${outcome(lifted)}.`);
   const task = await start();
-  terminal.confirm(`The block is lifted: ${task.id} can be started. What was revoked stays revoked.`);
+  terminal.confirm(`The block is lifted: ${task.id} was started. Revoked tasks stay revoked.`);
   await task.end();
 }

@@ -1,4 +1,4 @@
-/** A task ends by the agent's own hand, and everybody who asks is told. */
+/** The agent ends its task, and introspection reports it at once. */
 
 import { type Task, TaskOver } from 'mandate/agent';
 import { discover } from '../agent.ts';
@@ -10,12 +10,12 @@ import { must } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
 export async function theAgentIsDone({ issuer }: Stage, terminal: Terminal, task: Task): Promise<void> {
-  terminal.chapter('The agent is done, and gives its authority back');
+  terminal.chapter('The agent is done, and ends its task');
   const { introspection } = await discover(issuer);
-  // A new token, which is not over by itself before it has been asked about twice.
+  // A new token, so that it does not expire between the two introspections.
   await task.narrow(task.scope);
   const token = await task.token();
-  /** What a high-risk route does. */
+  /** The request of a high-risk route. */
   const introspect = (): Promise<Answer> => postForm(introspection, { token });
   const before = await introspect();
   must(before.body.active === true, 'Before the revocation the token should be active.');
@@ -25,7 +25,7 @@ export async function theAgentIsDone({ issuer }: Stage, terminal: Terminal, task
   await task.end();
   const after = await introspect();
   must(after.body.active === false, 'After the revocation the token should not be active.');
-  must(!('sub' in after.body), 'What introspection says of an inactive token should name nobody.');
+  must(!('sub' in after.body), 'Introspection of an inactive token should name no person.');
   terminal.refused(
     `Introspection after: not active, revoked at ${text(after, 'revoked_at')}, because ${text(after, 'revocation_reason')}.`,
   );

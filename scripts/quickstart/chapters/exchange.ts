@@ -1,4 +1,4 @@
-/** One exchange written out: what is sent, what comes back, who can verify it, and what a copy of it is worth. */
+/** One exchange written out: the request, the response, its verification by a third party, and a refused replay. */
 
 import { decodeJwt } from 'jose';
 import { type AgentIdentity, discover, exchangeForm, type Form } from '../agent.ts';
@@ -13,7 +13,7 @@ import { verifyAsStranger } from '../stranger.ts';
 import { layOut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The one exchange that is made by hand; it can be heard, and sent again. */
+/** The exchange without the library; the story sends it again as a replay. */
 export interface Exchange {
   readonly endpoint: string;
   readonly form: Form;
@@ -36,10 +36,12 @@ export async function theAgentExchangesHerToken(
   must(answer.status === 200, `The exchange should answer 200, not ${outcome(answer)}.`);
   const granted = text(answer, 'scope').split(' ');
   must(granted.join(' ') === GRANTED.join(' '), `The scope should be ${GRANTED.join(' ')}, not ${granted.join(' ')}.`);
-  terminal.say('It asks for more than it can have. It gets what Ada holds, and the agent may, and was asked for:');
+  terminal.say(
+    'It asks for too much. It gets the scopes that Ada holds, that the agent may have, and that were requested:',
+  );
   terminal.show(scopeTable(granted));
 
-  terminal.say('Ada stays the subject; the agent appears only as the one who acts:');
+  terminal.say('Ada stays the subject; the agent appears only as the actor:');
   const subject = decodeJwt(subjectToken);
   const claims = decodeJwt(text(answer, 'access_token'));
   must(claims.sub === subject.sub, 'The subject of the task token should be the person.');
@@ -51,8 +53,8 @@ export async function theAgentExchangesHerToken(
 }
 
 export async function aStrangerVerifiesIt({ issuer, jira }: Stage, terminal: Terminal, token: string): Promise<void> {
-  terminal.chapter('A stranger verifies it');
-  terminal.say(`Somebody who knows nothing but the URL ${issuer} checks the token with a standard library (jose).`);
+  terminal.chapter('A third party verifies it');
+  terminal.say(`A third party with only the URL ${issuer} verifies the token with a standard library (jose).`);
   const { protectedHeader, payload } = await verifyAsStranger(issuer, token, jira.audience);
   terminal.confirm(
     `Signed with ${protectedHeader.alg}, type ${protectedHeader.typ}, by a key that the issuer publishes, for ${payload.aud}.`,
@@ -60,15 +62,15 @@ export async function aStrangerVerifiesIt({ issuer, jira }: Stage, terminal: Ter
 }
 
 export async function aReplayIsRefused(terminal: Terminal, { endpoint, form }: Exchange): Promise<void> {
-  terminal.chapter('An overheard request is worth nothing');
-  terminal.say('The exchange is sent again, byte for byte. Its assertion was used once already.');
+  terminal.chapter('A replayed request is refused');
+  terminal.say('The exchange is sent again, byte for byte. Its assertion was already used.');
   showRefusal(terminal, 'The replay', await postForm(endpoint, form), '401 invalid_client');
 }
 
-/** What is secret is said in words. */
+/** Descriptions that replace secrets. */
 const SECRETS: Form = {
   subject_token: "(Ada's access token)",
-  actor_token: "(a JWT that says who the agent is, signed with the agent's key, good for one request)",
+  actor_token: "(a JWT that authenticates the agent, signed with the agent's key, valid for one request)",
 };
 
 function formTable(form: Form): readonly string[] {

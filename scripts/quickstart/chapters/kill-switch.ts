@@ -1,4 +1,4 @@
-/** A task ends by the operator's hand: what notices at once, and what only later. */
+/** The operator ends a task: a high-risk route refuses at once, an ordinary route when the token expires. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
@@ -11,7 +11,7 @@ import { must, StoryBroke } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
 const POLL_MS = 200;
-/** A renewal is tried long before. */
+/** Longer than the time until a renewal is due. */
 const PATIENCE_MS = 15_000;
 
 /** @returns the task that was killed */
@@ -21,13 +21,13 @@ export async function theOperatorPullsTheKillSwitch(
   agent: Agent,
   subjectToken: string,
 ): Promise<Task> {
-  terminal.chapter('The operator pulls the kill switch');
+  terminal.chapter('The operator uses the kill switch');
   const task = await agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });
   const token = await task.token();
   const killed = await operator.kill(task.id);
   must(killed.status === 200, `The kill switch should answer 200, not ${outcome(killed)}.`);
   must(killed.body.revoked_tasks === 1, 'The kill switch should have revoked one task.');
-  terminal.say('The agent is at work again, in a task of its own, and the operator does not like what it does:');
+  terminal.say('The agent works again, in another task, and the operator ends that task:');
   terminal.command(`DELETE /admin/tasks/${task.id}`);
 
   const issue = `${jira.audience}/issues/OPS-7`;
@@ -38,13 +38,13 @@ export async function theOperatorPullsTheKillSwitch(
   must(reading.status === 200, `The ordinary route should still answer 200, not ${reading.status}.`);
   terminal.confirm('The ordinary route: 200, still.');
   terminal.say(
-    'It asks nobody, and goes on until the token expires (and as much longer as a server allows for clocks that differ:',
-    'a minute as a rule, nothing here). That is why tokens are short-lived; where it is too long, mark a route highRisk.',
+    'It validates the token locally, until the token expires (plus the allowed clock skew:',
+    'usually a minute, none here). So tokens are short-lived. If that is too long for a route, mark it highRisk.',
   );
 
   const over = await untilOver(task);
   terminal.refused(`The agent, when its token is due for renewal. ${over.name}: "${over.message}"`);
-  must(over.reason === 'task_revoked', `The task should be over since it was revoked, not by ${over.reason}.`);
+  must(over.reason === 'task_revoked', `The reason should be task_revoked, not ${over.reason}.`);
   await pause(Math.max(0, (decodeJwt(token).exp ?? 0) * 1000 - Date.now()));
   showToolRefusal(terminal, 'The ordinary route, seconds later', await send(issue, { headers }), '401 expired');
   accessLog.take();
@@ -62,5 +62,5 @@ async function untilOver(task: Task): Promise<TaskOver> {
     }
     await pause(POLL_MS);
   }
-  throw new StoryBroke('The agent should have been told by now that its task is over.');
+  throw new StoryBroke('The agent should have learned by now that its task has ended.');
 }

@@ -1,4 +1,4 @@
-/** The same by `mandate/agent`, and what it is told when it asks for too much. */
+/** The same exchange with `mandate/agent`, and its errors for too wide scopes. */
 
 import { type Agent, createAgent, Refused, type Task } from 'mandate/agent';
 import type { AgentIdentity } from '../agent.ts';
@@ -8,7 +8,7 @@ import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** A fraction of what is usual: should Mandate go away, the reader is told soon. */
+/** A fraction of the default: if Mandate stops, the reader learns it soon. */
 const PATIENCE_MS = 5000;
 
 export interface AtWork {
@@ -23,7 +23,7 @@ export async function theAgentUsesALibrary(
   { id, kid, pem }: AgentIdentity,
   subjectToken: string,
 ): Promise<AtWork> {
-  terminal.chapter('With mandate/agent it is two lines');
+  terminal.chapter('With mandate/agent an exchange is two lines');
   terminal.command("const agent = createAgent({ issuer, agentId: 'triage-bot', key: { pem } });");
   terminal.command('const task = await agent.startTask({ subjectToken, resource, scope });');
   const agent = createAgent({
@@ -35,7 +35,7 @@ export async function theAgentUsesALibrary(
   terminal.confirm(`${task.id}, with ${task.scope.join(' ')}.`);
 
   terminal.say(
-    'More than both hold is refused. Ada holds calendar:read but the agent may not; for jira:admin it is',
+    'Scopes that only one of both has are refused. Ada holds calendar:read, the agent may not; for jira:admin it is',
     'the other way round.',
   );
   const calendar = await thrownBy(Refused, 'A task for calendar:read', () =>

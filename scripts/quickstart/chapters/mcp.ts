@@ -1,4 +1,4 @@
-/** An MCP server that is guarded tool by tool, and the official client. */
+/** An MCP server with a policy for each tool, and the official client. */
 
 import { Client, InsufficientScopeError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Agent } from 'mandate/agent';
@@ -20,7 +20,7 @@ export async function theAgentUsesMcpTools(
 ): Promise<void> {
   terminal.chapter('The agent uses the tools of an MCP server');
   terminal.say(
-    `${jiraMcp.audience} is guarded in the same way, tool by tool. The official MCP client asks the task for a token`,
+    `${jiraMcp.audience} is guarded in the same way, with a policy for each tool. The official MCP client gets a token`,
     'before each request:',
   );
   terminal.command('new StreamableHTTPClientTransport(url, { authProvider: { token: () => task.token() } })');
@@ -41,10 +41,10 @@ export async function theAgentUsesMcpTools(
     const lacking = await thrownBy(InsufficientScopeError, 'comment_issue', () =>
       client.callTool({ name: 'comment_issue', ...ISSUE }),
     );
-    terminal.refused(`comment_issue once the task is narrowed to jira:read. ${lacking.name}: "${lacking.message}"`);
+    terminal.refused(`comment_issue after the task is narrowed to jira:read. ${lacking.name}: "${lacking.message}"`);
     terminal.show(accessTable(accessLog.take()));
 
-    terminal.say('A token for one server is worth nothing at another:');
+    terminal.say('A token for one server is refused at another:');
     const headers = { authorization: `Bearer ${await task.token()}` };
     const elsewhere = await send(`${jira.audience}/issues/OPS-7`, { headers });
     showToolRefusal(terminal, 'The token of the MCP server, sent to Jira', elsewhere, '401 wrong_audience');

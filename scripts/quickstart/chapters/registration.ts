@@ -1,4 +1,4 @@
-/** The operator says what an agent may ask for at most. */
+/** The operator registers the agent with its maximum scopes. */
 
 import { type AgentIdentity, makeIdentity } from '../agent.ts';
 import { AGENT_SCOPES } from '../authority.ts';
@@ -13,9 +13,9 @@ export async function anOperatorRegistersAnAgent(
 ): Promise<AgentIdentity> {
   terminal.chapter('An operator registers an agent');
   terminal.say(
-    'The agent has a key pair of its own. The operator registers its public key, and a ceiling: at the servers',
+    'The agent has its own key pair. The operator registers its public key, and its maximum rights: at the servers',
     `${jira.audience} and ${jiraMcp.audience}, and never more than ${AGENT_SCOPES.join(', ')}.`,
-    'By itself that gives the agent nothing.',
+    'The registration alone gives the agent no authority.',
   );
   const identity = makeIdentity();
   const audiences = [jira.audience, jiraMcp.audience];

@@ -1,4 +1,4 @@
-/** A real renewal, in the middle of work. */
+/** A renewal during the work of an agent. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Task } from 'mandate/agent';
@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** A few requests with each token. */
 const BETWEEN_REQUESTS_MS = 900;
-/** A renewal is due long before. */
+/** More than are possible before a renewal is due. */
 const MOST_REQUESTS = 20;
 
 export async function theAgentWorksThroughARenewal(
@@ -19,10 +19,10 @@ export async function theAgentWorksThroughARenewal(
   terminal: Terminal,
   task: Task,
 ): Promise<void> {
-  terminal.chapter('The agent works on while its token is renewed');
+  terminal.chapter('The agent continues while its token is renewed');
   terminal.say(
-    `Tokens are short-lived: five minutes as a rule, ${TOKEN_SECONDS} seconds here. task.fetch() renews in time, after 60%`,
-    'of their life. The agent reads one issue after another:',
+    `Tokens are short-lived: usually five minutes, ${TOKEN_SECONDS} seconds here. task.fetch() renews in time, after 60%`,
+    'of their lifetime. The agent reads one issue after another:',
   );
   const events: AccessEvent[] = [];
   const tokens = () => new Set(events.map(({ jti }) => jti)).size;
@@ -38,5 +38,5 @@ export async function theAgentWorksThroughARenewal(
     events.every(({ task_id }) => task_id === task.id),
     'A renewed token should belong to the same task.',
   );
-  terminal.confirm('Another token, the same task. No request was refused, and nobody had to think of it.');
+  terminal.confirm('Another token, the same task. No request was refused, and the agent needed no code for it.');
 }

@@ -1,4 +1,4 @@
-/** What a server that is guarded by `mandate/tool-server` lets through and what it refuses. */
+/** A server with `mandate/tool-server` allows some requests and refuses others. */
 
 import type { Task } from 'mandate/agent';
 import { accessTable } from '../access-table.ts';
@@ -17,7 +17,7 @@ export async function aToolServerChecksEveryRequest(
   terminal.say(`Jira, at ${jira.audience}, is an Express app guarded by mandate/tool-server. Two routes:`);
   terminal.command("app.get('/api/issues/:key', protect({ scope: ['jira:read'] }), …)");
   terminal.command("app.post('/api/issues/:key/comments', protect({ scope: ['jira:comment'], highRisk: true }), …)");
-  terminal.say('The first checks the token by itself. The second, being high-risk, also asks Mandate each time.');
+  terminal.say('The first checks the token locally. The second is high-risk, so it also asks Mandate each time.');
 
   const issue = `${jira.audience}/issues/OPS-7`;
   const comment = async () => read(await task.fetch(`${issue}/comments`, { method: 'POST' }));
@@ -29,9 +29,9 @@ export async function aToolServerChecksEveryRequest(
   terminal.confirm(`Writing a comment: 201, for ${text(written, 'writtenFor')}.`);
 
   showToolRefusal(terminal, 'Without a token', await send(issue), '401 missing_token');
-  terminal.say('The agent only reads from here on. It gives up commenting, for good: task.narrow(["jira:read"])');
+  terminal.say('From now on the agent only reads. It gives up commenting permanently: task.narrow(["jira:read"])');
   await task.narrow(['jira:read']);
   showToolRefusal(terminal, 'Writing a comment', await comment(), '403 insufficient_scope');
-  terminal.say('Each decision is one event in the log of the server. It never holds a token:');
+  terminal.say('Each decision is one event in the log of the server. An event never contains a token:');
   terminal.show(accessTable(accessLog.take()));
 }

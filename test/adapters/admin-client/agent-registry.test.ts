@@ -76,7 +76,7 @@ describe('The agents of a service, over its admin API', () => {
     for (const body of [`<h1>${SECRET}</h1>`, JSON.stringify({ message: SECRET })]) {
       server.answer = answering(body, 404);
       expect(await failure()).to.equal(
-        'What answered (status 404) is not the admin API, but something else at this address or before it.',
+        'The response (status 404) is not from the admin API, but from another program at this address or from a proxy.',
       );
     }
   });
@@ -137,43 +137,43 @@ describe('The agents of a service, over its admin API', () => {
   });
 
   const failures: readonly (readonly [string, Handler, string])[] = [
-    ['a wrong key', problem(401, { detail: SECRET }), 'The admin key is not the one that the service accepts.'],
+    ['a wrong key', problem(401, { detail: SECRET }), 'The service does not accept this admin key.'],
     ['an admin API that is off', problem(503), 'The admin API is disabled there: the service has no admin key.'],
     ['a fault', problem(500, { detail: SECRET }), 'The admin API answered with status 500.'],
     [
       'a page of a proxy',
       answering(`<html>${SECRET}</html>`),
-      'What answered (status 200) is not the admin API, but something else at this address or before it.',
+      'The response (status 200) is not from the admin API, but from another program at this address or from a proxy.',
     ],
     [
       'a page of a proxy that is down',
       answering(`<html>${SECRET}</html>`, 502),
-      'What answered (status 502) is not the admin API, but something else at this address or before it.',
+      'The response (status 502) is not from the admin API, but from another program at this address or from a proxy.',
     ],
     [
       'something else in JSON',
       answering(JSON.stringify({ hello: SECRET })),
-      'What answered is not the admin API: it did not show the agent.',
+      'The response is not from the admin API: it did not contain the agent.',
     ],
     [
       'an agent that lacks a field',
       agent({ allowed_scopes: ['a', 1] }),
-      'What answered is not the admin API: it did not show the agent.',
+      'The response is not from the admin API: it did not contain the agent.',
     ],
     [
       'another agent than the one that was asked for',
       agent({ agent_id: 'another' }),
-      'What answered is not the admin API: it did not show the agent.',
+      'The response is not from the admin API: it did not contain the agent.',
     ],
     [
       'an endless answer',
       answering(SECRET.repeat(50_000)),
-      'The service could not be asked. The answer is longer than 1048576 bytes.',
+      'The service could not be reached. The answer is longer than 1048576 bytes.',
     ],
     [
       'a connection that is cut',
       (_, response) => response.destroy(),
-      'The service could not be asked. No answer came (ECONNRESET).',
+      'The service could not be reached. There was no answer (ECONNRESET).',
     ],
   ];
   for (const [what, answer, sentence] of failures) {
@@ -191,7 +191,7 @@ describe('The agents of a service, over its admin API', () => {
       response.end();
     };
     expect(await failure()).to.equal(
-      'The answer was a redirect (status 308), which is not followed: name the address it leads to.',
+      'The answer was a redirect (status 308), which is not followed: use the address that it names.',
     );
     expect(elsewhere.received).to.deep.equal([]);
     await elsewhere.close();

@@ -10,7 +10,7 @@ async function read(variable: string | undefined, stdin: Readable & { isTTY?: bo
 }
 
 const MISSING = 'There is no admin key: set MANDATE_ADMIN_KEY, or write it to standard input.';
-const UNUSABLE = 'The admin key holds a character that no key can have, or is far too long.';
+const UNUSABLE = 'The admin key contains a character that no key can have, or is too long.';
 
 describe('The admin key of a command', () => {
   it('is the variable, and standard input is then left alone', async () => {

@@ -29,7 +29,7 @@ async function run(
   const serving = serveCommand(as('serve'));
   const code = await runCli(argv, [serving, migrateCommand(as('migrate')), ...more], {
     out: (text) => out.push(text),
-    complain: (text) => complaints.push(text),
+    writeError: (text) => complaints.push(text),
   });
   return { code, out: out.join(''), complaints: complaints.join(''), ran };
 }

@@ -17,7 +17,7 @@ describe('The report of a verification', () => {
     expect(text.split('\n')).to.deep.equal([
       'The seal is intact: 5 checkpoints and 1 record verified.',
       'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
-      'Not sealed yet, so nothing is said of: 2 records.',
+      'Not sealed yet, so not verified: 2 records.',
       `5:${ROOT}`,
       '',
     ]);
@@ -32,9 +32,9 @@ describe('The report of a verification', () => {
       firstCheckpoint: 4,
       lastMark: { checkpointId: 5, rootHash: ROOT },
     } as const;
-    expect(renderReport(report, false)).to.include('whether that links to checkpoint 3 shows only in the ledger.');
-    expect(renderReport({ ...report, firstCheckpoint: 1 }, false)).not.to.include('shows only in the ledger');
-    expect(renderReport(report, false)).to.include('nothing was cut off shows by its SHA-256');
+    expect(renderReport(report, false)).to.include('only the ledger shows whether that links to checkpoint 3.');
+    expect(renderReport({ ...report, firstCheckpoint: 1 }, false)).not.to.include('only the ledger shows');
+    expect(renderReport(report, false)).to.include('Only its SHA-256');
     expect(JSON.parse(renderReport(report, true))).to.deep.equal({
       intact: true,
       month: '2026-10',
@@ -49,7 +49,7 @@ describe('The report of a verification', () => {
     const report = { kind: 'export', month: OCTOBER, checkpoints: 0, records: 0 } as const;
     const empty = { ...report, firstCheckpoint: undefined, lastMark: undefined };
     expect(renderReport(empty, false)).to.match(
-      /^The export of 2026-10 is intact: it says that there was nothing to export\.\n.* SHA-256/,
+      /^The export of 2026-10 is intact: by its own header there was nothing to export\.\n.* SHA-256/,
     );
     expect(JSON.parse(renderReport(empty, true))).to.deep.include({ first_checkpoint: null, last: null });
   });

@@ -137,7 +137,7 @@ describe('the network', () => {
     const gone = await startLoopback(answering(''));
     await gone.close();
     const failure = await failureOf(get(`${gone.url}/secret-path`));
-    expect(failure.message).to.equal('No answer came (ECONNREFUSED).');
+    expect(failure.message).to.equal('There was no answer (ECONNREFUSED).');
   });
 
   for (const url of ['ftp://127.0.0.1/', 'file:///etc/passwd', 'not a url', '']) {
@@ -208,7 +208,7 @@ describe('the network over https', () => {
 
   it('refuses the same server without that authority', async () => {
     const failure = await failureOf(get(server.url), httpNetwork());
-    expect(failure.message).to.match(/^No answer came \([A-Z_]+\)\.$/);
+    expect(failure.message).to.match(/^There was no answer \([A-Z_]+\)\.$/);
   });
 });
 
@@ -283,7 +283,7 @@ describe('the network to public addresses only', () => {
     const network = httpNetwork({
       resolve: () => Promise.reject(Object.assign(new Error('secret'), { code: 'ENOTFOUND' })),
     });
-    expect((await failureOf(publicOnly('keys.example'), network)).message).to.equal('No answer came (ENOTFOUND).');
+    expect((await failureOf(publicOnly('keys.example'), network)).message).to.equal('There was no answer (ENOTFOUND).');
   });
 
   for (const host of [

@@ -7,7 +7,7 @@ import { movedClock } from '../../support/moved-clock.ts';
 describe('a pass of delivery', () => {
   const clock = movedClock();
   /** Runs one pass over an outbox that returns these outcomes in order, and then always `last`. */
-  async function pass(outcomes: readonly DrainOutcome[], last: DrainOutcome, mayGoOn?: () => boolean) {
+  async function pass(outcomes: readonly DrainOutcome[], last: DrainOutcome, shouldContinue?: () => boolean) {
     const drains: Drain[] = [];
     const outbox = {
       async drain(drain: Drain) {
@@ -17,7 +17,7 @@ describe('a pass of delivery', () => {
       },
     };
     const sink = { deliver: async () => true };
-    await deliverRecords({ outbox, sink, clock, batchSize: 7 }, mayGoOn);
+    await deliverRecords({ outbox, sink, clock, batchSize: 7 }, shouldContinue);
     return drains;
   }
   const delivered = { kind: 'delivered', count: 7 } as const;
@@ -39,7 +39,7 @@ describe('a pass of delivery', () => {
     expect(await pass([], delivered)).to.have.lengthOf(1000);
   });
 
-  it('ends between two batches when mayGoOn returns false', async () => {
+  it('ends between two batches when shouldContinue returns false', async () => {
     let asked = 0;
     expect(await pass([], delivered, () => ++asked <= 3)).to.have.lengthOf(3);
   });

@@ -49,7 +49,7 @@ describe('a pass over expired tasks', () => {
     expect(await expireTasks(storage.service)).to.equal(400_000);
   });
 
-  it('stops between two batches when mayGoOn returns false', async () => {
+  it('stops between two batches when shouldContinue returns false', async () => {
     const storage = due(1000);
     expect(await expireTasks(storage.service, () => storage.batches.length < 3)).to.equal(60);
   });

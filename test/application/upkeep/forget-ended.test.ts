@@ -59,7 +59,7 @@ describe('a pass that deletes old rows', () => {
     );
   });
 
-  it('stops between two batches when mayGoOn returns false', async () => {
+  it('stops between two batches when shouldContinue returns false', async () => {
     const storage = answering([1, 1, 1, 1], [1]);
     await forgetEnded(storage.service, () => storage.calls.length < 2);
     expect(storage.calls).to.have.length(2);

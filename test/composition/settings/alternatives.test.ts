@@ -1,29 +1,29 @@
 import { expect } from 'chai';
 import {
-  chosenDatabase,
-  chosenProvisioning,
-  chosenSigningKeys,
-  chosenSink,
-  chosenSponsorCheck,
-  chosenTransmitter,
-  chosenUpstream,
+  databaseChoice,
+  provisioningChoice,
+  signingKeyChoices,
+  sinkChoice,
+  sponsorCheckChoice,
+  transmitterChoice,
+  upstreamChoice,
 } from '../../../composition/settings/alternatives.ts';
 import { onSqlite, PEM, signalsMode, validWith } from './sources.ts';
 
 describe('The chosen database', () => {
   it('is a file on SQLite', () => {
-    expect(chosenDatabase(validWith(onSqlite))).to.deep.equal({ provider: 'sqlite', path: '/var/lib/mandate.db' });
+    expect(databaseChoice(validWith(onSqlite))).to.deep.equal({ provider: 'sqlite', path: '/var/lib/mandate.db' });
   });
 
   it('is opened by two roles on Postgres, which are one where only one is named', () => {
     const changes = { 'Service:Database:MigrationConnectionString': 'postgresql://owner@db.example/mandate' };
-    expect([{}, changes].map((each) => uris(chosenDatabase(validWith(each))))).to.deep.equal([
+    expect([{}, changes].map((each) => uris(databaseChoice(validWith(each))))).to.deep.equal([
       ['postgresql://mandate:hunter2@db.example/mandate', 'postgresql://mandate:hunter2@db.example/mandate'],
       ['postgresql://mandate:hunter2@db.example/mandate', 'postgresql://owner@db.example/mandate'],
     ]);
   });
 
-  function uris(database: ReturnType<typeof chosenDatabase>): readonly string[] {
+  function uris(database: ReturnType<typeof databaseChoice>): readonly string[] {
     if (database.provider === 'sqlite') return [];
     return [database.connectionString.reveal(), database.migrationConnectionString.reveal()];
   }
@@ -31,7 +31,7 @@ describe('The chosen database', () => {
 
 describe('The chosen identity provider', () => {
   it('is found by its issuer or by its metadata', () => {
-    expect(chosenUpstream(validWith({}))).to.deep.equal({
+    expect(upstreamChoice(validWith({}))).to.deep.equal({
       kind: 'issuer',
       issuer: 'https://idp.example/realms/main',
     });
@@ -39,47 +39,47 @@ describe('The chosen identity provider', () => {
       'Service:UpstreamIdp:Issuer': undefined,
       'Service:UpstreamIdp:MetadataUrl': 'https://m.example',
     };
-    expect(chosenUpstream(validWith(byMetadata))).to.deep.equal({ kind: 'metadata', url: 'https://m.example' });
+    expect(upstreamChoice(validWith(byMetadata))).to.deep.equal({ kind: 'metadata', url: 'https://m.example' });
   });
 });
 
 describe('The chosen sponsor check', () => {
   it('knows how to poll under poll, and nothing more under signals', () => {
-    expect(chosenSponsorCheck(validWith({ 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT20S' }))).to.deep.equal({
+    expect(sponsorCheckChoice(validWith({ 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT20S' }))).to.deep.equal({
       mode: 'poll',
       usersUrl: 'https://idp.example/admin/realms/main/users',
       tokenUrl: 'https://idp.example/realms/main/token',
       clientId: 'mandate-poller',
       cacheTtl: 20,
     });
-    expect(chosenSponsorCheck(validWith(signalsMode))).to.deep.equal({ mode: 'signals' });
+    expect(sponsorCheckChoice(validWith(signalsMode))).to.deep.equal({ mode: 'signals' });
   });
 });
 
 describe('The chosen sink', () => {
   it('is none unless it has an address', () => {
-    expect(chosenSink(validWith({}))).to.equal(undefined);
+    expect(sinkChoice(validWith({}))).to.equal(undefined);
   });
 
   it('is an address, and what is presented there', () => {
     const url = 'https://sink.example/records';
-    expect(chosenSink(validWith({ 'Service:Audit:Sink:Url': url }))).to.deep.equal({ url, bearerToken: undefined });
-    const both = chosenSink(validWith({ 'Service:Audit:Sink:Url': url, 'Service:Audit:Sink:BearerToken': 'sesame' }));
+    expect(sinkChoice(validWith({ 'Service:Audit:Sink:Url': url }))).to.deep.equal({ url, bearerToken: undefined });
+    const both = sinkChoice(validWith({ 'Service:Audit:Sink:Url': url, 'Service:Audit:Sink:BearerToken': 'sesame' }));
     expect([both?.url, both?.bearerToken?.reveal()]).to.deep.equal([url, 'sesame']);
   });
 });
 
 describe('The chosen provisioning', () => {
   it('is none unless it has a credential', () => {
-    expect(chosenProvisioning(validWith({}))).to.equal(undefined);
+    expect(provisioningChoice(validWith({}))).to.equal(undefined);
   });
 
   it('accepts the credential in use, and the one before while there is one', () => {
     const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
-    const one = chosenProvisioning(validWith({ 'Service:Scim:BearerToken': current }));
+    const one = provisioningChoice(validWith({ 'Service:Scim:BearerToken': current }));
     expect(one).to.deep.include({ person: 'externalId', maxUsers: 50_000 });
     expect(one?.credentials.map((secret) => secret.reveal())).to.deep.equal([current]);
-    const both = chosenProvisioning(
+    const both = provisioningChoice(
       validWith({
         'Service:Scim:BearerToken': current,
         'Service:Scim:PreviousBearerToken': previous,
@@ -94,7 +94,7 @@ describe('The chosen provisioning', () => {
 
 describe('The chosen transmitter', () => {
   it('is none where none is named', () => {
-    expect(chosenTransmitter(validWith({}))).to.equal(undefined);
+    expect(transmitterChoice(validWith({}))).to.equal(undefined);
   });
 
   it('presents the credential in use, or the one before while there is one', () => {
@@ -104,10 +104,10 @@ describe('The chosen transmitter', () => {
       'Service:Ssf:Audience': 'stream-7',
       'Service:Ssf:BearerToken': current,
     };
-    const one = chosenTransmitter(validWith(named));
+    const one = transmitterChoice(validWith(named));
     expect(one).to.deep.include({ issuer: 'https://transmitter.example/tenant-7/', audience: 'stream-7' });
     expect(one?.credentials.map((secret) => secret.reveal())).to.deep.equal([current]);
-    const both = chosenTransmitter(validWith({ ...named, 'Service:Ssf:PreviousBearerToken': previous }));
+    const both = transmitterChoice(validWith({ ...named, 'Service:Ssf:PreviousBearerToken': previous }));
     expect(both?.credentials.map((secret) => secret.reveal())).to.deep.equal([current, previous]);
   });
 });
@@ -119,7 +119,7 @@ describe('The chosen signing keys', () => {
       'Service:Signing:Keys:3:Kid': 'winter',
       'Service:Signing:ActiveKid': 'winter',
     });
-    const keys = chosenSigningKeys(settings).map(({ source, kid, setting }) => ({
+    const keys = signingKeyChoices(settings).map(({ source, kid, setting }) => ({
       text: source.kind === 'path' ? source.path : source.pem.reveal(),
       kid,
       setting,
@@ -132,6 +132,6 @@ describe('The chosen signing keys', () => {
 
   it('are none on a development host that makes one up', () => {
     const changes = { NODE_ENV: 'development', 'Service:Signing:Keys:0:Path': undefined };
-    expect(chosenSigningKeys(validWith(changes))).to.deep.equal([]);
+    expect(signingKeyChoices(validWith(changes))).to.deep.equal([]);
   });
 });

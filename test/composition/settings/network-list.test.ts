@@ -33,7 +33,7 @@ describe('A setting that is a list of networks', () => {
 
   it('refuses everybody, in whichever notation', () => {
     for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0.0.0.0/96']) {
-      expect(problemOf(`10.0.0.0/8,${everybody}`), everybody).to.match(/^is wrong at 2: it is everybody/);
+      expect(problemOf(`10.0.0.0/8,${everybody}`), everybody).to.match(/^is wrong at 2: it includes every address/);
     }
   });
 
@@ -43,10 +43,10 @@ describe('A setting that is a list of networks', () => {
       .concat('::ffff:10.0.0.0/95', '::10.0.0.0/104', '10.0.0.0 /8', '');
     for (const text of malformed) {
       const problem = problemOf(`192.0.2.0/24,${text}`);
-      expect(problem, text).to.equal('is wrong at 2: it is no network in CIDR notation');
+      expect(problem, text).to.equal('is wrong at 2: it is not a network in CIDR notation');
     }
     expect(errorsWith({ 'Service:RateLimit:TrustedProxies': '10.0.0.0/8,hunter2' })).to.deep.equal([
-      'Service:RateLimit:TrustedProxies: is wrong at 2: it is no network in CIDR notation',
+      'Service:RateLimit:TrustedProxies: is wrong at 2: it is not a network in CIDR notation',
     ]);
   });
 

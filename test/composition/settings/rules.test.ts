@@ -197,7 +197,7 @@ const refused: readonly Case[] = [
   {
     title: 'an active key that is none of the named ones',
     changes: { 'Service:Signing:Keys:0:Kid': 'spring', 'Service:Signing:ActiveKid': 'summer' },
-    errors: ['Service:Signing:ActiveKid: names none of the signing keys'],
+    errors: ['Service:Signing:ActiveKid: does not name a signing key'],
   },
   {
     title: 'an active key where there is none at all',
@@ -206,7 +206,7 @@ const refused: readonly Case[] = [
       'Service:Signing:Keys:0:Path': undefined,
       'Service:Signing:ActiveKid': 'summer',
     },
-    errors: ['Service:Signing:ActiveKid: names none of the signing keys'],
+    errors: ['Service:Signing:ActiveKid: does not name a signing key'],
   },
   {
     title: 'tokens that outlive their task by default',

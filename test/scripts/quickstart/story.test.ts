@@ -31,7 +31,7 @@ function recording(): Recording {
       command: (line) => void [lines, commands].map((kept) => kept.push(line)),
       confirm: (sentence) => lines.push(sentence),
       refused: (sentence) => lines.push(sentence),
-      complain: (sentence) => lines.push(sentence),
+      fail: (sentence) => lines.push(sentence),
     },
   };
 }

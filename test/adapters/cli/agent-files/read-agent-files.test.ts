@@ -109,43 +109,39 @@ describe('Files of agents', () => {
 
   const DURATION = 'Must be an ISO 8601 duration above zero, such as PT30M, without years, months or fractions.';
   const wrong: readonly (readonly [string, string | Uint8Array, readonly string[]])[] = [
-    ['a file with nothing in it', '', ['1.yaml: Holds no registration.']],
-    ['a file of comments', '# nothing\n---\n---\n', ['1.yaml: Holds no registration.']],
+    ['a file with nothing in it', '', ['1.yaml: Contains no registration.']],
+    ['a file of comments', '# nothing\n---\n---\n', ['1.yaml: Contains no registration.']],
     ['what is no UTF-8', new Uint8Array([0x61, 0x3a, 0xff]), ['1.yaml: Is not text in UTF-8.']],
     ['a list', '\n- agent_id: a', ['1.yaml:2: Must be a mapping: the fields of one registration.']],
     ['a word', SECRET, ['1.yaml:1: Must be a mapping: the fields of one registration.']],
-    [
-      'a name that is there twice',
-      `${good.join('\n')}\nagent_id: ${SECRET}`,
-      ['1.yaml:13: The same name is here twice.'],
-    ],
+    ['a name that is there twice', `${good.join('\n')}\nagent_id: ${SECRET}`, ['1.yaml:13: The name is repeated.']],
     [
       'a name that is there twice within a key',
       changed('jwks', `jwks: {keys: [{kty: EC, kty: ${SECRET}}]}`),
-      ['1.yaml:11: The same name is here twice.'],
+      ['1.yaml:11: The name is repeated.'],
     ],
     [
       'a bracket that is left open',
       `a: [${SECRET}`,
-      ['1.yaml:1: Is indented otherwise than it should be, or a bracket before it is left open.'],
+      ['1.yaml:1: Is indented wrongly, or a bracket before it is not closed.'],
     ],
     [
       'a quote that is left open',
       `a: "${SECRET}`,
       ['1.yaml:1: A character is missing: a quote, a bracket, a colon or a comma.'],
     ],
-    ['a tab', `a:\n\tb: ${SECRET}`, ['1.yaml:2: Is indented with a tab: YAML takes spaces.']],
-    ['a tag', changed('agent_id', `agent_id: !${SECRET} x`), ['1.yaml:1: Has a tag, which says nothing here.']],
+    ['a tab', `a:\n\tb: ${SECRET}`, ['1.yaml:2: Is indented with a tab: YAML needs spaces.']],
+    ['a tag', changed('agent_id', `agent_id: !${SECRET} x`), ['1.yaml:1: Has a tag: tags are not supported.']],
     [
       'an anchor that is not there',
       changed('agent_id', `agent_id: *${SECRET}`),
-      ['1.yaml:1: Holds something that JSON cannot say, an anchor that is not there, or too many repetitions.'],
+      ['1.yaml:1: Contains a value that JSON does not have, an unknown anchor, or too many repetitions.'],
     ],
     ['a name that is no string', `${good.join('\n')}\n? [a]\n: b`, ['1.yaml:13: A name must be a string.']],
     [
       'a number without an end',
       changed('max_delegation_depth', 'max_delegation_depth: .inf'),
-      ['1.yaml:9: Holds something that JSON cannot say, an anchor that is not there, or too many repetitions.'],
+      ['1.yaml:9: Contains a value that JSON does not have, an unknown anchor, or too many repetitions.'],
     ],
     [
       'a field that there is not',
@@ -204,7 +200,7 @@ describe('Files of agents', () => {
         .replace('max_delegation_depth: 2', 'max_delegation_depth: 7')
         .replace('[jira:read, jira:comment]', '[a, a]'),
       [
-        '1.yaml:3: The same name is here twice.',
+        '1.yaml:3: The name is repeated.',
         `1.yaml:8: max_task_ttl: ${DURATION}`,
         '1.yaml:5: allowed_scopes: Must not name anything twice.',
         '1.yaml:10: max_delegation_depth: Must be from 1 to 5.',
@@ -260,7 +256,7 @@ describe('Files of agents', () => {
 
   it('are all read before anything is said, and an agent stands in one place only', async () => {
     const said = await problemsOf(good.join('\n'), 'nope: 1', `${good.join('\n')}\n---\nagent_id: 7`);
-    expect(said).to.include('3.yaml:1: agent_id: Is declared at 1.yaml:1 already.');
+    expect(said).to.include('3.yaml:1: agent_id: Is already declared at 1.yaml:1.');
     expect(said.filter((each) => each.startsWith('2.yaml:1: '))).to.have.length.above(5);
     expect(said).to.include('3.yaml:14: agent_id: Must be a string.');
   });
@@ -270,7 +266,7 @@ describe('Files of agents', () => {
     expect(await problemsOf(twice, twice)).to.deep.equal([
       '1.yaml:9: max_delegation_depth: Must be from 1 to 5.',
       '2.yaml:9: max_delegation_depth: Must be from 1 to 5.',
-      '2.yaml:1: agent_id: Is declared at 1.yaml:1 already.',
+      '2.yaml:1: agent_id: Is already declared at 1.yaml:1.',
     ]);
   });
 

@@ -14,7 +14,7 @@ async function run(...argv: readonly string[]) {
   };
   const code = await runCli(argv, [auditVerifyCommand(keep), auditArchiveCommand(keep)], {
     out: (text) => out.push(text),
-    complain: (text) => complaints.push(text),
+    writeError: (text) => complaints.push(text),
   });
   return { code, out: out.join(''), complaints: complaints.join(''), asked };
 }

@@ -11,7 +11,7 @@ async function run(...argv: readonly string[]) {
   });
   const code = await runCli(argv, [command], {
     out: (text) => out.push(text),
-    complain: (text) => complaints.push(text),
+    writeError: (text) => complaints.push(text),
   });
   return { code, out: out.join(''), complaints: complaints.join(''), asked };
 }

@@ -118,7 +118,7 @@ for (const database of databases) {
       const agent = await mandate.agent();
       for (let pass = 0; pass < 2; pass += 1) {
         for (let round = 0; round < 3; round += 1) await agent.exchange();
-        await mandate.passes.seal();
+        await mandate.jobs.seal();
       }
       auditor = createAuditor({ keys: JSON.parse((await mandate.get('/.well-known/jwks.json')).text) });
       records = (await mandate.admin('GET', '/audit')).body.records as readonly PublishedRecord[];

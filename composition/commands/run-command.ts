@@ -1,4 +1,4 @@
-/** What every command shares: where its settings come from, and how it reports what it expects to go wrong. */
+/** Shared by all commands: reading the settings, and reporting expected errors. */
 
 import type { Writable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
@@ -15,15 +15,12 @@ import type { SettingsResult } from '../settings/read-settings.ts';
 import { describeSettingError } from '../settings/setting-error.ts';
 import { StartupError } from '../startup-error.ts';
 
-export function sources(overrides: readonly SettingArgument[]): SettingSources {
+export function settingSources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };
 }
 
-/**
- * @param more reasons that lie in what the settings name
- * @throws StartupError with every error at once
- */
-export function valid<Settings>(
+/** @param more further reasons, from files or addresses that the settings name @throws StartupError with all errors */
+export function validSettings<Settings>(
   result: SettingsResult<Settings>,
   log: ClosableLog | undefined,
   more: readonly string[] = [],
@@ -33,36 +30,36 @@ export function valid<Settings>(
   return result.settings;
 }
 
-export interface RunningOptions {
-  /** Where the log goes: standard output, unless that is for the command's own report. */
+export interface RunCommandOptions {
+  /** The destination of the log: standard output, unless the command's report is there. */
   readonly log?: Writable & { readonly isTTY?: boolean };
 }
 
-/** Reports what a command expects to go wrong, each reason on a line of its own, and never by a driver's message. */
-export async function running(
+/** Reports the expected errors of a command, one reason per line, and never a driver's message. */
+export async function runCommand(
   run: (log: ClosableLog) => Promise<number>,
-  { log: stream = process.stdout }: RunningOptions = {},
+  { log: stream = process.stdout }: RunCommandOptions = {},
 ): Promise<number> {
   const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
   const isReportLost = stream === process.stdout ? async () => false : watchReport();
   try {
     const code = await run(log);
     if (!(await isReportLost())) return code;
-    complain('The report could not be written to standard output.');
+    printError('The report could not be written to standard output.');
     return exitCode.failed;
   } catch (error) {
-    for (const reason of reasonsOf(error, log)) complain(reason);
+    for (const reason of reasonsOf(error, log)) printError(reason);
     return exitCode.failed;
   } finally {
     await log.close();
   }
 }
 
-/** Watches standard output while a command reports there; the answer is whether the report was lost on the way. */
+/** Watches standard output during a command's report; returns whether the report was lost. */
 function watchReport(): () => Promise<boolean> {
   let isLost = false;
   process.stdout.on('error', (error) => {
-    // A reader who has seen enough (`| head -1`) changes nothing in what was found.
+    // A reader that closes early (`| head -1`) does not change the result.
     if (!('code' in error && error.code === 'EPIPE')) isLost = true;
   });
   return async () => {
@@ -71,7 +68,7 @@ function watchReport(): () => Promise<boolean> {
   };
 }
 
-export function complain(sentence: string): void {
+export function printError(sentence: string): void {
   process.stderr.write(`mandate: ${sentence}\n`);
 }
 
@@ -80,7 +77,7 @@ const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {
   not_a_directory: 'is not a directory',
   not_permitted: 'may not be read or written by this user',
   disk_full: 'could not be written: the disk is full, or the file would be larger than is allowed',
-  no_hard_links: 'cannot be given its name: the file system knows no hard links, without which it might overwrite',
+  no_hard_links: 'cannot be linked to its name: the file system has no hard links, which prevent overwriting',
   failed: 'could not be read or written',
 };
 
