@@ -19,7 +19,7 @@ import { proveRecord } from '../application/ledger/prove.ts';
 import { queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
-import type { ReadinessCheck } from '../application/ports/readiness.ts';
+import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
 import { introspectToken } from '../application/token/introspect.ts';
 import { refreshToken } from '../application/token/refresh.ts';

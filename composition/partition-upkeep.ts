@@ -5,7 +5,7 @@
  */
 
 import type { Storage } from '../adapters/storage/storage.ts';
-import type { Clock } from '../application/ports/clock.ts';
+import type { Clock } from '../application/ports/runtime.ts';
 import type { RecurringPass } from './recurring.ts';
 
 /** Partitions are created a month ahead, so hundreds of failures are tolerable. */

@@ -3,7 +3,7 @@
  * previous run.
  */
 
-import type { Log } from '../application/ports/log.ts';
+import type { Log } from '../application/ports/telemetry.ts';
 
 export interface RecurringPass {
   /** The description in the log, beginning in lower case. */

@@ -4,7 +4,7 @@ import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters
 import { signingKeys } from '../adapters/jose/signing-keys.ts';
 import { KeyFileUnusable, readKeyFile } from '../adapters/key-files/key-file.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
-import type { Log } from '../application/ports/log.ts';
+import type { Log } from '../application/ports/telemetry.ts';
 import type { JwkSet } from '../domain/agents/jwk.ts';
 import { type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
 import type { Settings } from './settings/read-settings.ts';

@@ -3,11 +3,8 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import type { Log } from '../../application/ports/log.ts';
-import type { Measurements } from '../../application/ports/measurements.ts';
-import type { Randomness } from '../../application/ports/randomness.ts';
-import type { ReadinessCheck } from '../../application/ports/readiness.ts';
-import type { Tracing } from '../../application/ports/tracing.ts';
+import type { Randomness, ReadinessCheck } from '../../application/ports/runtime.ts';
+import type { Log, Measurements, Tracing } from '../../application/ports/telemetry.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';

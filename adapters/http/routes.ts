@@ -4,7 +4,7 @@
  * "Events"; decisions "Errors elsewhere"). The one table of paths.
  */
 
-import type { Surface as MetricSurface } from '../../application/ports/measurements.ts';
+import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 
 /** Whose shape a refusal takes. */

@@ -3,7 +3,7 @@
  * for five seconds. Then one query is let through, and its result decides.
  */
 
-import type { Clock } from '../../application/ports/clock.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface Circuit {

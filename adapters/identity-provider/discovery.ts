@@ -3,9 +3,9 @@
  * §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
  */
 
-import type { Log } from '../../application/ports/log.ts';
+import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { ProviderDescription, ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 
 /** `Service:UpstreamIdp:Issuer` or `MetadataUrl`, of which exactly one is set, or `Service:Ssf:Issuer`. */

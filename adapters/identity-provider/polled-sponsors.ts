@@ -3,10 +3,10 @@
  * `poll`; decisions "Blocks, poll mode, health"). It speaks Keycloak's: `GET {UsersUrl}/{sub}`.
  */
 
-import type { Clock } from '../../application/ports/clock.ts';
-import type { Log } from '../../application/ports/log.ts';
+import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
 import { type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
-import type { SponsorDirectory, SponsorStatus } from '../../application/ports/sponsor-directory.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { type Circuit, circuit, type Question } from './circuit.ts';

@@ -1,7 +1,7 @@
 /** A cache of the identity provider's answers about people (specification "Sponsor check", `CacheTtl`). */
 
-import type { Clock } from '../../application/ports/clock.ts';
-import type { SponsorStatus } from '../../application/ports/sponsor-directory.ts';
+import type { SponsorStatus } from '../../application/ports/identity-provider.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;

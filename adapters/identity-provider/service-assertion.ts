@@ -3,9 +3,8 @@
  * The provider reads the public key at `/.well-known/jwks.json`.
  */
 
-import type { Clock } from '../../application/ports/clock.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import type { Randomness } from '../../application/ports/randomness.ts';
+import type { Clock, Randomness } from '../../application/ports/runtime.ts';
 import { toSeconds } from '../../domain/instant.ts';
 
 /** Seconds. Some providers refuse an assertion that is one second in the future. */

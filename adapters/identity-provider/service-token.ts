@@ -3,9 +3,9 @@
  * `private_key_jwt` (decisions "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
  */
 
-import type { Clock } from '../../application/ports/clock.ts';
+import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 

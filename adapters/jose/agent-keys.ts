@@ -1,10 +1,10 @@
 /** The public keys of agents' assertions: inline in the registration, or fetched from the `jwks_uri`. */
 
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../application/ports/clock.ts';
 import type { AgentKeys } from '../../application/ports/keys.ts';
-import type { Log } from '../../application/ports/log.ts';
 import type { Network } from '../../application/ports/network.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
 import { AGENT_KEY_RULES } from '../../domain/agents/key-set.ts';

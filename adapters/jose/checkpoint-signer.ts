@@ -1,6 +1,6 @@
 /** Signs checkpoints with one of the service's own keys (specification "Ledger and seal"). */
 
-import type { CheckpointSigner } from '../../application/ports/checkpoint-keys.ts';
+import type { CheckpointSigner } from '../../application/ports/keys.ts';
 import type { SigningKey } from './signing-key.ts';
 
 export function checkpointSigner(key: SigningKey): CheckpointSigner {

@@ -3,7 +3,7 @@
  * of a key set.
  */
 
-import type { CheckpointVerifier } from '../../application/ports/checkpoint-keys.ts';
+import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import type { JwkSet } from '../../domain/agents/jwk.ts';
 import { inspectKey, type KeyRules, type UsableKey } from '../../domain/agents/public-key.ts';
 import { isJsonObject, type Json, member } from '../../domain/tokens/strict-json.ts';

@@ -3,7 +3,7 @@
  * share one fetch, a failed fetch keeps the last good set, and clients cannot trigger fetches at will.
  */
 
-import type { Clock } from '../../application/ports/clock.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface FetchedKeys<Keys> {

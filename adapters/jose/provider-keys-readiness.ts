@@ -1,8 +1,7 @@
 /** The readiness check of the identity provider's keys (specification "Public", `/readyz`). */
 
-import type { Clock } from '../../application/ports/clock.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
-import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 
 /** Specification "Limits": key fetch staleness. */

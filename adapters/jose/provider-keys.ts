@@ -5,11 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../application/ports/clock.ts';
+import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
-import type { Log } from '../../application/ports/log.ts';
 import type { Network } from '../../application/ports/network.ts';
-import type { ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { fetchedKeys } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';

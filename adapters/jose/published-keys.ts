@@ -1,8 +1,8 @@
 /** Fetches a published key set (RFC 7517 §5), and verifies with it. */
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
-import type { Log } from '../../application/ports/log.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { usableKeys } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';

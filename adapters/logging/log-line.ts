@@ -4,7 +4,7 @@
  * most checks of a general serializer are unnecessary.
  */
 
-import type { LogFields } from '../../application/ports/log.ts';
+import type { LogFields } from '../../application/ports/telemetry.ts';
 import type { ErrorReport } from './error-report.ts';
 
 export interface LogEntry {

@@ -1,7 +1,6 @@
 /** A log that adds the current trace, if there is one, to each line. */
 
-import type { Log, LogFields } from '../../application/ports/log.ts';
-import type { Tracing } from '../../application/ports/tracing.ts';
+import type { Log, LogFields, Tracing } from '../../application/ports/telemetry.ts';
 
 export function tracedLog(log: Log, { current }: Pick<Tracing, 'current'>): Log {
   const traced = (fields: LogFields | undefined): LogFields | undefined => {

@@ -3,8 +3,8 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import winston from 'winston';
-import type { Clock } from '../../application/ports/clock.ts';
-import type { Log, LogFields } from '../../application/ports/log.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 import { toMillisecondText } from '../../domain/instant.ts';
 import { batchedLines } from './batched-lines.ts';
 import { reportError } from './error-report.ts';

@@ -1,4 +1,4 @@
-import type { TimeLimit } from '../../application/ports/time-limit.ts';
+import type { TimeLimit } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface Occasion {

@@ -1,7 +1,7 @@
 /** The gauges of a service, and how each is read at a scrape. */
 
 import { Gauge, type Registry } from 'prom-client';
-import type { Backlog, DatabaseLine } from '../../application/ports/storage-condition.ts';
+import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import * as definitions from './definitions.ts';
 

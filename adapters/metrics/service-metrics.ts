@@ -1,9 +1,9 @@
 /** The metrics of one running service, in a separate registry (docs/operating.md, "Metrics"). */
 
 import { Counter, Histogram, Registry } from 'prom-client';
-import { type Measurements, outcomes, surfaces } from '../../application/ports/measurements.ts';
-import type { Backlog } from '../../application/ports/storage-condition.ts';
-import type { TimeLimit } from '../../application/ports/time-limit.ts';
+import type { TimeLimit } from '../../application/ports/runtime.ts';
+import type { Backlog } from '../../application/ports/storage.ts';
+import { type Measurements, outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import * as definitions from './definitions.ts';
 import { occasionally } from './occasionally.ts';
 import { processMetrics } from './process-metrics.ts';

@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Reach } from '../../application/ports/reach.ts';
+import type { Reach } from '../../application/ports/network.ts';
 
 /** Connects as `httpNetwork` would, without a request. */
 export const reach: Reach = (url, limitMs) =>

@@ -4,7 +4,7 @@
  */
 
 import type { Network } from '../../application/ports/network.ts';
-import type { Tracing } from '../../application/ports/tracing.ts';
+import type { Tracing } from '../../application/ports/telemetry.ts';
 import { formatTraceparent } from '../../domain/traces/trace-context.ts';
 
 export function tracedNetwork(network: Network, { current }: Pick<Tracing, 'current'>): Network {

@@ -1,8 +1,8 @@
 /** The sink over HTTP (specification "Sink"): each batch is one POST of `{"records": [...]}`. */
 
-import type { Log, LogFields } from '../../application/ports/log.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { Sink } from '../../application/ports/sink.ts';
+import type { Sink } from '../../application/ports/outbox.ts';
+import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
 import type { Secret } from '../../domain/secret.ts';
 

@@ -2,17 +2,16 @@
 
 import type { Agents } from '../../application/ports/agents.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
-import type { Clock } from '../../application/ports/clock.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
-import type { Log } from '../../application/ports/log.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
 import type { ProvisionedUsers } from '../../application/ports/provisioned-users.ts';
-import type { ReadinessCheck } from '../../application/ports/readiness.ts';
+import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Signals } from '../../application/ports/signals.ts';
 import type { Sponsors } from '../../application/ports/sponsors.ts';
-import type { Backlog, DatabaseLine } from '../../application/ports/storage-condition.ts';
+import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
 import type { Sweeping } from '../../application/ports/sweeping.ts';
 import type { Tasks } from '../../application/ports/tasks.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import type { Instant } from '../../domain/instant.ts';
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Tracing } from '../../application/ports/tracing.ts';
+import type { Tracing } from '../../application/ports/telemetry.ts';
 import type { Trace } from '../../domain/traces/trace-context.ts';
 
 export function asyncTracing(): Tracing {

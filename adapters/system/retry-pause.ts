@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RetryPause } from '../../application/ports/retry-pause.ts';
+import type { RetryPause } from '../../application/ports/runtime.ts';
 
 export const retryPause: RetryPause = (longestMs) => wait(randomInt(longestMs + 1));

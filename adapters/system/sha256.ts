@@ -1,6 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { Digest } from '../../application/ports/digest.ts';
-import type { Hash } from '../../application/ports/hash.ts';
+import type { Digest, Hash } from '../../application/ports/runtime.ts';
 
 export const sha256: Digest = (text) => createHash('sha256').update(text, 'utf8').digest('hex');
 

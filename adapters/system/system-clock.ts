@@ -10,7 +10,7 @@
  * hours.
  */
 
-import type { Clock } from '../../application/ports/clock.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 
 const MICROS_PER_MILLI = 1000;

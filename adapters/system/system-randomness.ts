@@ -2,7 +2,7 @@
 
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
-import type { Randomness } from '../../application/ports/randomness.ts';
+import type { Randomness } from '../../application/ports/runtime.ts';
 
 /** Filled in one call: sixteen calls of the generator for each ULID would cost more than the ULID. */
 const POOL_BYTES = 4096;

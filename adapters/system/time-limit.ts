@@ -1,4 +1,4 @@
-import type { TimeLimit } from '../../application/ports/time-limit.ts';
+import type { TimeLimit } from '../../application/ports/runtime.ts';
 
 export const timeLimit: TimeLimit = async (work, ms) => {
   let timer: NodeJS.Timeout | undefined;

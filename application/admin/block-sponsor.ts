@@ -2,7 +2,7 @@
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { Sponsors } from '../ports/sponsors.ts';
 
 export interface SponsorBlocking {

@@ -5,7 +5,7 @@ import type { RegistrationDraft } from '../../domain/agents/registration-draft.t
 import type { FieldError } from '../../domain/field-error.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Agents } from '../ports/agents.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/runtime.ts';
 import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
 
 export interface AgentRegistration extends RegistrationJudgement {

@@ -3,7 +3,7 @@
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Agents } from '../ports/agents.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/runtime.ts';
 
 export interface AgentRemoval {
   readonly agents: Agents;

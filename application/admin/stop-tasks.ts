@@ -1,6 +1,6 @@
 /** The operator's kill switches: they end a task, an agent's tasks or a person's (specification "Admin API"). */
 
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { EndOutcome, TaskSelection, Tasks } from '../ports/tasks.ts';
 
 export interface TaskStopping {

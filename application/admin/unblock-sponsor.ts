@@ -2,7 +2,7 @@
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { LiftOutcome, Sponsors } from '../ports/sponsors.ts';
 
 export interface SponsorUnblocking {

@@ -14,8 +14,7 @@ import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Agents } from '../ports/agents.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { RetryPause } from '../ports/retry-pause.ts';
+import type { Clock, RetryPause } from '../ports/runtime.ts';
 import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
 
 export interface AgentUpdate extends RegistrationJudgement {

@@ -14,8 +14,8 @@ import { parseAgentId } from '../../domain/identifiers.ts';
 import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
 import type { Agents } from '../ports/agents.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { AgentKeys, SignatureFault } from '../ports/keys.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { SpentAssertion } from '../ports/tasks.ts';
 
 /** The algorithms an assertion may be signed with (decisions "Client assertions"). */

@@ -4,8 +4,8 @@ import type { DenialReason } from '../../domain/denial.ts';
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import type { Clock } from '../ports/runtime.ts';
 
 export interface SubjectValidation {
   readonly providerKeys: ProviderKeys;

@@ -1,6 +1,6 @@
 /** Examines addresses: the service's public address, its sink, and where the keys of agents may be fetched from. */
 
-import type { Reach } from '../ports/reach.ts';
+import type { Reach } from '../ports/network.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';
 

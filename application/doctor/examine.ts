@@ -4,7 +4,7 @@
  */
 
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/clock-skew.ts';
-import type { TimeLimit } from '../ports/time-limit.ts';
+import type { TimeLimit } from '../ports/runtime.ts';
 
 export type FindingStatus =
   | 'ok'

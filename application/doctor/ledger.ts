@@ -6,7 +6,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/month.ts';
-import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage-condition.ts';
+import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage.ts';
 import { type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
 
 /** Judges whether the ledger, its checkpoints and every partition refuse changes. */

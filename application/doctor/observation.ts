@@ -4,9 +4,9 @@
  */
 
 import { type Instant, plusSeconds, secondsBetween } from '../../domain/instant.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
 import type { Network } from '../ports/network.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
 
 export interface ObservedNetwork extends Network {
   /** The status of the last response from a URL that starts with `prefix`; `undefined` if there was none. */

@@ -1,7 +1,7 @@
 /** Examines the identity provider, through the adapters with which the service reads its metadata and keys. */
 
 import { travelsInTheClear } from '../../domain/transport.ts';
-import type { ProviderDescription } from '../ports/provider-metadata.ts';
+import type { ProviderDescription } from '../ports/identity-provider.ts';
 import { type Examination, type Finding, failed, judgeClock, ok, skipped, warning } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';
 

@@ -4,10 +4,9 @@
  */
 
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { ProviderDescription } from '../ports/provider-metadata.ts';
-import type { SponsorDirectory } from '../ports/sponsor-directory.ts';
-import type { StorageCondition } from '../ports/storage-condition.ts';
+import type { ProviderDescription, SponsorDirectory } from '../ports/identity-provider.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { StorageCondition } from '../ports/storage.ts';
 import { type Examination, type Finding, failed, ok, skipped } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';
 

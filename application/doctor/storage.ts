@@ -4,8 +4,8 @@
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { DatabaseLink, RoleCondition, StorageCondition } from '../ports/storage-condition.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { DatabaseLink, RoleCondition, StorageCondition } from '../ports/storage.ts';
 import {
   describeUnanswered,
   type Examination,

@@ -6,10 +6,10 @@
  */
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import type { Log } from '../ports/log.ts';
-import { StorageUnavailable } from '../ports/storage-unavailable.ts';
+import type { Clock } from '../ports/runtime.ts';
+import { StorageUnavailable } from '../ports/storage.ts';
+import type { Log } from '../ports/telemetry.ts';
 
 export interface AnonymousDenials {
   /**

@@ -1,8 +1,7 @@
 /** Delivers queued records to the sink (specification "Sink"). It runs in the background, never during a request. */
 
-import type { Clock } from '../ports/clock.ts';
-import type { Outbox } from '../ports/outbox.ts';
-import type { Sink } from '../ports/sink.ts';
+import type { Outbox, Sink } from '../ports/outbox.ts';
+import type { Clock } from '../ports/runtime.ts';
 
 export interface Delivery {
   readonly outbox: Pick<Outbox, 'drain'>;

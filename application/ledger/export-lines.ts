@@ -10,7 +10,7 @@ import {
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Lines, StoredExport } from '../ports/exports.ts';
-import type { Turn } from '../ports/turn.ts';
+import type { Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
 
 /** Thrown for a line that is not in the format of an export. */

@@ -2,8 +2,8 @@
 
 import type { Agents } from '../ports/agents.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import type { Measurements } from '../ports/measurements.ts';
 import type { Sponsors } from '../ports/sponsors.ts';
+import type { Measurements } from '../ports/telemetry.ts';
 import type { AnonymousDenials } from './anonymous-denials.ts';
 
 type Counting = Pick<Measurements, 'denied'>;

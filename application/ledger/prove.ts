@@ -5,7 +5,7 @@
 
 import { type Checkpoint, toHex } from '../../domain/ledger/checkpoint.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
-import type { Hash } from '../ports/hash.ts';
+import type { Hash } from '../ports/runtime.ts';
 import { BLOCK_SIZE, type SealedBlock, treeOf } from './sealed-tree.ts';
 import type { SealedTrees } from './sealed-trees.ts';
 

@@ -3,9 +3,8 @@
 import type { Instant } from '../../domain/instant.ts';
 import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Digest } from '../ports/digest.ts';
 import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
+import type { Clock, Digest } from '../ports/runtime.ts';
 
 export interface LedgerReading {
   readonly ledger: Pick<Ledger, 'page'>;

@@ -6,8 +6,8 @@
 
 import { isTemporary } from '../../domain/denial.ts';
 import { type Denial, denied, type Outcome } from '../outcome.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { AnonymousDenials } from './anonymous-denials.ts';
 
 export interface DenialRecording {

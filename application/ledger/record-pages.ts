@@ -5,7 +5,7 @@
 
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
-import type { Turn } from '../ports/turn.ts';
+import type { Turn } from '../ports/runtime.ts';
 
 export interface PagedReading {
   readonly ledger: Pick<Checkpoints, 'records'>;

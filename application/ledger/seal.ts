@@ -6,11 +6,9 @@
 import { canonicalCheckpoint, canonicalRecord, type UnsignedCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, checkpointHash, toHex } from '../../domain/ledger/checkpoint.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
-import type { CheckpointSigner } from '../ports/checkpoint-keys.ts';
 import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Hash } from '../ports/hash.ts';
-import type { Turn } from '../ports/turn.ts';
+import type { CheckpointSigner } from '../ports/keys.ts';
+import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
 
 export interface LedgerSealing {

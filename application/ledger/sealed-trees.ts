@@ -6,11 +6,9 @@
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import type { CheckpointVerifier } from '../ports/checkpoint-keys.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Hash } from '../ports/hash.ts';
-import type { Turn } from '../ports/turn.ts';
+import type { CheckpointVerifier } from '../ports/keys.ts';
+import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { readSealedTree, type SealedTree } from './sealed-tree.ts';
 
 export interface TreeReading {

@@ -19,9 +19,9 @@ import type { ExportFault } from '../../domain/ledger/export-fault.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import { type Month, monthOf } from '../../domain/ledger/month.ts';
 import { chainFault, contradictedMark } from '../../domain/ledger/verification.ts';
-import type { CheckpointVerifier } from '../ports/checkpoint-keys.ts';
 import { ExportDamaged, type StoredExport } from '../ports/exports.ts';
-import type { Hash } from '../ports/hash.ts';
+import type { CheckpointVerifier } from '../ports/keys.ts';
+import type { Hash } from '../ports/runtime.ts';
 import { type LineReader, lineReader, MalformedLine, readHeader } from './export-lines.ts';
 
 export interface ExportVerification {

@@ -17,10 +17,9 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../domain/ledger/verification.ts';
-import type { CheckpointVerdict, CheckpointVerifier } from '../ports/checkpoint-keys.ts';
 import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
-import type { Hash } from '../ports/hash.ts';
-import type { Turn } from '../ports/turn.ts';
+import type { CheckpointVerdict, CheckpointVerifier } from '../ports/keys.ts';
+import type { Hash, Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
 
 /** The parts of a ledger that a verification reads. */

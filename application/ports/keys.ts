@@ -3,7 +3,6 @@ import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
-import type { CheckpointSigner } from './checkpoint-keys.ts';
 
 /** Why a signature did not verify, in the order of the checks. */
 export type SignatureFault =
@@ -48,4 +47,24 @@ export interface ProviderKeys {
   ): Promise<{ readonly kind: 'verified'; readonly issuer: string } | { readonly kind: SignatureFault }>;
   /** When keys were last fetched successfully; `undefined` before the first fetch. */
   lastFetchedAt(): Instant | undefined;
+}
+
+/** Signs checkpoints with the service's active key (specification "Ledger and seal"). */
+export interface CheckpointSigner {
+  /** The active key's id, which is part of the signed text. */
+  readonly kid: string;
+  /** ES256 over the text's UTF-8 bytes: r and s, 64 bytes, in lowercase hex. */
+  sign(text: string): Promise<string>;
+}
+
+export type CheckpointVerdict =
+  | 'verified'
+  /** No published key has this id, so the signature cannot be checked. */
+  | 'unknown_key'
+  | 'invalid_signature';
+
+/** Verifies checkpoints with published keys: the service's own, or a key set from an auditor. */
+export interface CheckpointVerifier {
+  /** @param signature lowercase hex; any other form is an invalid signature */
+  verify(kid: string, text: string, signature: string): Promise<CheckpointVerdict>;
 }

@@ -7,8 +7,8 @@ import { plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { SignalResult, Signals } from '../ports/signals.ts';
 
 export interface AcceptLogout {

@@ -6,10 +6,10 @@
 import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { SecurityEventResult, Signals } from '../ports/signals.ts';
+import type { Log } from '../ports/telemetry.ts';
 
 export interface AcceptSecurityEvent {
   readonly signals: Pick<Signals, 'applySecurityEvent'>;

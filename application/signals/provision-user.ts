@@ -19,9 +19,8 @@ import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import { readUserPatch } from '../../domain/signals/user-patch.ts';
 import { type Assignments, readUserResource } from '../../domain/signals/user-resource.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ProvisionedUsers } from '../ports/provisioned-users.ts';
-import type { Randomness } from '../ports/randomness.ts';
+import type { Clock, Randomness } from '../ports/runtime.ts';
 
 export interface Provisioning {
   readonly users: ProvisionedUsers;

@@ -22,7 +22,7 @@ import {
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
-import type { Digest } from '../ports/digest.ts';
+import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';

@@ -4,8 +4,8 @@
  */
 
 import { judgeStanding, type Standing } from '../../domain/tasks/standing.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { SigningKeys } from '../ports/keys.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { readTaskToken, type TaskToken } from './read-task-token.ts';
 

@@ -8,7 +8,7 @@ import { formatScope, type Scope } from '../../domain/scope.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { TASK_TOKEN_TYPE, taskTokenClaims } from '../../domain/tasks/task-token.ts';
 import type { SigningKeys } from '../ports/keys.ts';
-import type { Randomness } from '../ports/randomness.ts';
+import type { Randomness } from '../ports/runtime.ts';
 
 /** Specification "Token exchange response". */
 export interface IssuedToken {

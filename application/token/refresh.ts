@@ -13,7 +13,7 @@ import type { CachedAgents } from '../authentication/agent-cache.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
-import type { Digest } from '../ports/digest.ts';
+import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';

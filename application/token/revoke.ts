@@ -18,8 +18,8 @@ import {
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
-import type { Digest } from '../ports/digest.ts';
 import type { SigningKeys } from '../ports/keys.ts';
+import type { Digest } from '../ports/runtime.ts';
 import type { Tasks } from '../ports/tasks.ts';
 import { readTaskToken, type TaskToken } from './read-task-token.ts';
 

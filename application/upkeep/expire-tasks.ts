@@ -4,9 +4,8 @@
  */
 
 import { plusSeconds } from '../../domain/instant.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock, Turn } from '../ports/runtime.ts';
 import type { Sweeping } from '../ports/sweeping.ts';
-import type { Turn } from '../ports/turn.ts';
 
 export interface TaskExpiry {
   readonly sweeping: Pick<Sweeping, 'expire'>;

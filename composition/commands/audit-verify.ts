@@ -8,7 +8,7 @@ import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
-import type { Log } from '../../application/ports/log.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { auditorKeys } from './auditor-keys.ts';
 import { openLedger } from './open-ledger.ts';

@@ -1,7 +1,7 @@
 /** Opens the ledger for a command that only reads: it writes nothing, and refuses a schema of another release. */
 
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
-import type { Log } from '../../application/ports/log.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';

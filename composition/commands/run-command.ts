@@ -8,7 +8,7 @@ import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import { systemClock } from '../../adapters/system/system-clock.ts';
 import { describeUnanswered } from '../../application/doctor/examine.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
-import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../application/ports/storage.ts';
 import { describeDatabaseRefusal } from '../database-refusals.ts';
 import { describeUnknownSetting, type SettingSources } from '../settings/given-settings.ts';
 import type { SettingsResult } from '../settings/read-settings.ts';

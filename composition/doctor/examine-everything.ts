@@ -9,7 +9,7 @@ import { receiverExaminations } from '../../application/doctor/receivers.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
-import type { Clock } from '../../application/ports/clock.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { provisioningChoice, sinkChoice, sponsorCheckChoice, transmitterChoice } from '../settings/alternatives.ts';
 import type { DoctorSettings } from './settings.ts';
 import {

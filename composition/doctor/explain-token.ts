@@ -6,7 +6,7 @@ import { timeLimit } from '../../adapters/system/time-limit.ts';
 import { examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { explainSubjectToken } from '../../application/doctor/explain-subject-token.ts';
 import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';
-import type { Clock } from '../../application/ports/clock.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { sponsorCheckChoice } from '../settings/alternatives.ts';
 import type { DoctorSettings } from './settings.ts';

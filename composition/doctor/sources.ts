@@ -21,10 +21,10 @@ import type { Signer } from '../../application/doctor/provider.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
 import type { SponsorQueries } from '../../application/doctor/sponsors.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
-import type { Clock } from '../../application/ports/clock.ts';
+import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import type { Network } from '../../application/ports/network.ts';
-import type { ProviderDescription, ProviderMetadata } from '../../application/ports/provider-metadata.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS } from '../database-refusals.ts';
 import { askReplica } from '../published-by.ts';
 import {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
 import { processMetrics } from '../../adapters/metrics/process-metrics.ts';
-import { outcomes, surfaces } from '../../application/ports/measurements.ts';
+import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { denialReasons } from '../../domain/denial.ts';

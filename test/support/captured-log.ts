@@ -1,6 +1,6 @@
 /** A log that keeps what it was told, as the lines an operator would see. */
 
-import type { Log, LogFields } from '../../application/ports/log.ts';
+import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 
 export interface CapturedLog extends Log {
   readonly lines: string[];

@@ -1,6 +1,6 @@
 /** A clock that runs with the system's, can be set ahead, and can be made to stand still. */
 
-import type { Clock } from '../../application/ports/clock.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, instantFromMillis, plusSeconds, toSeconds } from '../../domain/instant.ts';
 
 export interface MovedClock extends Clock {

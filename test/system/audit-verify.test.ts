@@ -10,7 +10,7 @@ import type { Storage } from '../../adapters/storage/storage.ts';
 import { eventLoopTurn } from '../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../adapters/system/sha256.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
-import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../application/ports/storage.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
 import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
-import { outcomes, surfaces } from '../../application/ports/measurements.ts';
+import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { StartupError } from '../../composition/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';

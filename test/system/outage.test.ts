@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { StorageUnavailable } from '../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../application/ports/storage.ts';
 import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';

@@ -5,7 +5,7 @@ import type { AgentsPage } from '../../../application/admin/list-agents.ts';
 import type { RegisterOutcome } from '../../../application/admin/register-agent.ts';
 import type { RemoveOutcome } from '../../../application/admin/remove-agent.ts';
 import type { UpdateOutcome } from '../../../application/admin/update-agent.ts';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';

@@ -4,7 +4,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import type { CheckpointsPage, CheckpointsQuestion } from '../../../application/ledger/list-checkpoints.ts';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer, LedgerQuestion } from '../../../application/ledger/query.ts';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';

@@ -8,9 +8,8 @@
 
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AnonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
-import type { Clock } from '../../../application/ports/clock.ts';
-import type { Log } from '../../../application/ports/log.ts';
-import type { Measurements } from '../../../application/ports/measurements.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
+import type { Log, Measurements } from '../../../application/ports/telemetry.ts';
 import { type Route, routeOf, type Surface } from '../routes.ts';
 import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';

@@ -1,7 +1,7 @@
 /** Which requests come too fast from where they come from (specification "Rate limiting"). */
 
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../../application/ports/clock.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
 import { type Bucket, buckets } from '../routes.ts';
 import type { Network } from './network.ts';
 import { requestSource } from './request-source.ts';

@@ -1,7 +1,7 @@
 /** `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST /backchannel-logout"). */
 
 import express, { type RequestHandler, type Router } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';

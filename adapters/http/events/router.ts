@@ -1,7 +1,7 @@
 /** `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';

@@ -4,8 +4,8 @@
  */
 
 import type { ErrorRequestHandler, Response } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { discardRest } from './body.ts';
 
 export interface FaultAnswers {

@@ -1,7 +1,7 @@
 /** What is no surface's business, in problem details: faults, unknown paths, methods that a path does not have. */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { discardRest } from './body.ts';
 import { type FaultAnswers, faultHandler } from './faults.ts';
 import { answerProblem } from './problem-details.ts';

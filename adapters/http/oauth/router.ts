@@ -2,7 +2,7 @@
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';

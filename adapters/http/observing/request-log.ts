@@ -6,9 +6,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
-import type { Randomness } from '../../../application/ports/randomness.ts';
-import type { Tracing } from '../../../application/ports/tracing.ts';
+import type { Randomness } from '../../../application/ports/runtime.ts';
+import type { Log, Tracing } from '../../../application/ports/telemetry.ts';
 import { parseTraceparent, type Trace } from '../../../domain/traces/trace-context.ts';
 import { singleHeader } from '../message/headers.ts';
 

@@ -1,7 +1,7 @@
 /** Counts and times every request, in front of admission: refused requests count as well. */
 
 import type { RequestListener } from 'node:http';
-import type { Measurements, RequestOutcome } from '../../../application/ports/measurements.ts';
+import type { Measurements, RequestOutcome } from '../../../application/ports/telemetry.ts';
 import { routeOf } from '../routes.ts';
 import type { ServedResponse } from '../server/message-classes.ts';
 

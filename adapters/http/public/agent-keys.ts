@@ -4,7 +4,7 @@
  */
 
 import express, { type Response, type Router } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { answerProblem } from '../message/problem-details.ts';

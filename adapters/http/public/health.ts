@@ -1,7 +1,7 @@
 /** `/healthz` and `/readyz` (specification "Public"; decisions "Blocks, poll mode, health"). */
 
 import express, { type Request, type Response, type Router } from 'express';
-import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { methodNotAllowed } from '../message/problem-faults.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';

@@ -1,8 +1,8 @@
 /** `/scim` (specification "/scim/v2"). Mount it there. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { Log } from '../../../application/ports/log.ts';
 import type { UsersPage } from '../../../application/ports/provisioned-users.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { UsersListing } from '../../../application/signals/list-users.ts';
 import type { removeUser, WriteOutcome } from '../../../application/signals/provision-user.ts';
 import { parseUserId, type UserId } from '../../../domain/identifiers.ts';

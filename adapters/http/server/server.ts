@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { type ConnectionError, connectionErrorResponse, parserError } from './connection-errors.ts';
 import type { MessageClasses, ServedRequest } from './message-classes.ts';
 import { MAX_HEADERS, shapeFault } from './request-shape.ts';

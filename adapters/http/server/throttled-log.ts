@@ -3,7 +3,7 @@
  * event would cost more than the refusal that it reports.
  */
 
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 
 const LINE_EVERY_MS = 1000;
 

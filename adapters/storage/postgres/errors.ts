@@ -4,7 +4,7 @@
  */
 
 import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 
 /** No connection over which the call could still be answered is worth keeping. */
 export class ServerSilent extends StorageUnavailable {}

@@ -3,7 +3,7 @@
  * (`migrations/0003-ledger.ts`, `0006-checkpoints.ts`).
  */
 
-import type { GuardCondition, MissingGuard } from '../../../application/ports/storage-condition.ts';
+import type { GuardCondition, MissingGuard } from '../../../application/ports/storage.ts';
 import type { Run } from './connections.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Who could read what is sent to Postgres, or answer in its place. */
 
 import pg from 'pg';
-import type { DatabaseLink } from '../../../application/ports/storage-condition.ts';
+import type { DatabaseLink } from '../../../application/ports/storage.ts';
 import { isLoopback } from '../../../domain/transport.ts';
 
 /** As the driver reads the address, and the environment where that leaves something out. Nothing is connected. */

@@ -2,7 +2,7 @@
 
 import type { Archives } from '../../../application/ports/archives.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { SchemaStatus } from '../storage.ts';
 import { postgresArchives } from './archives.ts';
 import { postgresCheckpoints } from './checkpoints.ts';

@@ -1,7 +1,7 @@
 /** Opens a Postgres database for somebody who only looks at its condition, as the role that serves. */
 
-import type { Log } from '../../../application/ports/log.ts';
-import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
+import type { SealingCondition, StorageCondition } from '../../../application/ports/storage.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { parseMonth } from '../../../domain/ledger/month.ts';
 import { storable, storableOrNull } from '../rows/text.ts';

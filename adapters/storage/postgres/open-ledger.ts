@@ -1,6 +1,6 @@
 /** Opens the ledger in a Postgres database for somebody who only looks at it, as an auditor does. */
 
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';

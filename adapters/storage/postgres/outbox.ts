@@ -3,9 +3,9 @@
  * other drain takes them, and so that they are free again when the instance dies.
  */
 
-import type { Clock } from '../../../application/ports/clock.ts';
-import type { Log } from '../../../application/ports/log.ts';
 import type { DrainOutcome, Outbox } from '../../../application/ports/outbox.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import { waitAfter } from '../../../domain/ledger/delivery.ts';
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';

@@ -4,9 +4,8 @@
  * a time.
  */
 
-import type { Clock } from '../../../application/ports/clock.ts';
-import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import { describeSchema } from '../rows/readiness.ts';
 import type { Connections } from './connections.ts';
 import { isReadOnly } from './errors.ts';

@@ -1,6 +1,6 @@
 /** What the role that serves may do, held against what its decisions need (`serving-role.ts`). */
 
-import type { RoleCondition } from '../../../application/ports/storage-condition.ts';
+import type { RoleCondition } from '../../../application/ports/storage.ts';
 import type { Run } from './connections.ts';
 import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
 

@@ -1,7 +1,7 @@
 /** Where Knex says what it has to say: it would otherwise write to standard output, which belongs to our own log. */
 
 import type { Knex } from 'knex';
-import type { Log } from '../../../application/ports/log.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 
 export function knexLog(log: Log): Knex.Logger {
   const tell = (detail: unknown) => log.warn('database connection', { detail: String(detail) });

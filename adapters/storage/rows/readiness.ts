@@ -1,6 +1,6 @@
 /** What `/readyz` says of a schema. */
 
-import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { SchemaStatus } from '../storage.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;

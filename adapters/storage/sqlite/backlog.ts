@@ -1,6 +1,6 @@
 /** What has piled up on SQLite: each question walks an index, and counts no further than it has to. */
 
-import type { OutboxBacklog, SealingBacklog } from '../../../application/ports/storage-condition.ts';
+import type { OutboxBacklog, SealingBacklog } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Run } from './connections.ts';
 

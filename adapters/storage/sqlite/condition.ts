@@ -1,6 +1,6 @@
 /** The condition of a SQLite database, asked in its thread. */
 
-import type { SealingCondition, StorageCondition } from '../../../application/ports/storage-condition.ts';
+import type { SealingCondition, StorageCondition } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { findBlocks } from './blocks.ts';
 import type { Connections } from './connections.ts';

@@ -9,8 +9,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import createKnex, { type Knex } from 'knex';
-import type { Log } from '../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound } from '../rows/column.ts';
 import { knexLog } from '../rows/knex-log.ts';
 import type { Built, Rows } from '../rows/query.ts';

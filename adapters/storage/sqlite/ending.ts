@@ -1,6 +1,6 @@
 /** Ending tasks on SQLite: before their time, with everything delegated from them, or by it (specification "Task"). */
 
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Revocation } from '../../../domain/tasks/task.ts';

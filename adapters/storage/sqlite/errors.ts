@@ -4,7 +4,7 @@
  */
 
 import Database from 'better-sqlite3';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 
 /** Primary result codes; an extended one begins with its primary. */
 const UNAVAILABLE = new RegExp(

@@ -5,9 +5,9 @@
 
 import { access, constants, stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../../../application/ports/log.ts';
-import type { StorageCondition } from '../../../application/ports/storage-condition.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import type { StorageCondition } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LedgerReading } from '../storage.ts';
 import { type AddonFault, addonFault } from './addon-fault.ts';
 import { ANSWER_LIMIT_MS } from './limits.ts';

@@ -1,7 +1,7 @@
 /** Drains the outbox on SQLite. What this process is delivering is known here, and to no other drain handed out. */
 
-import type { Clock } from '../../../application/ports/clock.ts';
 import type { Outbox } from '../../../application/ports/outbox.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
 import type { OutboxEntries } from './outbox-entries.ts';
 
 export function sqliteOutbox(entries: OutboxEntries, clock: Clock): Outbox {

@@ -1,6 +1,6 @@
 /** Whether SQLite can take decisions now: the file answers, its schema is ours, and it takes a write transaction. */
 
-import type { ReadinessCheck } from '../../../application/ports/readiness.ts';
+import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { describeSchema } from '../rows/readiness.ts';
 import type { Connections } from './connections.ts';
 import { readSchemaStatus } from './schema-status.ts';

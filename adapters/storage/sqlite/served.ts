@@ -1,6 +1,6 @@
 /** All that the thread of a SQLite database does for the main thread. */
 
-import type { Backlog } from '../../../application/ports/storage-condition.ts';
+import type { Backlog } from '../../../application/ports/storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { sqliteCondition } from './condition.ts';
 import type { Connections } from './connections.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { routeOf } from '../../../adapters/http/routes.ts';
-import { type Surface, surfaces } from '../../../application/ports/measurements.ts';
+import { type Surface, surfaces } from '../../../application/ports/telemetry.ts';
 
 const paths: readonly (readonly [path: string, surface: Surface])[] = [
   ['/oauth2/token', 'token'],

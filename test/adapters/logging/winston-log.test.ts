@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type LogOptions, winstonLog } from '../../../adapters/logging/winston-log.ts';
-import type { LogFields } from '../../../application/ports/log.ts';
+import type { LogFields } from '../../../application/ports/telemetry.ts';
 import { instantFromMillis } from '../../../domain/instant.ts';
 import { Secret } from '../../../domain/secret.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { timeLimit } from '../../../adapters/system/time-limit.ts';
 import { describeCode, examineAll, judgeClock, ok } from '../../../application/doctor/examine.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 
 const SECRET = 'postgresql://role:password@host';
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Storage } from '../../../adapters/storage/storage.ts';
 import { type AnonymousDenials, anonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import type { AnonymousDenial } from '../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';

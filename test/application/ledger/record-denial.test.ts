@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { recordDenials } from '../../../application/ledger/record-denial.ts';
 import { allowed, type Denial, denied } from '../../../application/outcome.ts';
 import type { Refusal } from '../../../application/ports/ledger.ts';
-import { StorageUnavailable } from '../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
 import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
 import { agentIdOf, aTask, NOON } from '../../support/domain-fixtures.ts';

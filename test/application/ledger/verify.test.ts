@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { sha256Bytes } from '../../../adapters/system/sha256.ts';
 import type { VerificationOutcome } from '../../../application/ledger/verify.ts';
-import type { CheckpointVerifier } from '../../../application/ports/checkpoint-keys.ts';
+import type { CheckpointVerifier } from '../../../application/ports/keys.ts';
 import { type Checkpoint, checkpointHash, formatMark } from '../../../domain/ledger/checkpoint.ts';
 import { type LedgerScene, ledgerScene, newKeys } from '../../support/ledger-scene.ts';
 

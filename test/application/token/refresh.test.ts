@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
 import { httpNetwork } from '../../../adapters/network/http-network.ts';
 import { sha256 } from '../../../adapters/system/sha256.ts';
-import type { SponsorStatus } from '../../../application/ports/sponsor-directory.ts';
+import type { SponsorStatus } from '../../../application/ports/identity-provider.ts';
 import type { Renewal, Tasks } from '../../../application/ports/tasks.ts';
 import { type RefreshRequest, refreshToken } from '../../../application/token/refresh.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';

@@ -4,7 +4,7 @@ import type { Storage } from '../../../adapters/storage/storage.ts';
 import { eventLoopTurn } from '../../../adapters/system/event-loop-turn.ts';
 import { sha256Bytes } from '../../../adapters/system/sha256.ts';
 import { sealLedger } from '../../../application/ledger/seal.ts';
-import type { CheckpointSigner } from '../../../application/ports/checkpoint-keys.ts';
+import type { CheckpointSigner } from '../../../application/ports/keys.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';

@@ -3,7 +3,7 @@
 import { checkpointSigner } from '../../../adapters/jose/checkpoint-signer.ts';
 import { checkpointVerifier } from '../../../adapters/jose/checkpoint-verifier.ts';
 import { readSigningKey } from '../../../adapters/jose/signing-key.ts';
-import type { CheckpointSigner, CheckpointVerifier } from '../../../application/ports/checkpoint-keys.ts';
+import type { CheckpointSigner, CheckpointVerifier } from '../../../application/ports/keys.ts';
 import type { JwkSet } from '../../../domain/agents/jwk.ts';
 import { makeSigningKey } from '../signing-key.ts';
 

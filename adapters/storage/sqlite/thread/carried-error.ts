@@ -3,7 +3,7 @@
  * answered and what the log can say.
  */
 
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 
 /** Those that somebody tells apart; any other arrives as an Error. */
 const CLASSES = { StorageUnavailable, RangeError, TypeError, Error } as const;

@@ -4,8 +4,8 @@
  */
 
 import type { Worker } from 'node:worker_threads';
-import type { Log } from '../../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import type { Log } from '../../../../application/ports/telemetry.ts';
 import { restoreError } from './carried-error.ts';
 import { gathered } from './gathered.ts';
 import type { FromDatabase, ToDatabase } from './messages.ts';

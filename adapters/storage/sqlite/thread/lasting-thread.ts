@@ -5,8 +5,8 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Log } from '../../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import type { Log } from '../../../../application/ports/telemetry.ts';
 import type { DatabaseThread } from './database-thread.ts';
 
 export type LastingThread = Pick<DatabaseThread, 'shape' | 'call' | 'unanswered' | 'close'>;

@@ -1,6 +1,6 @@
 /** What the main thread and the database's thread say to each other. Each message is a list of these, in order. */
 
-import type { LogFields } from '../../../../application/ports/log.ts';
+import type { LogFields } from '../../../../application/ports/telemetry.ts';
 import type { CarriedError } from './carried-error.ts';
 import type { Shape } from './remote.ts';
 

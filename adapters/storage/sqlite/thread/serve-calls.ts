@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import type { Log } from '../../../../application/ports/log.ts';
+import type { Log } from '../../../../application/ports/telemetry.ts';
 import { carryError } from './carried-error.ts';
 import { gathered } from './gathered.ts';
 import type { FromDatabase, ToDatabase } from './messages.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
 

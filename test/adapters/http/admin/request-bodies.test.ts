@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
 

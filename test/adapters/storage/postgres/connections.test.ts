@@ -5,7 +5,7 @@ import { type Connections, openConnections } from '../../../../adapters/storage/
 import { LIMITS, type Limits } from '../../../../adapters/storage/postgres/limits.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { anEntry, anOpening, ledgerOf, registeredAgent } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
 import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { untilWaiting } from '../../../contract/hold.ts';
 import { anEntry } from '../../../contract/scene.ts';

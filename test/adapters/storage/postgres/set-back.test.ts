@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { anEntry, ledgerOf, openedTask } from '../../../contract/scene.ts';
 import { faultsOf, sealed } from '../../../contract/sealer.ts';

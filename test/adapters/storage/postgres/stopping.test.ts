@@ -7,7 +7,7 @@ import * as limits from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import { postgresTasks } from '../../../../adapters/storage/postgres/tasks.ts';
 import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
 import { type Instant, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { expect } from 'chai';
 import { type Connections, openConnections } from '../../../../adapters/storage/sqlite/connections.ts';
 import { keepAlive } from '../../../../adapters/storage/sqlite/kept-alive.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 
 describe('the connection to SQLite', () => {

@@ -6,7 +6,7 @@ import { type Connections, openConnections, type Run } from '../../../../adapter
 import { endTasks } from '../../../../adapters/storage/sqlite/ending.ts';
 import { ENDED_AT_ONCE } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import type { TaskId } from '../../../../domain/identifiers.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { RESTART_PAUSE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { openSqlite } from '../../../../adapters/storage/sqlite/open.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../application/ports/storage.ts';
 import { registeredAgent } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { reportError } from '../../../../../adapters/logging/error-report.ts';
 import { carryError, restoreError } from '../../../../../adapters/storage/sqlite/thread/carried-error.ts';
-import { StorageUnavailable } from '../../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../../application/ports/storage.ts';
 
 const carried = (thrown: unknown): Error => restoreError(structuredClone(carryError(thrown)));
 

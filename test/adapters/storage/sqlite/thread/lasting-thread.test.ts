@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { startThread } from '../../../../../adapters/storage/sqlite/thread/database-thread.ts';
 import { lastingThread } from '../../../../../adapters/storage/sqlite/thread/lasting-thread.ts';
-import { StorageUnavailable } from '../../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../../application/ports/storage.ts';
 import { type CapturedLog, capturedLog } from '../../../../support/captured-log.ts';
 import { PATIENT_MS, servingWorker, thrownBy } from './started.ts';
 

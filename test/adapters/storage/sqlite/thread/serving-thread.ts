@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { serveCalls } from '../../../../../adapters/storage/sqlite/thread/serve-calls.ts';
-import type { Log } from '../../../../../application/ports/log.ts';
-import { StorageUnavailable } from '../../../../../application/ports/storage-unavailable.ts';
+import { StorageUnavailable } from '../../../../../application/ports/storage.ts';
+import type { Log } from '../../../../../application/ports/telemetry.ts';
 
 function serving(log: Log) {
   let release: () => void = () => undefined;

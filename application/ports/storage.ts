@@ -1,12 +1,15 @@
-/**
- * The condition of the database, read from outside the service (doctor, metrics). Nothing is written. Every method may
- * throw StorageUnavailable, and gives up within a few seconds.
- */
-
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/month.ts';
 import type { SubjectSession } from './signals.ts';
 import type { Sponsors } from './sponsors.ts';
+
+/**
+ * Thrown by storage ports if the database does not answer or cannot take the decision. The caller made no mistake, and
+ * whether the decision was applied is unknown. Surfaces answer `temporarily_unavailable` (specification "Errors").
+ */
+export class StorageUnavailable extends Error {
+  override readonly name = 'StorageUnavailable';
+}
 
 /** How the connection to the database is protected. */
 export type DatabaseLink =
@@ -84,6 +87,10 @@ export interface DatabaseLine {
   readonly connections: { readonly used: number; readonly free: number; readonly most: number } | undefined;
 }
 
+/**
+ * The condition of the database, read from outside the service (doctor, metrics). Nothing is written. Every method may
+ * throw StorageUnavailable, and gives up within a few seconds.
+ */
 export interface StorageCondition {
   /** For example `Postgres 18.1`. */
   server(): Promise<string>;

@@ -1,11 +1,17 @@
-/**
- * Counters and timers of a running service. They receive only words of closed sets, never request data. No method
- * throws or waits.
- */
-
 import type { DenialReason } from '../../domain/denial.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
+import type { Trace } from '../../domain/traces/trace-context.ts';
+
+/** Field values that operators may read: never a token, key, grant or assertion, nor other data from a request. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export interface Log {
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  /** `cause` is logged by its class, code and stack: its message is not trusted to be free of request data. */
+  error(message: string, cause: unknown, fields?: LogFields): void;
+}
 
 /** The part of the service that a request addresses, known from its path alone. */
 export const surfaces = [
@@ -40,13 +46,17 @@ export const outcomes = [
 export type RequestOutcome = (typeof outcomes)[number];
 
 /** A refusal that the admin API's own transaction records. */
-type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
+export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
 
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 type AdmissionKind =
   | { readonly reason: 'rate_limited'; readonly kind: 'main' | 'introspection' | 'logout' | 'scim' | 'events' }
   | { readonly reason: 'overloaded'; readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'other' };
 
+/**
+ * Counters and timers of a running service. They receive only words of closed sets, never request data. No method
+ * throws or waits.
+ */
 export interface Measurements {
   /** @param seconds from reading the request's head to the end of the response */
   answered(surface: Surface, outcome: RequestOutcome, seconds: number): void;
@@ -56,4 +66,12 @@ export interface Measurements {
 
   /** A denial was recorded, or counted for a summary. */
   denied(event: LedgerEvent, reason: DenialReason | AnonymousDenial['reason'] | ConflictReason): void;
+}
+
+/** Links work to the trace of its request. It never influences a decision. */
+export interface Tracing {
+  /** Runs the work, and everything it starts or awaits, within the trace. */
+  within<Answer>(trace: Trace, work: () => Answer): Answer;
+  /** The trace of the calling work; `undefined` outside of a trace. */
+  current(): Trace | undefined;
 }

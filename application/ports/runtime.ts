@@ -1,0 +1,37 @@
+import type { Instant } from '../../domain/instant.ts';
+
+/** The current time. Nothing else reads the system clock, so tests can set it. */
+export interface Clock {
+  now(): Instant;
+}
+
+/** Unpredictable values. */
+export interface Randomness {
+  /** 26 characters of Crockford base32; values made within a millisecond sort in the order they were made. */
+  ulid(): string;
+  /** `size` random bytes in base64url. */
+  secret(size: number): string;
+}
+
+/** SHA-256 of a text's UTF-8 bytes, in lowercase hex. */
+export type Digest = (text: string) => string;
+
+/** SHA-256 of bytes, for records and checkpoints. */
+export type { Hash } from '../../domain/ledger/merkle-tree.ts';
+
+/** Yields to the event loop. Long work yields between its parts, so that a request need not wait for all of it. */
+export type Turn = () => Promise<void>;
+
+/** Resolves as `work` does, or with `undefined` after `ms` milliseconds; `work` then continues, its result ignored. */
+export type TimeLimit = <Answer>(work: Promise<Answer>, ms: number) => Promise<Answer | undefined>;
+
+/** Waits a random time of at most `longestMs` milliseconds, so that conflicting callers do not retry together. */
+export type RetryPause = (longestMs: number) => Promise<void>;
+
+/** A check of `/readyz`. */
+export interface ReadinessCheck {
+  /** The check's name in the JSON response, one word. */
+  readonly name: string;
+  /** Bounded in time; never throws. `detail` is one sentence without secrets. */
+  check(): Promise<{ readonly status: 'Healthy' | 'Degraded' | 'Unhealthy'; readonly detail: string }>;
+}
