@@ -3,8 +3,8 @@
  * ended tasks ("Task").
  */
 
-import { eventLoopTurn } from '../adapters/system/event-loop-turn.ts';
-import { sha256Bytes } from '../adapters/system/sha256.ts';
+import { sha256Bytes } from '../adapters/platform/sha256.ts';
+import { eventLoopTurn } from '../adapters/platform/timers.ts';
 import { deliverRecords } from '../application/ledger/deliver.ts';
 import { sealLedger } from '../application/ledger/seal.ts';
 import { expireTasks } from '../application/upkeep/expire-tasks.ts';

@@ -1,9 +1,9 @@
 /** The metrics of a service and their endpoint (`Service:Metrics:Port`). */
 
 import { packageVersion } from '../adapters/cli/package-version.ts';
-import type { Observed } from '../adapters/metrics/service-gauges.ts';
-import type { ServiceMetrics } from '../adapters/metrics/service-metrics.ts';
-import { timeLimit } from '../adapters/system/time-limit.ts';
+import { timeLimit } from '../adapters/platform/timers.ts';
+import type { Observed } from '../adapters/telemetry/service-gauges.ts';
+import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { describePortFault } from './listen.ts';
 import type { Parts } from './parts.ts';
 import type { Settings } from './settings/read-settings.ts';
@@ -17,7 +17,7 @@ export interface Published {
 /** `undefined`, without loading any metrics code, if no port is set. */
 export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
-  const { serviceMetrics } = await import('../adapters/metrics/service-metrics.ts');
+  const { serviceMetrics } = await import('../adapters/telemetry/service-metrics.ts');
   return serviceMetrics(timeLimit);
 }
 
@@ -32,7 +32,7 @@ async function listening(
   text: () => Promise<string>,
 ): Promise<Published> {
   const { HOST: host, 'Service:Metrics:Port': port = 0 } = settings;
-  const { listenForScrapes } = await import('../adapters/metrics/scrape-listener.ts');
+  const { listenForScrapes } = await import('../adapters/telemetry/scrape-listener.ts');
   try {
     return await listenForScrapes({ host, port }, text);
   } catch (error) {

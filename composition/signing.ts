@@ -2,7 +2,7 @@
 
 import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
 import { signingKeys } from '../adapters/jose/signing-keys.ts';
-import { KeyFileUnusable, readKeyFile } from '../adapters/key-files/key-file.ts';
+import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import type { JwkSet } from '../domain/agents/jwk.ts';

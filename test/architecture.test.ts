@@ -330,7 +330,7 @@ describe('The lint of the architecture', function () {
   }
   for (const source of world) {
     const found = ['domain', 'application/token'].map((folder) => add(folder, 'world', source));
-    const free = add('adapters/system', 'world', source);
+    const free = add('adapters/platform', 'world', source);
     it(`finds the world in the core: ${source}`, () => {
       expectFound(found);
       expectNone([free]);

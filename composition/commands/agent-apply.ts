@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { adminApiAgents } from '../../adapters/admin-client/agent-registry.ts';
 import { keyGivenAsSetting, readAdminKey } from '../../adapters/cli/admin-key.ts';
 import { applyReportJson, describeApplied, describeTotals } from '../../adapters/cli/agent-files/apply-report.ts';
 import { describeFileProblem } from '../../adapters/cli/agent-files/file-problem.ts';
@@ -8,8 +7,9 @@ import { type ApplyRequest, WRONG_FILES } from '../../adapters/cli/commands/agen
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
-import { httpNetwork } from '../../adapters/network/http-network.ts';
-import { systemClock } from '../../adapters/system/system-clock.ts';
+import { adminApiAgents } from '../../adapters/outbound/agent-registry.ts';
+import { httpNetwork } from '../../adapters/platform/http-network.ts';
+import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { type Applied, applyDeclarations, type JudgedDeclaration } from '../../application/admin/apply-declarations.ts';
 import { judgeDraft } from '../../application/admin/judge-draft.ts';
 import { RegistryFailure } from '../../application/ports/agent-registry.ts';

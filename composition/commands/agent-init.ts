@@ -4,7 +4,7 @@ import { writeNewFile } from '../../adapters/cli/agent-files/new-file.ts';
 import { registrationTemplate, TASK_TTL, TOKEN_TTL } from '../../adapters/cli/agent-files/registration-template.ts';
 import type { InitRequest } from '../../adapters/cli/commands/agent-init.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
-import { KeyFileUnusable, writeKeyFile } from '../../adapters/key-files/key-file.ts';
+import { KeyFileUnusable, writeKeyFile } from '../../adapters/platform/key-file.ts';
 import { CERTAIN_RULES } from '../../domain/agents/declaration.ts';
 import type { Jwk } from '../../domain/agents/jwk.ts';
 import { judgeRegistration } from '../../domain/agents/registration.ts';

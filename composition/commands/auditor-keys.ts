@@ -6,7 +6,7 @@
 import { createReadStream } from 'node:fs';
 import type { KeySource } from '../../adapters/cli/key-source.ts';
 import { checkpointVerifier, readCheckpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
-import { httpNetwork } from '../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';

@@ -1,7 +1,7 @@
 import { CHECK_FAILED, type DoctorRequest, renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { systemClock } from '../../adapters/system/system-clock.ts';
+import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
 import { explainToken } from '../doctor/explain-token.ts';
 import { doctorSettings } from '../doctor/settings.ts';

@@ -5,7 +5,7 @@ import { renderNewKey, type SettingLine } from '../../adapters/cli/key-report.ts
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { newSigningKeyPem, thumbprintOf } from '../../adapters/jose/new-signing-key.ts';
 import { readSigningKey, type SigningKey } from '../../adapters/jose/signing-key.ts';
-import { KeyFileUnusable, writeKeyFile } from '../../adapters/key-files/key-file.ts';
+import { KeyFileUnusable, writeKeyFile } from '../../adapters/platform/key-file.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { type PlannedKey, signingSettings } from '../rotation-plan.ts';
 import { catalogue } from '../settings/catalogue.ts';

@@ -1,6 +1,6 @@
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { systemClock } from '../../adapters/system/system-clock.ts';
+import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { openStorage } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';

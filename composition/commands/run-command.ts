@@ -3,9 +3,9 @@
 import type { Writable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/exit-code.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { type ClosableLog, winstonLog } from '../../adapters/logging/winston-log.ts';
+import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
-import { systemClock } from '../../adapters/system/system-clock.ts';
+import { type ClosableLog, winstonLog } from '../../adapters/telemetry/winston-log.ts';
 import { describeUnanswered } from '../../application/doctor/examine.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { StorageUnavailable } from '../../application/ports/storage.ts';

@@ -9,11 +9,11 @@ import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors
 import { serviceAssertion } from '../../adapters/identity-provider/service-assertion.ts';
 import { serviceTokens } from '../../adapters/identity-provider/service-token.ts';
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
-import { exposureOf } from '../../adapters/key-files/key-file.ts';
-import { httpNetwork } from '../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../adapters/platform/http-network.ts';
+import { exposureOf } from '../../adapters/platform/key-file.ts';
+import { systemRandomness } from '../../adapters/platform/system-randomness.ts';
+import { timeLimit } from '../../adapters/platform/timers.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
-import { systemRandomness } from '../../adapters/system/system-randomness.ts';
-import { timeLimit } from '../../adapters/system/time-limit.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
 import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
 import { observedNetwork, recordingLog } from '../../application/doctor/observation.ts';

@@ -1,8 +1,8 @@
 /** Many callers change one agent at once, through the use case and the real pause between its rounds. */
 
 import { expect } from 'chai';
+import { retryPause } from '../../adapters/platform/timers.ts';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
-import { retryPause } from '../../adapters/system/retry-pause.ts';
 import { updateAgent } from '../../application/admin/update-agent.ts';
 import type { Agents } from '../../application/ports/agents.ts';
 import { databases } from '../support/databases.ts';

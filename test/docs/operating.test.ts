@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
-import { processMetrics } from '../../adapters/metrics/process-metrics.ts';
+import { SERVICE_DEFINITIONS } from '../../adapters/telemetry/definitions.ts';
+import { processMetrics } from '../../adapters/telemetry/process-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';

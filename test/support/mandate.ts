@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
-import { httpNetwork, type NetworkOptions } from '../../adapters/network/http-network.ts';
+import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
-import { SERVICE_DEFINITIONS } from '../../adapters/metrics/definitions.ts';
+import { SERVICE_DEFINITIONS } from '../../adapters/telemetry/definitions.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { StartupError } from '../../composition/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { discovery, type ProviderLocation } from '../../../adapters/identity-provider/discovery.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { polledSponsors } from '../../../adapters/identity-provider/polled-sponsors.ts';
 import type { ServiceTokens } from '../../../adapters/identity-provider/service-token.ts';
 import { serviceTokens } from '../../../adapters/identity-provider/service-token.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/identity-provider.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { answering, type Handler, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';

@@ -4,8 +4,8 @@ import { serviceAssertion } from '../../../adapters/identity-provider/service-as
 import { type ServiceTokens, serviceTokens } from '../../../adapters/identity-provider/service-token.ts';
 import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
-import { systemRandomness } from '../../../adapters/system/system-randomness.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { systemRandomness } from '../../../adapters/platform/system-randomness.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { discovery } from '../../../adapters/identity-provider/discovery.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Network } from '../../../application/ports/network.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { AgentKeys } from '../../../application/ports/keys.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { JwkSet } from '../../../domain/agents/jwk.ts';

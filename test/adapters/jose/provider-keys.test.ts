@@ -3,7 +3,7 @@ import { CompactSign, exportJWK, generateKeyPair, importJWK } from 'jose';
 import { discovery } from '../../../adapters/identity-provider/discovery.ts';
 import { providerKeys, type RefreshedProviderKeys } from '../../../adapters/jose/provider-keys.ts';
 import { providerKeysReadiness } from '../../../adapters/jose/provider-keys-readiness.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { authenticateAgent } from '../../../application/authentication/authenticate-agent.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { instantFromSeconds, toSeconds } from '../../../domain/instant.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { timeLimit } from '../../../adapters/system/time-limit.ts';
+import { timeLimit } from '../../../adapters/platform/timers.ts';
 import { describeCode, examineAll, judgeClock, ok } from '../../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../../application/ports/storage.ts';
 

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
-import { sha256 } from '../../../adapters/system/sha256.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { sha256 } from '../../../adapters/platform/sha256.ts';
 import type { SponsorStatus } from '../../../application/ports/identity-provider.ts';
 import type { Renewal, Tasks } from '../../../application/ports/tasks.ts';
 import { type RefreshRequest, refreshToken } from '../../../application/token/refresh.ts';

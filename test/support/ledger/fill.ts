@@ -1,8 +1,8 @@
 /** Records with something in every field, and their seals. */
 
+import { sha256Bytes } from '../../../adapters/platform/sha256.ts';
+import { eventLoopTurn } from '../../../adapters/platform/timers.ts';
 import type { Storage } from '../../../adapters/storage/storage.ts';
-import { eventLoopTurn } from '../../../adapters/system/event-loop-turn.ts';
-import { sha256Bytes } from '../../../adapters/system/sha256.ts';
 import { sealLedger } from '../../../application/ledger/seal.ts';
 import type { CheckpointSigner } from '../../../application/ports/keys.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { reportError } from '../../../../../adapters/logging/error-report.ts';
 import { carryError, restoreError } from '../../../../../adapters/storage/sqlite/thread/carried-error.ts';
+import { reportError } from '../../../../../adapters/telemetry/error-report.ts';
 import { StorageUnavailable } from '../../../../../application/ports/storage.ts';
 
 const carried = (thrown: unknown): Error => restoreError(structuredClone(carryError(thrown)));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { reportError } from '../../../../../adapters/logging/error-report.ts';
 import { startThread } from '../../../../../adapters/storage/sqlite/thread/database-thread.ts';
+import { reportError } from '../../../../../adapters/telemetry/error-report.ts';
 import { StorageUnavailable } from '../../../../../application/ports/storage.ts';
 import { capturedLog } from '../../../../support/captured-log.ts';
 import { type Started, servingWorker, started, thrownBy } from './started.ts';

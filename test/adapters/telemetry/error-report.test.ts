@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { reportError } from '../../../adapters/logging/error-report.ts';
+import { reportError } from '../../../adapters/telemetry/error-report.ts';
 
 const SECRET = 'eyJhbGciOiJFUzI1NiJ9.a-token-that-was-sent';
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
 import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
 

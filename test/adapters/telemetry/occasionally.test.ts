@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { type Occasion, occasionally } from '../../../adapters/metrics/occasionally.ts';
-import { timeLimit } from '../../../adapters/system/time-limit.ts';
+import { timeLimit } from '../../../adapters/platform/timers.ts';
+import { type Occasion, occasionally } from '../../../adapters/telemetry/occasionally.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 

@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type LogOptions, winstonLog } from '../../../adapters/logging/winston-log.ts';
+import { type LogOptions, winstonLog } from '../../../adapters/telemetry/winston-log.ts';
 import type { LogFields } from '../../../application/ports/telemetry.ts';
 import { instantFromMillis } from '../../../domain/instant.ts';
 import { Secret } from '../../../domain/secret.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { adminApiAgents } from '../../../adapters/admin-client/agent-registry.ts';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
+import { adminApiAgents } from '../../../adapters/outbound/agent-registry.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { type AgentRegistry, RegistryFailure } from '../../../application/ports/agent-registry.ts';
 import { CLEARED } from '../../../domain/agents/registration-patch.ts';
 import { Secret } from '../../../domain/secret.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { isPublicAddress } from '../../../adapters/network/public-address.ts';
+import { isPublicAddress } from '../../../adapters/platform/public-address.ts';
 
 /** The first and the last address of each network. */
 const PRIVATE: Readonly<Record<string, readonly string[]>> = {

@@ -16,8 +16,7 @@ import {
   type NetworkRequest,
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
-import { isPublicAddress } from './public-address.ts';
-import { NOT_PUBLIC, publicLookup, type Resolve } from './public-lookup.ts';
+import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 
 /** Per host. More connections would only wait at the server instead of here. */
 const MAX_SOCKETS = 64;

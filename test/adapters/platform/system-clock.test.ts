@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { systemClock } from '../../../adapters/system/system-clock.ts';
+import { systemClock } from '../../../adapters/platform/system-clock.ts';
 
 /** The time of the world, in microseconds, with both clocks as a program sees them. */
 function world(start: number) {

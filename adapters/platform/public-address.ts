@@ -3,7 +3,10 @@
  * (RFC 4291 §2.4). An address that embeds an IPv4 address is judged by the embedded one.
  */
 
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import { BlockList, isIP } from 'node:net';
+import { NetworkFailure } from '../../application/ports/network.ts';
 
 /** IPv4 networks that are not globally reachable, or that only serve hosts of their own network. */
 const PRIVATE_IPV4 = [
@@ -71,4 +74,29 @@ export function isPublicAddress(address: string): boolean {
 function asGroups(ipv4: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = ipv4.split('.').map(Number);
   return [a * 256 + b, c * 256 + d].map((group) => group.toString(16)).join(':');
+}
+
+/** All addresses of a host, as `dns.lookup` answers with `all`. */
+export type Resolve = (hostname: string, options: { readonly all: true }) => Promise<readonly LookupAddress[]>;
+
+export const NOT_PUBLIC = 'The host has an address that is not public.';
+
+/**
+ * A `lookup` for sockets that connects to public hosts only. The socket connects to the addresses that were judged:
+ * nothing asks the resolver a second time in between, so a host cannot change its answer (DNS rebinding). A host with
+ * one address that is not public is refused whole: a resolver may order its addresses as it likes.
+ */
+export function publicLookup(resolve: Resolve, isPublic: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (first === undefined || !addresses.every(({ address }) => isPublic(address))) {
+          callback(new NetworkFailure(NOT_PUBLIC), []);
+        } else if (options.all === true) callback(null, [...addresses]);
+        else callback(null, first.address, first.family);
+      },
+      (cause: NodeJS.ErrnoException) => callback(cause, []),
+    );
+  };
 }

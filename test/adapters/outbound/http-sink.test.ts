@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { httpNetwork } from '../../../adapters/network/http-network.ts';
-import { httpSink } from '../../../adapters/sink/http-sink.ts';
+import { httpSink } from '../../../adapters/outbound/http-sink.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Network, NetworkRequest } from '../../../application/ports/network.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
