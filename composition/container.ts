@@ -11,7 +11,7 @@ import { polledSponsors } from '../adapters/identity-provider/polled-sponsors.ts
 import { serviceAssertion } from '../adapters/identity-provider/service-assertion.ts';
 import { serviceTokens } from '../adapters/identity-provider/service-token.ts';
 import { agentKeys } from '../adapters/jose/agent-keys.ts';
-import { checkpointVerifier } from '../adapters/jose/checkpoint-verifier.ts';
+import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
 import { sha256Bytes } from '../adapters/platform/sha256.ts';

@@ -2,7 +2,7 @@
 
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { TOKEN_PATH } from '../adapters/http/public/discovery.ts';
-import { providerKeysReadiness } from '../adapters/jose/provider-keys-readiness.ts';
+import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/sha256.ts';
 import { retryPause } from '../adapters/platform/timers.ts';
 import { blockSponsor } from '../application/admin/block-sponsor.ts';

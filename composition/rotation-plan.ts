@@ -6,7 +6,7 @@
 
 import type { RotationStep, SettingLine } from '../adapters/cli/key-report.ts';
 import { formatDuration } from '../domain/duration.ts';
-import { CLOCK_SKEW_SECONDS } from '../domain/tokens/clock-skew.ts';
+import { CLOCK_SKEW_SECONDS } from '../domain/tokens/compact-jws.ts';
 import type { SigningKeyChoice } from './settings/alternatives.ts';
 import { variableOf } from './settings/setting-error.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The published keys of the identity provider, or of a transmitter of signals: fetched at start, every five minutes,
- * and when a token names an unknown key (decisions "Subject tokens"; specification "Public", `/readyz`).
+ * The published keys of the identity provider, or of a transmitter of signals: fetched at start and every five minutes, and when a token names a key that
+ * is not among them (decisions "Subject tokens"; specification "Public", `/readyz`).
  */
 
 import { createHash } from 'node:crypto';
@@ -8,33 +8,32 @@ import { LRUCache } from 'lru-cache';
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
 import type { Network } from '../../application/ports/network.ts';
-import type { Clock } from '../../application/ports/runtime.ts';
+import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
+import { secondsBetween } from '../../domain/instant.ts';
 import { fetchedKeys } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
-  /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, successful or not. */
+  /** Fetches, and keeps the keys fresh from then on. Resolves after the first fetch, successful or not. */
   start(): Promise<void>;
   stop(): void;
-  /** One tick of the timer: fetches if no keys are cached or the cached ones are old. */
+  /** What the timer does: fetches when nothing is held, or what is held has got old. */
   refreshIfDue(): Promise<void>;
 }
 
 const AGES = { refreshAfter: 5 * 60 };
-/**
- * How often the timer checks whether a fetch is due: also the delay after which a provider that starts late is noticed.
- */
+/** How often it is looked whether a fetch is due: a provider that comes up late is noticed as soon. */
 const TICK_MS = 3000;
-/** Providers publish certificate chains with their keys; the limit is still harmless. */
+/** Providers put certificate chains beside their keys; still far from what could hurt. */
 const PUBLISHED = {
   keys: PROVIDER_KEY_RULES,
   maxBytes: 256 * 1024,
   httpsOnly: false,
 } as const;
-/** Agents present one subject token many times. Each entry is two short strings. */
+/** Subject tokens are presented many times while they live. Each entry is two short strings. */
 const MAX_VERIFIED = 10_000;
 
 export function providerKeys(
@@ -47,7 +46,7 @@ export function providerKeys(
 ): RefreshedProviderKeys {
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys(() => fetchWithIssuer(metadata, fetch), clock, AGES);
-  // A token's hash, and the key of its signature: the entry is valid while that key is published.
+  // A token's hash, and the key that made its signature: as good as verified again while that key is still published.
   const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
@@ -77,7 +76,7 @@ export function providerKeys(
   };
 }
 
-/** The issuer and its keys change together, so that a provider that moves is never half old and half new. */
+/** The issuer and its keys are taken together, so that a provider that moves is never half the old one. */
 async function fetchWithIssuer(
   metadata: ProviderMetadata,
   fetch: (uri: string) => Promise<KeyRing | undefined>,
@@ -85,11 +84,29 @@ async function fetchWithIssuer(
   const provider = await metadata.refresh();
   if (provider === undefined) return undefined;
   const ring = await fetch(provider.jwksUri);
-  // A set without a usable key is surely a mistake of the provider: the last good set is kept, as after any failed
-  // fetch.
+  // No provider means to publish a set without one usable key: the last good one is kept, as after any failed fetch.
   return ring === undefined || ring.length === 0 ? undefined : { issuer: provider.issuer, ring };
 }
 
 function isPublished(ring: KeyRing, fingerprint: string): boolean {
   return ring.some((key) => key.fingerprint === fingerprint);
+}
+
+/** Specification "Limits": key fetch staleness. */
+const STALE_SECONDS = 15 * 60;
+
+export function providerKeysReadiness(keys: Pick<ProviderKeys, 'lastFetchedAt'>, clock: Clock): ReadinessCheck {
+  return {
+    name: 'identity_provider_keys',
+    async check() {
+      const fetchedAt = keys.lastFetchedAt();
+      if (fetchedAt === undefined) {
+        return { status: 'Unhealthy', detail: "The identity provider's keys have not been fetched yet." };
+      }
+      if (secondsBetween(fetchedAt, clock.now()) > STALE_SECONDS) {
+        return { status: 'Degraded', detail: "The identity provider's keys were last fetched over 15 minutes ago." };
+      }
+      return { status: 'Healthy', detail: "The identity provider's keys have been fetched." };
+    },
+  };
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import { checkpointSigner } from './checkpoint-signer.ts';
+import { checkpointSigner } from './checkpoint-signatures.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
 import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
 

@@ -2,6 +2,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { RegistrationVerdict } from '../../domain/agents/registration.ts';
+import { isSameRegistration } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import {
   carriedFields,
@@ -9,7 +10,6 @@ import {
   onlyDisables,
   type RegistrationPatch,
 } from '../../domain/agents/registration-patch.ts';
-import { isSameRegistration } from '../../domain/agents/same-registration.ts';
 import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';

@@ -3,7 +3,7 @@
  * the slowest one alone decides the duration, and each has a time limit.
  */
 
-import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/clock-skew.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { TimeLimit } from '../ports/runtime.ts';
 
 export type FindingStatus =

@@ -16,11 +16,10 @@ import type { ExportFault } from '../../domain/ledger/export-fault.ts';
 import { type Month, monthOf } from '../../domain/ledger/month.ts';
 import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
-import type { DraftExport, ExportFolder, StoredExport } from '../ports/exports.ts';
+import type { DraftExport, ExportFolder, Lines, StoredExport } from '../ports/exports.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { checkpointPages, type ExportContent, exportLines } from './export-lines.ts';
-import { sameLines } from './same-lines.ts';
 import { type VerifiableLedger, verifyLedger } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
 
@@ -237,4 +236,23 @@ function known(fault: ExportFault | 'another' | undefined): ExportFault | undefi
 
 function stopped(months: number, stop: ArchiveStop): ArchiveOutcome {
   return { months, stop };
+}
+
+/** Whether two texts have the same lines, however they are split into batches. */
+export async function sameLines(left: Lines, right: Lines): Promise<boolean> {
+  const [ours, theirs] = [eachLine(left), eachLine(right)];
+  try {
+    for (;;) {
+      const [a, b] = [await ours.next(), await theirs.next()];
+      if (a.done || b.done) return a.done === b.done;
+      if (a.value !== b.value) return false;
+    }
+  } finally {
+    await Promise.all([ours.return(undefined), theirs.return(undefined)]);
+  }
+}
+
+async function* eachLine(lines: Lines): AsyncGenerator<string, undefined> {
+  for await (const batch of lines) yield* batch;
+  return undefined;
 }

@@ -5,8 +5,8 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import type { TokenFacts } from '../../domain/tasks/standing.ts';
 import type { Grant, Revocation, Task } from '../../domain/tasks/task.ts';
+import type { TokenFacts } from '../../domain/tasks/token-status.ts';
 
 /** SHA-256 of a task grant, in lowercase hex. The grant itself is never stored. */
 export type GrantHash = string;

@@ -9,8 +9,7 @@ import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { looksLikeGrant } from '../../domain/tasks/grant.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';
-import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/clock-skew.ts';
-import { textClaim } from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member } from '../../domain/tokens/strict-json.ts';
 import {
   type AgentAuthentication,

@@ -5,7 +5,7 @@
 
 import { createReadStream } from 'node:fs';
 import type { KeySource } from '../../adapters/cli/key-source.ts';
-import { checkpointVerifier, readCheckpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
+import { checkpointVerifier, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';

@@ -6,8 +6,14 @@
 import type { DenialReason } from '../denial.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import { MAX_INSTANCE_LENGTH } from '../tasks/actor-chain.ts';
-import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
-import { audienceClaim, type CompactJws, dateClaim, hasType, textClaim } from '../tokens/compact-jws.ts';
+import {
+  audienceClaim,
+  CLOCK_SKEW_SECONDS,
+  type CompactJws,
+  dateClaim,
+  hasType,
+  textClaim,
+} from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 
 /** Specification "Client assertion rules" 2. */

@@ -6,9 +6,9 @@
 import type { JsonObject } from '../tokens/strict-json.ts';
 import type { Registration } from './agent.ts';
 import type { RegistrationRules } from './registration.ts';
+import { isSameRegistration } from './registration.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
 import { carriedFields, type RegistrationPatch } from './registration-patch.ts';
-import { isSameRegistration } from './same-registration.ts';
 
 /** It holds every required field, so that a missing agent can be registered from it. */
 export interface Declaration extends RegistrationPatch {

@@ -4,8 +4,7 @@
  */
 
 import { type Instant, toSeconds } from '../instant.ts';
-import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
-import { type CompactJws, dateClaim, hasType } from '../tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, type CompactJws, dateClaim, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
 import { CONTROL, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 

@@ -4,8 +4,7 @@
  */
 
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
-import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
-import { audienceClaim, dateClaim, textClaim } from '../tokens/compact-jws.ts';
+import { audienceClaim, CLOCK_SKEW_SECONDS, dateClaim, textClaim } from '../tokens/compact-jws.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 
 export const MAX_SIGNAL_IDENTIFIER = 256;

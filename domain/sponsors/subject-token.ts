@@ -7,8 +7,15 @@ import type { DenialReason } from '../denial.ts';
 import { namesAgent, type SponsorKey } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import { isScopeToken, type Scope } from '../scope.ts';
-import { CLOCK_SKEW_SECONDS } from '../tokens/clock-skew.ts';
-import { audienceClaim, type CompactJws, dateClaim, hasType, isTextList, textClaim } from '../tokens/compact-jws.ts';
+import {
+  audienceClaim,
+  CLOCK_SKEW_SECONDS,
+  type CompactJws,
+  dateClaim,
+  hasType,
+  isTextList,
+  textClaim,
+} from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 import { parseSponsorKey } from './sponsor-key.ts';
 

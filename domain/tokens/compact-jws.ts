@@ -108,3 +108,6 @@ export function decodeCanonical(segment: string): Uint8Array | undefined {
   const bytes = Buffer.from(segment, 'base64url');
   return bytes.toString('base64url') === segment ? bytes : undefined;
 }
+
+/** The accepted difference between two correct clocks, in seconds (decisions "Client assertions", "Subject tokens"). */
+export const CLOCK_SKEW_SECONDS = 60;

@@ -9,7 +9,7 @@ import { adminRouter } from '../../adapters/http/admin/admin-router.ts';
 import { auditRouter } from '../../adapters/http/admin/audit-router.ts';
 import { agentKeysRouter } from '../../adapters/http/public/agent-keys.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
-import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
+import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/sha256.ts';

@@ -4,7 +4,7 @@
  */
 
 import Database from 'better-sqlite3';
-import { checkpointVerifier } from '../../adapters/jose/checkpoint-verifier.ts';
+import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import { sha256Bytes } from '../../adapters/platform/sha256.ts';

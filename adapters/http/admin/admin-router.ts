@@ -12,9 +12,9 @@ import type { RegistrationPatch } from '../../../domain/agents/registration-patc
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { issuerPath } from '../issuer-path.ts';
 import { discardRest } from '../message/body.ts';
+import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
 import { answerInvalid, answerProblem } from '../message/problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../message/problem-faults.ts';
-import { CONFLICT_RETRY_AFTER } from '../message/retry-after.ts';
 import { type AdminAccess, requireAdminKey } from './admin-key.ts';
 import { answerUnknownAgent, presentAgent } from './agent-representation.ts';
 import { readJsonBody } from './json-body.ts';

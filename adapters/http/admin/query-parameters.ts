@@ -3,7 +3,11 @@
  * and passed over, or sent twice and half obeyed, would show an auditor another page than the one asked for.
  */
 
+import type { Response } from 'express';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
+import { answerInvalid } from '../message/problem-details.ts';
 
 export interface QueryReader {
   /** The parsed parameter; `undefined` when it was not sent, or can't be parsed and is then among the errors. */
@@ -65,4 +69,13 @@ export const DEFAULT_PAGE = 100;
 export function parseOrdinal(text: string): number | undefined {
   const number = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : undefined;
   return Number.isSafeInteger(number) ? number : undefined;
+}
+
+const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
+
+/** The sponsor key in a path (specification "Admin API"). Answers the request and returns `undefined` if it is invalid. */
+export function readSponsorKey(text: string, response: Response): SponsorKey | undefined {
+  const sponsorKey = parseSponsorKey(text);
+  if (sponsorKey === undefined) answerInvalid(response, fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE));
+  return sponsorKey;
 }

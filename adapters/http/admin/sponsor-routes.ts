@@ -9,7 +9,7 @@ import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem } from '../message/problem-details.ts';
 import { methodNotAllowed } from '../message/problem-faults.ts';
-import { readSponsorKey } from './sponsor-key-parameter.ts';
+import { readSponsorKey } from './query-parameters.ts';
 
 export interface SponsorSurface {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;

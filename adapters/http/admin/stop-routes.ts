@@ -7,7 +7,7 @@ import { discardRest } from '../message/body.ts';
 import { answerProblem } from '../message/problem-details.ts';
 import { methodNotAllowed } from '../message/problem-faults.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
-import { readSponsorKey } from './sponsor-key-parameter.ts';
+import { readSponsorKey } from './query-parameters.ts';
 
 export interface StopSurface {
   stop(selection: TaskSelection): Promise<EndOutcome>;

@@ -7,8 +7,8 @@
 import type { IncomingMessage } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
 import { discardRest } from '../message/body.ts';
+import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
 import { problemDocument } from '../message/problem-details.ts';
-import { CAPACITY_RETRY_AFTER } from '../message/retry-after.ts';
 import { statusOf } from '../oauth/answers.ts';
 import type { Surface } from '../routes.ts';
 import { scimErrorMessage } from '../scim/answers.ts';

@@ -6,7 +6,7 @@ import type { LogoutOutcome } from '../../../application/signals/accept-logout.t
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { answerDenial, answerFault, answerUnavailable } from '../oauth/answers.ts';
-import { GONE, readFormRequest } from '../oauth/read-form.ts';
+import { GONE, readFormRequest } from '../oauth/form.ts';
 import { answerLogout, answerMethod, answerMissingToken } from './answers.ts';
 
 export interface BackchannelLogoutSurface {

@@ -7,7 +7,7 @@ import type { Response } from 'express';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { SecurityEventDenialReason } from '../../../domain/signals/security-event.ts';
-import { DATABASE_RETRY_AFTER } from '../message/retry-after.ts';
+import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 
 /** RFC 8935 §2.4. */
 type ErrorCode = 'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience';

@@ -3,9 +3,8 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { discardRest } from './body.ts';
-import { type FaultAnswers, faultHandler } from './faults.ts';
+import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
 import { answerProblem } from './problem-details.ts';
-import { DATABASE_RETRY_AFTER } from './retry-after.ts';
 
 const answers: FaultAnswers = {
   unavailable(response) {

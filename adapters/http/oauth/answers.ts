@@ -7,7 +7,7 @@ import type { IssuedToken } from '../../../application/token/mint.ts';
 import { describeDenial, type OAuthError } from '../../../domain/denial.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
-import { CAPACITY_RETRY_AFTER, DATABASE_RETRY_AFTER } from '../message/retry-after.ts';
+import { CAPACITY_RETRY_AFTER, DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { ACCESS_TOKEN_TYPE } from './requests.ts';
 
 const STATUS: Partial<Record<OAuthError, number>> = {

@@ -12,7 +12,7 @@ import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { answerDenial, answerFault, answerIntrospection, answerIssued, answerUnavailable } from './answers.ts';
 import type { Form } from './form.ts';
-import { GONE, readFormRequest } from './read-form.ts';
+import { GONE, readFormRequest } from './form.ts';
 import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
 
 export interface OAuthSurface {

@@ -9,7 +9,7 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { answerProblem } from '../message/problem-details.ts';
 import { answerFaults, methodNotAllowed, unknownPath } from '../message/problem-faults.ts';
-import { answerPublicDocument } from './public-document.ts';
+import { answerPublicDocument } from './discovery.ts';
 
 export interface AgentKeysSurface {
   find(agentId: AgentId): Promise<Agent | undefined>;

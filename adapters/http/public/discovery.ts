@@ -3,12 +3,12 @@
  * endpoint", "Agents"). The metadata says what the service does and nothing that it does not.
  */
 
+import type { Response } from 'express';
 import express, { type RequestHandler, type Router } from 'express';
 import { ASSERTION_ALGORITHMS } from '../../../application/authentication/authenticate-agent.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { methodNotAllowed } from '../message/problem-faults.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
-import { answerPublicDocument } from './public-document.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
 
@@ -42,4 +42,12 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     introspection_endpoint_auth_methods_supported: ['none'],
   };
+}
+
+/** Shorter than any step of a key rotation, long enough to save most requests. */
+const CACHE = 'public, max-age=300';
+
+/** Scripts of any origin may read metadata and key sets (decisions "Sizes and forms nobody wrote down"). */
+export function answerPublicDocument(response: Response, document: unknown): void {
+  response.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': CACHE }).json(document);
 }

@@ -1,7 +1,7 @@
 /** Faults in SCIM's shape (RFC 7644 §3.12). */
 
 import type { FaultAnswers } from '../message/faults.ts';
-import { DATABASE_RETRY_AFTER } from '../message/retry-after.ts';
+import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { answerScimError } from './answers.ts';
 
 export const scimFaults: FaultAnswers = {

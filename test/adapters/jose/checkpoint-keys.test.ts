@@ -1,6 +1,9 @@
 import { expect } from 'chai';
-import { checkpointSigner } from '../../../adapters/jose/checkpoint-signer.ts';
-import { checkpointVerifier, readCheckpointVerifier } from '../../../adapters/jose/checkpoint-verifier.ts';
+import {
+  checkpointSigner,
+  checkpointVerifier,
+  readCheckpointVerifier,
+} from '../../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey, type SigningKey } from '../../../adapters/jose/signing-key.ts';
 import { canonicalCheckpoint } from '../../../domain/ledger/canonical-json.ts';
 import { parseStrictJson } from '../../../domain/tokens/strict-json.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { providerKeysReadiness } from '../../../adapters/jose/provider-keys-readiness.ts';
+import { providerKeysReadiness } from '../../../adapters/jose/provider-keys.ts';
 import { type Instant, instantFromSeconds } from '../../../domain/instant.ts';
 
 describe("readiness, as far as the identity provider's keys go", () => {

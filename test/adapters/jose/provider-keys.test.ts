@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { CompactSign, exportJWK, generateKeyPair, importJWK } from 'jose';
 import { discovery } from '../../../adapters/identity-provider/discovery.ts';
-import { providerKeys, type RefreshedProviderKeys } from '../../../adapters/jose/provider-keys.ts';
-import { providerKeysReadiness } from '../../../adapters/jose/provider-keys-readiness.ts';
+import {
+  providerKeys,
+  providerKeysReadiness,
+  type RefreshedProviderKeys,
+} from '../../../adapters/jose/provider-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';

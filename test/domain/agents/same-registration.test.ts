@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Registration } from '../../../domain/agents/agent.ts';
-import { isSameRegistration } from '../../../domain/agents/same-registration.ts';
+import { isSameRegistration } from '../../../domain/agents/registration.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 import { P256_KEY } from '../../support/registrations.ts';
 

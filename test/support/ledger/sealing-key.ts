@@ -1,7 +1,6 @@
 /** A signing key as the service is configured with it, and what verifies and publishes it. */
 
-import { checkpointSigner } from '../../../adapters/jose/checkpoint-signer.ts';
-import { checkpointVerifier } from '../../../adapters/jose/checkpoint-verifier.ts';
+import { checkpointSigner, checkpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
 import { readSigningKey } from '../../../adapters/jose/signing-key.ts';
 import type { CheckpointSigner, CheckpointVerifier } from '../../../application/ports/keys.ts';
 import type { JwkSet } from '../../../domain/agents/jwk.ts';

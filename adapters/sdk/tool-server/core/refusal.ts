@@ -3,6 +3,7 @@
  * reason that is missing here does not compile.
  */
 
+import type { ServerResponse } from 'node:http';
 import { formatScope, type Scope } from '../../../../domain/scope.ts';
 
 const BY_STATUS = {
@@ -122,4 +123,16 @@ function challenge(realm: string, fault: { readonly error?: string; readonly mes
 /** RFC 9110 §5.6.4. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+/** Writes a refusal to a node:http response, which Express and MCP servers use too. */
+export function answerRefusal(response: ServerResponse, { status, headers, body }: Refusal): void {
+  const text = JSON.stringify(body);
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // RFC 6750 §5.3: the response depends on the token, so no cache may reuse it.
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
 }

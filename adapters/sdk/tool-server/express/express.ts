@@ -4,13 +4,13 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerRefusal } from '../core/answer-refusal.ts';
 import { authorizationHeaders } from '../core/bearer-token.ts';
+import { keepClaims } from '../core/claims.ts';
 import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
 import type { RoutePolicy } from '../core/policy.ts';
-import { keepClaims } from '../core/request-claims.ts';
+import { answerRefusal } from '../core/refusal.ts';
 
-export { claimsOf } from '../core/request-claims.ts';
+export { claimsOf } from '../core/claims.ts';
 
 export interface ExpressRoutePolicy extends RoutePolicy {
   /** The route's name in events; its method and pattern when absent. */

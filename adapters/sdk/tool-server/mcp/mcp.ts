@@ -7,14 +7,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo, McpRequestContext, ServerContext } from '@modelcontextprotocol/server';
 import { formatScope } from '../../../../domain/scope.ts';
-import { answerRefusal } from '../core/answer-refusal.ts';
 import { authorizationHeaders, bearerToken } from '../core/bearer-token.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
+import { keepClaims, claimsOf as requestClaims } from '../core/claims.ts';
 import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
 import { throwProblems, withoutAbsent } from '../core/options.ts';
 import type { RoutePolicy } from '../core/policy.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { keepClaims, claimsOf as requestClaims } from '../core/request-claims.ts';
+import { answerRefusal } from '../core/refusal.ts';
 import { type ProtocolFault, readMessage } from './message.ts';
 import { readJsonBody } from './request-body.ts';
 import { resourceMetadata } from './resource-metadata.ts';

@@ -1,29 +1,40 @@
 /**
- * Verifies checkpoints with published keys (specification "Ledger and seal"): the service's own, or an auditor's copy
- * of a key set.
+ * Signs checkpoints with the service's active key, and verifies them with published keys (specification "Ledger and
+ * seal"): the service's own, or a key set that an auditor kept.
  */
 
-import type { CheckpointVerifier } from '../../application/ports/keys.ts';
+import type { CheckpointSigner, CheckpointVerifier } from '../../application/ports/keys.ts';
 import type { JwkSet } from '../../domain/agents/jwk.ts';
 import { inspectKey, type KeyRules, type UsableKey } from '../../domain/agents/public-key.ts';
 import { isJsonObject, type Json, member } from '../../domain/tokens/strict-json.ts';
 import { importKeys } from './key-ring.ts';
 import { isSignature } from './signature.ts';
-import { SIGNING_ALGORITHM } from './signing-key.ts';
+import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
+
+export function checkpointSigner(key: SigningKey): CheckpointSigner {
+  return {
+    kid: key.keyId,
+    async sign(text) {
+      // Tokens are signed with the same key, over text that has no brace in it: neither passes for the other.
+      const signature = await key.sign(Buffer.from(text));
+      return signature.toString('hex');
+    },
+  };
+}
 
 const KEY_RULES: KeyRules = { algorithms: [SIGNING_ALGORITHM], kinds: 'an EC key on P-256' };
 
-/** The only encoding of a signature: r and s, 64 bytes, in lowercase hex. */
+/** One signature is written in one way only: r and s, 64 bytes, in lowercase. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
 
-/** @param jwks the service's own keys, already checked */
+/** @param jwks the service's own, which have been judged */
 export function checkpointVerifier(jwks: JwkSet): CheckpointVerifier {
   return verifierWith(jwks.keys.map((jwk) => ({ jwk, algorithms: [SIGNING_ALGORITHM] })));
 }
 
 /**
- * A verifier with the ES256 keys of an external set; other keys are ignored. `undefined` if the value is not a key set,
- * or has no usable key.
+ * A verifier with the ES256 keys of a set from elsewhere; other keys in it are passed over. `undefined` when it is no
+ * key set, or holds no key that a checkpoint could be verified with.
  */
 export function readCheckpointVerifier(jwks: Json | undefined): CheckpointVerifier | undefined {
   const listed = isJsonObject(jwks) ? member(jwks, 'keys') : undefined;
@@ -39,8 +50,8 @@ function verifierWith(keys: readonly UsableKey[]): CheckpointVerifier {
   const imported = importKeys(keys);
   return {
     async verify(kid, text, signature) {
-      // A set that was merged over the years may repeat a key, or have two keys with one name. The auditor trusts the
-      // whole set, so each key is tried.
+      // Sets that were put together over the years may name a key twice, or two keys alike: whoever trusts the set
+      // trusts both, so each is tried.
       const named = (await imported).filter((key) => key.keyId === kid);
       if (named.length === 0) return 'unknown_key';
       if (!SIGNATURE.test(signature)) return 'invalid_signature';
