@@ -228,7 +228,7 @@ for (const kind of databases) {
     it('finds a provider whose issuer differs, that redirects, or that is down', async () => {
       const skippedThen = (found: readonly NamedFinding[]) => found.filter(({ check }) => check.startsWith('provider'));
       const slash = await complaints({ 'Service:UpstreamIdp:Issuer': `${provider.issuer}/` });
-      await expectOnly(skippedThen(slash), ['provider discovery', 'failed', /The document is of another issuer\.$/]);
+      await expectOnly(skippedThen(slash), ['provider discovery', 'failed', /The document names another issuer\.$/]);
 
       const moved = await startLoopback((_request, response) => {
         response.writeHead(301, { location: provider.issuer }).end();
@@ -610,7 +610,7 @@ for (const kind of databases) {
         await expectOnly(await complaints({ 'Service:Database:ConnectionString': stranger }), [
           'database',
           'failed',
-          /names a role that the server does not let in/,
+          /names a role that the server refuses/,
         ]);
       });
 
