@@ -241,7 +241,7 @@ for (const kind of databases) {
       ]);
       await moved.close();
       const gone = await complaints({ 'Service:UpstreamIdp:Issuer': moved.url });
-      await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /No answer came \(ECONNREFUSED\)\.$/]);
+      await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /There was no answer \(ECONNREFUSED\)\.$/]);
     });
 
     it('finds a provider that publishes no usable key', async () => {
