@@ -5,7 +5,7 @@
 
 import type { DenialReason } from '../domain/denial.ts';
 import type { AgentId, SponsorKey, TaskId } from '../domain/identifiers.ts';
-import type { SpentAssertion } from './ports/tasks.ts';
+import type { SpentAssertion } from './decisions/assertion.ts';
 
 export type Outcome<T> = Allowed<T> | Denied;
 

@@ -81,7 +81,7 @@ export function wire(given: Given): ServiceParts {
     const window = settings['Service:Audit:Aggregation:Enabled']
       ? settings['Service:Audit:Aggregation:Window']
       : undefined;
-    const anonymous = anonymousDenials({ ledger: storage.ledger, clock, log }, window);
+    const anonymous = anonymousDenials({ decisions: storage, clock, log }, window);
     return measurements === undefined ? anonymous : measuredAnonymousDenials(anonymous, measurements);
   });
   provide('sealedTrees', ['storage', 'signingKeys', 'clock'], ({ storage, signingKeys, clock }) =>

@@ -41,7 +41,7 @@ export function httpSurfaces(
   const issuer = settings['Service:Issuer'];
 
   const tokenService = {
-    ...{ agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
+    ...{ decisions: storage, agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
     agentCache: agentCache(agents),
     directory,
     digest: sha256,
@@ -52,7 +52,13 @@ export function httpSurfaces(
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
   };
-  const registration = { agents, clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const registration = {
+    decisions: storage,
+    agents,
+    clock,
+    agentKeys,
+    rules: { lifetimes: lifetimeRules(settings), issuer },
+  };
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
     refuse: (reason: AdminDenialReason) => refuseAdmin({ anonymous }, reason),
@@ -71,7 +77,7 @@ export function httpSurfaces(
       refresh: (request) => refreshToken(tokenService, request),
       introspect: (token) => introspectToken(tokenService, token),
       revoke: (request) => revokeToken(tokenService, request),
-      record: recordDenials({ ledger, anonymous, clock }),
+      record: recordDenials({ decisions: storage, anonymous, clock }),
       log,
     },
     admin: {
@@ -81,11 +87,11 @@ export function httpSurfaces(
       list: (page) => listAgents({ agents }, page),
       find: (agentId) => agents.find(agentId),
       update: (agentId, patch) => updateAgent({ ...registration, retryPause }, agentId, patch),
-      remove: (agentId) => removeAgent({ agents, clock }, agentId),
-      stop: (selection) => stopTasks({ tasks, clock }, selection),
+      remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
+      stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
       findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
-      block: (sponsorKey) => blockSponsor({ sponsors, clock }, sponsorKey),
-      unblock: (sponsorKey) => unblockSponsor({ sponsors, clock }, sponsorKey),
+      block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
+      unblock: (sponsorKey) => unblockSponsor({ decisions: storage, clock }, sponsorKey),
       log,
     },
     audit: {

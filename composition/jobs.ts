@@ -36,7 +36,7 @@ export function jobs({
     },
     closeWindows: () => anonymousDenials.closeEnded(),
     async sweep(shouldContinue?: () => boolean) {
-      const service = { sweeping, clock, turn: eventLoopTurn };
+      const service = { decisions: storage, sweeping, clock, turn: eventLoopTurn };
       await expireTasks(
         { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
         shouldContinue,

@@ -30,7 +30,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
   const audience = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
   if (audience === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  const service = { signals: storage.signals, anonymous, clock, providerKeys, audience, refuseLoggedOut };
+  const service = { decisions: storage, anonymous, clock, providerKeys, audience, refuseLoggedOut };
   return { accept: (logoutToken) => acceptLogout(service, logoutToken), log };
 }
 
@@ -40,7 +40,7 @@ function events(parts: Needed): Parts['receivers']['events'] {
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
-    ...{ signals: storage.signals, anonymous, clock, log, transmitterKeys, audience },
+    ...{ decisions: storage, anonymous, clock, log, transmitterKeys, audience },
     upstreamIssuer: upstreamIssuer(parts),
   };
   return {
@@ -69,7 +69,7 @@ function scim({
   if (provisioning === undefined) return undefined;
   const { credentials, person, maxUsers } = provisioning;
   const users = storage.provisionedUsers;
-  const service = { users, clock, randomness, person, maxUsers };
+  const service = { decisions: storage, users, clock, randomness, person, maxUsers };
   return {
     credentials,
     refuse: (reason) => refuseProvisioning({ anonymous }, reason),

@@ -1,6 +1,6 @@
 /**
- * Makes sure that node_modules is what package-lock.json asks for, built for this Node, before anything is run from
- * it: `npm test` works right after `git clone`. It needs nothing itself, and says nothing when there is nothing to do.
+ * Installs the packages of package-lock.json, built for this Node, before a script uses them, so that `npm test` works
+ * right after `git clone`. The script itself uses no packages. It prints nothing if the installation is current.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -12,17 +12,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const installed = join(root, 'node_modules');
-/** Written last, so that an installation that was interrupted has none; `npm ci` clears it away with everything else. */
+/** Written last, so an interrupted installation does not have it; `npm ci` deletes it with the folder. */
 const stamp = join(installed, '.mandate-installed');
-/** Holds the process id of whoever is installing. */
+/** Contains the id of the installing process. */
 const lock = join(root, '.mandate', 'installing');
-/** The one package that is machine code: compiled for one platform and one binary interface of Node. */
+/** The only native package: compiled for one platform and one ABI of Node. */
 const NATIVE = 'better-sqlite3';
 const POLL_MS = 500;
-/** Compiling takes a minute or two on a small machine; whoever takes this long is stuck. */
+/** Compiling takes a minute or two on a small machine; an installation that takes this long hangs. */
 const WAIT_MS = 15 * 60 * 1000;
 
-/** What the person who ran this has to see to. */
+/** A problem that the user must solve. */
 class Refusal extends Error {}
 
 try {
@@ -39,7 +39,7 @@ function ensureInstalled() {
   if (readText(stamp) === wanted) return;
   takeLock();
   try {
-    // Whoever held the lock may have done it.
+    // The previous holder of the lock may have completed the installation.
     if (readText(stamp) === wanted) return;
     if (!fits()) install();
     mkdirSync(installed, { recursive: true });
@@ -58,7 +58,7 @@ function refuseOldNode() {
   }
 }
 
-/** What an installation depends on. */
+/** The inputs of an installation. */
 function fingerprint() {
   const machine = `${process.platform} ${process.arch} ${process.versions.modules}`;
   return createHash('sha256')
@@ -67,7 +67,7 @@ function fingerprint() {
     .digest('hex');
 }
 
-/** Whether somebody has installed exactly this by hand. npm keeps its own account of what it put there. */
+/** Whether `npm ci` was already run by hand. npm stores its own list of the installed packages. */
 function fits() {
   const account = readText(join(installed, '.package-lock.json'));
   if (account === undefined) return false;
@@ -95,12 +95,10 @@ function nativeLoads() {
 }
 
 function install() {
-  say(
-    `Installing packages (npm ci). Where ${NATIVE} cannot be downloaded ready-made it is compiled: about two minutes.`,
-  );
-  // A production environment would leave out what tests and builds need.
+  say(`Installing packages (npm ci). If no binary of ${NATIVE} can be downloaded, it is compiled: about two minutes.`);
+  // With NODE_ENV=production npm would skip the packages for tests and builds.
   const options = ['ci', '--include=dev', '--no-audit', '--no-fund'];
-  // Under `npm run`, the same npm; its output goes to stderr, because stdout belongs to what was asked for.
+  // Under `npm run`, the same npm. Its output goes to stderr, because stdout belongs to the actual script.
   const npm = process.env.npm_execpath ?? '';
   const stdio = ['ignore', 2, 2];
   const result = /npm-cli\.c?js$/.test(npm)
@@ -109,7 +107,7 @@ function install() {
   if (result.status !== 0)
     throw new Refusal(`npm ci failed (${result.error?.code ?? result.signal ?? `exit code ${result.status}`}).`);
   if (!nativeLoads()) {
-    throw new Refusal(`${NATIVE} was installed but cannot be loaded: is npm kept from running install scripts?`);
+    throw new Refusal(`${NATIVE} was installed but cannot be loaded: are npm's install scripts disabled?`);
   }
 }
 
@@ -131,7 +129,7 @@ function takeLock() {
     }
     if (Date.now() > deadline)
       throw new Refusal(
-        `Another installation (process ${holder}) does not come to an end. If it is none, remove ${lock}`,
+        `Another installation (process ${holder}) does not end. If there is no such process, remove ${lock}`,
       );
     if (!told) say(`Waiting for another installation (process ${holder}).`);
     told = true;

@@ -1,7 +1,7 @@
 /**
- * A port of the loopback interface that nobody listens on, for a server that has to be told its own address. It is none
- * of those that a system gives out by itself, from 32768 on Linux and 49152 elsewhere: nobody gets it by chance before
- * the server listens, nor while it is away for a while.
+ * Finds a free port of the loopback interface, for a server whose address must be known in advance. The port is outside
+ * the ephemeral range of the system (from 32768 on Linux, 49152 elsewhere), so no other program gets it by chance
+ * before the server listens, or during a restart.
  */
 
 import { randomInt } from 'node:crypto';
@@ -11,7 +11,10 @@ const FIRST = 20_000;
 const RANGES = 12;
 const PORTS_PER_RANGE = 1_000;
 
-/** Processes that were started one after the other draw from different ranges: another's server may be about to listen. */
+/**
+ * Processes that start one after the other use different ranges, because the server of another process may be about to
+ * listen.
+ */
 const first = FIRST + (process.pid % RANGES) * PORTS_PER_RANGE;
 const given = new Set<number>();
 

@@ -1,7 +1,7 @@
 import { processProgram } from './one-piece.ts';
 
-/** What Node is told before the name of a program that is translated as it runs, its threads included. */
+/** Node's arguments for a program that the loader translates at run time, including its threads. */
 export const fromSource: readonly string[] = ['--import', new URL('./typescript-loader.mjs', import.meta.url).href];
 
-/** What Node is told to run a program of ours that tests start often: the same sources, put together once in a run. */
+/** Node's arguments for a program that tests start often: the same sources, bundled once per run. */
 export const asProgram = (file: string | URL): readonly string[] => [processProgram(file)];

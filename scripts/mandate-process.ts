@@ -1,4 +1,6 @@
-/** Mandate as it is run for real, in a child process: `migrate` once, then `serve`, configured by the environment alone. */
+/**
+ * Runs Mandate in a child process as in production: `migrate` once, then `serve`, configured only by the environment.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,9 +15,9 @@ export interface MandateProcess {
   readonly pid: number;
   /** Milliseconds from the start of `serve` until `/readyz` answered 200. */
   readonly readyAfter: number;
-  /** What it prints goes here. */
+  /** The file with its output. */
   readonly logFile: string;
-  /** Resolves when the process is gone, whoever ended it. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -26,25 +28,24 @@ export class MandateDidNotStart extends Error {
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** What Node is given to run: the built program, as it is installed. */
+/** Node's arguments for the built program, as it is installed. */
 export const builtProgram: readonly string[] = [join(root, 'dist', 'composition', 'main.js')];
-/** The same from its sources, where nothing has been built. */
+/** Node's arguments for the sources, without a build. */
 export const sourceProgram: readonly string[] = [...fromSource, join(root, 'composition', 'main.ts')];
 
-/** A start that takes longer has failed: the goal is one second. */
+/** The time limit of a start; the goal is one second. */
 const START_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
-/** The service gives itself ten seconds to finish what is in flight. */
+/** The service finishes requests under way for ten seconds. */
 const STOP_TIMEOUT_MS = 12_000;
-/** As much of the log as helps to see why it did not start. */
+/** The part of the log that shows why a start failed. */
 const LOG_TAIL_CHARACTERS = 2000;
 
 /**
  * @param settings environment variables of the specification ("Configuration rules"), such as `Service__Admin__ApiKey`;
- * the issuer and the address are added. Settings in this process's own environment are not handed on.
- * @param folder for its log
- * @param schema `applied` leaves out `migrate`, as for a second replica
- * @throws MandateDidNotStart, with the end of the log
+ * the issuer and the address are added. Settings in this process's environment are not passed on. @param folder for its
+ * log @param schema `applied` leaves out `migrate`, as for a second replica @throws MandateDidNotStart, with the end of
+ * the log
  */
 export async function startMandate(
   settings: Readonly<Record<string, string>>,

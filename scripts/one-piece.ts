@@ -1,21 +1,21 @@
 /**
- * Programs of ours, from their sources, for Node as it is: child processes and worker threads that tests start by the
- * hundred. Each is put together once in a run, whichever of its processes asks first, and starts several times faster
- * than through the loader, which translates file by file.
+ * Bundles programs from their sources, for the hundreds of child processes and worker threads that tests start. Each is
+ * bundled once per run, by the first process that needs it. A bundle starts several times faster than the loader, which
+ * translates file by file.
  */
 
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, buildSync } from 'esbuild';
 
-/** Handed down in the environment to the processes of the same run. */
+/** The environment variable that passes the folder to the processes of the same run. */
 const FOLDER = 'MANDATE_PROGRAMS';
-/** Below package.json and beside node_modules, which programs look for. */
+/** In the folder of package.json and node_modules, which programs look for in parent folders. */
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
 /** A program that opens SQLite looks for this thread beside itself. */
-const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker.ts', import.meta.url));
+const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker/main.ts', import.meta.url));
 /** Machine code, and drivers that Knex knows and we do not have. */
 const STAYS_OUTSIDE = [
   ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],
@@ -26,23 +26,21 @@ const STAYS_OUTSIDE = [
 export function processProgram(source: string | URL): string {
   return once(source, 'main.js', (entry, folder) => {
     build({ entryPoints: { main: entry }, outdir: folder, splitting: true });
-    build({ entryPoints: [THREAD], outfile: join(folder, 'worker.js') });
+    build({ entryPoints: [THREAD], outfile: join(folder, 'worker', 'main.js') });
+    copySchemas(folder);
   });
 }
 
 /** @returns the file to give to a `Worker` */
 export function threadProgram(source: string | URL): string {
   const name = basename(pathOf(source));
-  // Stacks name the file that runs.
+  // The stack names the running file.
   return once(source, `${name}.js`, (entry, folder) =>
     build({ entryPoints: [entry], outfile: join(folder, `${name}.js`) }),
   );
 }
 
-/**
- * With the packages in it. Of the time that a program takes to start, most would go into finding the hundreds of files
- * of its packages.
- */
+/** Includes the packages: otherwise a program would spend most of its start time on finding hundreds of files. */
 function build(options: BuildOptions): void {
   const requiring = "import { createRequire as requiring } from 'node:module';";
   buildSync({
@@ -52,7 +50,7 @@ function build(options: BuildOptions): void {
   });
 }
 
-/** The program of this name, made by whichever process of the run asks first. */
+/** The bundle of this name. The first process of the run that needs it builds it. */
 function once(source: string | URL, name: string, make: (entry: string, folder: string) => void): string {
   const entry = pathOf(source);
   const folder = join(runFolder(), createHash('sha256').update(`${entry} ${name}`).digest('hex').slice(0, 16));
@@ -71,16 +69,25 @@ function once(source: string | URL, name: string, make: (entry: string, folder: 
 
 const pathOf = (source: string | URL) => (source instanceof URL ? fileURLToPath(source) : source);
 
-/** Where the programs of this run are kept, until the first of its processes ends. */
+/** The folder of this run's bundles, which exists until the run's first process ends. */
 export function runFolder(): string {
   const known = process.env[FOLDER];
   if (known !== undefined && existsSync(known)) return known;
   mkdirSync(HOME, { recursive: true });
   removeLeftovers();
   const folder = newFolder(join(HOME, `programs-${process.pid}-`));
+  copySchemas(folder);
   process.env[FOLDER] = folder;
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A program finds the schema of an engine in a folder of that name, beside the folder of the code that reads it. */
+function copySchemas(folder: string): void {
+  for (const engine of ['postgres', 'sqlite']) {
+    const source = fileURLToPath(new URL(`../adapters/storage/${engine}/schema.sql`, import.meta.url));
+    cpSync(source, join(folder, engine, 'schema.sql'));
+  }
 }
 
 /** For everybody to read: some tests run a program as another user. */
@@ -90,7 +97,7 @@ function newFolder(prefix: string): string {
   return folder;
 }
 
-/** Of processes that were killed. */
+/** Folders of processes that were killed. */
 function removeLeftovers(): void {
   for (const name of readdirSync(HOME)) {
     const maker = /^programs-(\d+)-/.exec(name)?.[1];

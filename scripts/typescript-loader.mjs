@@ -1,9 +1,10 @@
 /**
- * For `node --import`: runs the sources as they are. Only `import` is taught it, or a module that is required and
- * imported would be there twice. Mocha tries `require` first, and is led to `import` by the first type that it meets.
+ * For `node --import`: runs TypeScript sources directly. Only `import` is hooked: otherwise a module that is both
+ * required and imported would be loaded twice. Mocha tries `require` first; the first type annotation makes that fail,
+ * and Mocha then uses `import`.
  *
- * A worker thread gets its program as one piece and goes without the loader, which would cost it a second thread: the
- * suite starts hundreds of them.
+ * A worker thread gets a bundled program and no loader. The loader would need a second thread for each, and the suite
+ * starts hundreds.
  */
 
 import { syncBuiltinESMExports } from 'node:module';

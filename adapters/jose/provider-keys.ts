@@ -1,6 +1,6 @@
 /**
- * The published keys of the identity provider, or of a transmitter of signals: fetched at start and every five minutes, and when a token names a key that
- * is not among them (decisions "Subject tokens"; specification "Public", `/readyz`).
+ * The published keys of the identity provider, or of a transmitter of signals: fetched at start, every five minutes,
+ * and when a token names an unknown key (decisions "Subject tokens"; specification "Public", `/readyz`).
  */
 
 import { createHash } from 'node:crypto';
@@ -17,23 +17,25 @@ import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
-  /** Fetches, and keeps the keys fresh from then on. Resolves after the first fetch, successful or not. */
+  /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, successful or not. */
   start(): Promise<void>;
   stop(): void;
-  /** What the timer does: fetches when nothing is held, or what is held has got old. */
+  /** One tick of the timer: fetches if no keys are cached or the cached ones are old. */
   refreshIfDue(): Promise<void>;
 }
 
 const AGES = { refreshAfter: 5 * 60 };
-/** How often it is looked whether a fetch is due: a provider that comes up late is noticed as soon. */
+/**
+ * How often the timer checks whether a fetch is due: also the delay after which a provider that starts late is noticed.
+ */
 const TICK_MS = 3000;
-/** Providers put certificate chains beside their keys; still far from what could hurt. */
+/** Providers publish certificate chains with their keys; the limit is still harmless. */
 const PUBLISHED = {
   keys: PROVIDER_KEY_RULES,
   maxBytes: 256 * 1024,
   httpsOnly: false,
 } as const;
-/** Subject tokens are presented many times while they live. Each entry is two short strings. */
+/** Agents present one subject token many times. Each entry is two short strings. */
 const MAX_VERIFIED = 10_000;
 
 export function providerKeys(
@@ -46,7 +48,7 @@ export function providerKeys(
 ): RefreshedProviderKeys {
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys(() => fetchWithIssuer(metadata, fetch), clock, AGES);
-  // A token's hash, and the key that made its signature: as good as verified again while that key is still published.
+  // A token's hash, and the key of its signature: the entry is valid while that key is published.
   const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
@@ -76,7 +78,7 @@ export function providerKeys(
   };
 }
 
-/** The issuer and its keys are taken together, so that a provider that moves is never half the old one. */
+/** The issuer and its keys change together, so that a provider that moves is never half old and half new. */
 async function fetchWithIssuer(
   metadata: ProviderMetadata,
   fetch: (uri: string) => Promise<KeyRing | undefined>,
@@ -84,7 +86,8 @@ async function fetchWithIssuer(
   const provider = await metadata.refresh();
   if (provider === undefined) return undefined;
   const ring = await fetch(provider.jwksUri);
-  // No provider means to publish a set without one usable key: the last good one is kept, as after any failed fetch.
+  // A set without a usable key is surely a mistake of the provider: the last good set is kept, as after any failed
+  // fetch.
   return ring === undefined || ring.length === 0 ? undefined : { issuer: provider.issuer, ring };
 }
 

@@ -1,16 +1,12 @@
 /** What an opened database gives to the rest of the service, whichever engine it is. */
 
-import type { Agents } from '../../application/ports/agents.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
+import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
-import type { ProvisionedUsers } from '../../application/ports/provisioned-users.ts';
+import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
-import type { Signals } from '../../application/ports/signals.ts';
-import type { Sponsors } from '../../application/ports/sponsors.ts';
-import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
-import type { Sweeping } from '../../application/ports/sweeping.ts';
-import type { Tasks } from '../../application/ports/tasks.ts';
+import type { Backlog, DatabaseLine, Sweeping } from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import type { Instant } from '../../domain/instant.ts';
 
@@ -20,12 +16,11 @@ import type { Instant } from '../../domain/instant.ts';
  */
 export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
 
-export interface Storage {
+export interface Storage extends Decisions {
   readonly agents: Agents;
   readonly tasks: Tasks;
   readonly sponsors: Sponsors;
   readonly sweeping: Sweeping;
-  readonly signals: Signals;
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
   readonly checkpoints: Checkpoints;

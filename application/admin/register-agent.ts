@@ -4,12 +4,13 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { RegistrationDraft } from '../../domain/agents/registration-draft.ts';
 import type { FieldError } from '../../domain/field-error.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import type { Agents } from '../ports/agents.ts';
+import { addAgent } from '../decisions/write-agent.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
 
 export interface AgentRegistration extends RegistrationJudgement {
-  readonly agents: Agents;
+  readonly decisions: Decisions;
   readonly clock: Clock;
 }
 
@@ -30,6 +31,6 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };
-  const stored = await service.agents.register(agent, entry, refusal);
+  const stored = await service.decisions.decide(addAgent, { agent, entry, refusal });
   return stored === 'registered' ? { kind: 'registered', agent } : { kind: 'already_exists' };
 }

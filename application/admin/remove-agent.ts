@@ -2,20 +2,21 @@
 
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import type { Agents } from '../ports/agents.ts';
+import { type DeleteAgentVerdict, deleteAgent } from '../decisions/write-agent.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 
 export interface AgentRemoval {
-  readonly agents: Agents;
+  readonly decisions: Decisions;
   readonly clock: Clock;
 }
 
 /** `has_tasks` is recorded as a refusal. */
-export type RemoveOutcome = 'removed' | 'has_tasks' | 'not_found';
+export type RemoveOutcome = DeleteAgentVerdict;
 
-export async function removeAgent({ agents, clock }: AgentRemoval, agentId: AgentId): Promise<RemoveOutcome> {
+export async function removeAgent({ decisions, clock }: AgentRemoval, agentId: AgentId): Promise<RemoveOutcome> {
   const about = { at: clock.now(), event: 'agent.deleted', agentId } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_has_tasks' };
-  return agents.remove(agentId, entry, refusal);
+  return decisions.decide(deleteAgent, { agentId, entry, refusal });
 }

@@ -1,14 +1,34 @@
 /** The operator's kill switches: they end a task, an agent's tasks or a person's (specification "Admin API"). */
 
+import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
+import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { EndOutcome, TaskSelection, Tasks } from '../ports/tasks.ts';
 
 export interface TaskStopping {
-  readonly tasks: Pick<Tasks, 'end'>;
+  readonly decisions: Decisions;
+  readonly tasks: Pick<Tasks, 'findSponsor'>;
   readonly clock: Clock;
 }
 
+/** One task, or all tasks of an agent or of a person. */
+export type StopSelection =
+  | { readonly kind: 'task'; readonly taskId: TaskId }
+  | { readonly kind: 'agent'; readonly agentId: AgentId }
+  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+
+/** `not_found`: the task or agent does not exist. Never for a person. */
+export type StopOutcome = EndVerdict;
+
 /** This places no block: a person whose tasks were ended may start new ones at once. Blocking is a separate request. */
-export function stopTasks({ tasks, clock }: TaskStopping, selection: TaskSelection): Promise<EndOutcome> {
-  return tasks.end(selection, { at: clock.now(), reason: 'operator_kill_switch' });
+export async function stopTasks(
+  { decisions, tasks, clock }: TaskStopping,
+  selection: StopSelection,
+): Promise<StopOutcome> {
+  const revocation = { at: clock.now(), reason: 'operator_kill_switch' } as const;
+  if (selection.kind !== 'task') return decisions.decide(endTasks, { selection, ...revocation });
+  const sponsorKey = await tasks.findSponsor(selection.taskId);
+  if (sponsorKey === undefined) return { kind: 'not_found' };
+  return decisions.decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
 }

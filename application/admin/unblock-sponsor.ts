@@ -2,18 +2,19 @@
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { LiftOutcome, Sponsors } from '../ports/sponsors.ts';
 
 export interface SponsorUnblocking {
-  readonly sponsors: Pick<Sponsors, 'lift'>;
+  readonly decisions: Decisions;
   readonly clock: Clock;
 }
 
 /** `not_owned` is recorded as a refusal. */
-export function unblockSponsor({ sponsors, clock }: SponsorUnblocking, sponsorKey: SponsorKey): Promise<LiftOutcome> {
+export function unblockSponsor({ decisions, clock }: SponsorUnblocking, sponsorKey: SponsorKey): Promise<LiftVerdict> {
   const about = { at: clock.now(), event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'operator_unblocked' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
-  return sponsors.lift(sponsorKey, 'admin', entry, refusal);
+  return decisions.decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal });
 }

@@ -13,12 +13,15 @@ import {
 import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import type { Agents } from '../ports/agents.ts';
+import { changeAgent } from '../decisions/write-agent.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Agents } from '../ports/queries.ts';
 import type { Clock, RetryPause } from '../ports/runtime.ts';
 import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
 
 export interface AgentUpdate extends RegistrationJudgement {
-  readonly agents: Agents;
+  readonly decisions: Decisions;
+  readonly agents: Pick<Agents, 'find'>;
   readonly clock: Clock;
   readonly retryPause: RetryPause;
 }
@@ -70,7 +73,7 @@ export async function updateAgent(
       decision: 'allow',
       reason: unchanged ? 'no_change' : `changed:${carriedFields(patch).join(',')}`,
     };
-    const outcome = await service.agents.replace(agent, entry);
+    const outcome = await service.decisions.decide(changeAgent, { agent, entry });
     if (outcome === 'replaced') return { kind: 'updated', agent };
     if (outcome === 'not_found') return { kind: 'not_found' };
   }

@@ -7,7 +7,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
-import type { Agents } from '../ports/agents.ts';
+import type { Agents } from '../ports/queries.ts';
 
 /** One request's view of the cache. */
 export interface CachedAgents {

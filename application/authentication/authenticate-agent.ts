@@ -12,11 +12,11 @@ import { isAssertionType, judgeAssertion } from '../../domain/agents/assertion.t
 import type { DenialReason } from '../../domain/denial.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
 import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
-import type { Agents } from '../ports/agents.ts';
 import type { AgentKeys, SignatureFault } from '../ports/keys.ts';
+import type { Agents } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { SpentAssertion } from '../ports/tasks.ts';
 
 /** The algorithms an assertion may be signed with (decisions "Client assertions"). */
 export const ASSERTION_ALGORITHMS = ['ES256', 'PS256', 'RS256'] as const;

@@ -10,7 +10,7 @@ import type { DenialReason } from '../../domain/denial.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { denialOf } from '../../domain/sponsors/block.ts';
 import type { SponsorDirectory } from '../ports/identity-provider.ts';
-import type { Sponsors } from '../ports/sponsors.ts';
+import type { Sponsors } from '../ports/queries.ts';
 
 export interface SponsorCheck {
   readonly sponsors: Sponsors;

@@ -6,9 +6,10 @@
  */
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';
-import type { Ledger } from '../ports/ledger.ts';
+import { append } from '../decisions/append.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import { StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
-import { StorageUnavailable } from '../ports/storage.ts';
 import type { Log } from '../ports/telemetry.ts';
 
 export interface AnonymousDenials {
@@ -31,7 +32,7 @@ export interface AnonymousDenials {
 }
 
 export interface DenialLedger {
-  readonly ledger: Pick<Ledger, 'append'>;
+  readonly decisions: Decisions;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -43,7 +44,7 @@ export function anonymousDenials(service: DenialLedger, windowSeconds: number | 
 
 function withoutAggregation(service: DenialLedger): AnonymousDenials {
   return {
-    record: (denial) => logIfUnavailable(service, denial, () => append(service, denial)),
+    record: (denial) => logIfUnavailable(service, denial, () => appendDenial(service, denial)),
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
@@ -58,7 +59,7 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
     let written = 0;
     try {
       for (const summary of summaries) {
-        await append(service, summary);
+        await appendDenial(service, summary);
         written += 1;
       }
     } catch (error) {
@@ -83,7 +84,7 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
       return logIfUnavailable(service, denial, async () => {
         try {
           if (occurrence.ended !== undefined) await write([occurrence.ended]);
-          await append(service, denial);
+          await appendDenial(service, denial);
         } catch (error) {
           windows.giveBack(denial, 1);
           throw error;
@@ -106,10 +107,10 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
   };
 }
 
-function append({ ledger, clock }: DenialLedger, denial: AnonymousDenial | Summary): Promise<void> {
+function appendDenial({ decisions, clock }: DenialLedger, denial: AnonymousDenial | Summary): Promise<void> {
   const { event, reason } = denial;
   const count = 'count' in denial ? { count: denial.count } : {};
-  return ledger.append({ at: clock.now(), event, decision: 'deny', reason, ...count });
+  return decisions.decide(append, { at: clock.now(), event, decision: 'deny', reason, ...count });
 }
 
 /** Without aggregation there is no later summary: a denial that can't be written is only logged. */

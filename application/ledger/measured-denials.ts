@@ -1,8 +1,6 @@
 /** Counts denials for the metrics at the point where they are recorded, one by one or for a summary. */
 
-import type { Agents } from '../ports/agents.ts';
-import type { Ledger } from '../ports/ledger.ts';
-import type { Sponsors } from '../ports/sponsors.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Measurements } from '../ports/telemetry.ts';
 import type { AnonymousDenials } from './anonymous-denials.ts';
 
@@ -19,45 +17,15 @@ export function measuredAnonymousDenials(anonymous: AnonymousDenials, { denied }
   };
 }
 
-export interface Recording {
-  readonly ledger: Ledger;
-  readonly agents: Agents;
-  readonly sponsors: Sponsors;
-}
-
 /** Other denials count once they are recorded, under the recorded reason. */
-export function measuredDenials<Storage extends Recording>(storage: Storage, { denied }: Counting): Storage {
-  const { ledger, agents, sponsors } = storage;
+export function measuredDenials<Storage extends Decisions>(storage: Storage, { denied }: Counting): Storage {
   return {
     ...storage,
-    ledger: {
-      ...ledger,
-      async refuse(refusal) {
-        const reason = await ledger.refuse(refusal);
-        denied(refusal.entry.event, reason);
-        return reason;
-      },
-    },
-    agents: {
-      ...agents,
-      async register(agent, entry, refusal) {
-        const outcome = await agents.register(agent, entry, refusal);
-        if (outcome === 'already_exists') denied(refusal.event, 'agent_already_exists');
-        return outcome;
-      },
-      async remove(agentId, entry, refusal) {
-        const outcome = await agents.remove(agentId, entry, refusal);
-        if (outcome === 'has_tasks') denied(refusal.event, 'agent_has_tasks');
-        return outcome;
-      },
-    },
-    sponsors: {
-      ...sponsors,
-      async lift(sponsorKey, source, entry, refusal) {
-        const outcome = await sponsors.lift(sponsorKey, source, entry, refusal);
-        if (outcome === 'not_owned') denied(refusal.event, 'sponsor_block_not_owned');
-        return outcome;
-      },
+    async decide(decision, input) {
+      const verdict = await storage.decide(decision, input);
+      const denial = decision.denial?.(input, verdict);
+      if (denial !== undefined) denied(denial.event, denial.reason);
+      return verdict;
     },
   };
 }

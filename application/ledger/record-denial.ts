@@ -5,25 +5,26 @@
  */
 
 import { isTemporary } from '../../domain/denial.ts';
+import { refuse } from '../decisions/refuse.ts';
 import { type Denial, denied, type Outcome } from '../outcome.ts';
-import type { Ledger } from '../ports/ledger.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { AnonymousDenials } from './anonymous-denials.ts';
 
 export interface DenialRecording {
-  readonly ledger: Pick<Ledger, 'refuse'>;
+  readonly decisions: Decisions;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
 }
 
 /**
  * Runs a decision and records its refusal as `token.denied`. The returned reason is the recorded one, which may be that
- * of an earlier check (see Ledger.refuse).
+ * of an earlier check (see decisions/refuse.ts).
  *
  * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded: the refusal is then not
  *   answered (decisions "Token endpoint"). An anonymous one is answered all the same.
  */
-export function recordDenials({ ledger, anonymous, clock }: DenialRecording) {
+export function recordDenials({ decisions, anonymous, clock }: DenialRecording) {
   return async <T>(decide: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
     const outcome = await decide();
     if (outcome.kind === 'allowed') return outcome;
@@ -32,7 +33,7 @@ export function recordDenials({ ledger, anonymous, clock }: DenialRecording) {
       await anonymous.record({ event: 'token.denied', reason: denial.reason });
       return outcome;
     }
-    const recorded = await ledger.refuse({
+    const recorded = await decisions.decide(refuse, {
       entry: { at: clock.now(), event: 'token.denied', ...denial.about, decision: 'deny', reason: denial.reason },
       // A temporary refusal does not use up the assertion: the client may send the same request again.
       assertion: isTemporary(denial.reason) ? undefined : denial.assertion,

@@ -1,15 +1,7 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/month.ts';
-import type { SubjectSession } from './signals.ts';
-import type { Sponsors } from './sponsors.ts';
-
-/**
- * Thrown by storage ports if the database does not answer or cannot take the decision. The caller made no mistake, and
- * whether the decision was applied is unknown. Surfaces answer `temporarily_unavailable` (specification "Errors").
- */
-export class StorageUnavailable extends Error {
-  override readonly name = 'StorageUnavailable';
-}
+import type { SubjectSession } from '../decisions/logged-out.ts';
+import type { Sponsors } from './queries.ts';
 
 /** How the connection to the database is protected. */
 export type DatabaseLink =
@@ -109,7 +101,19 @@ export interface StorageCondition {
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
   findBlocks: Sponsors['findBlocks'];
-  /** Whether a remembered logout refuses the subject token at that time (Tasks.open, `logged_out`). */
+  /** Whether a remembered logout refuses the subject token at that time (`open-task.ts`, `logged_out`). */
   isLoggedOut(token: SubjectSession, at: Instant): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** Deletes rows that were kept only for some time. No decision depends on a row whose time is over. */
+export interface Sweeping {
+  /**
+   * Deletes up to `limit` rows of each kind that had to be kept only until `until`: used assertions, revoked tokens,
+   * accepted signals, logouts. One transaction, repeated by a pass until it returns 0. Instances may run concurrently:
+   * none waits for another.
+   *
+   * @throws StorageUnavailable
+   */
+  forget(until: Instant, limit: number): Promise<number>;
 }

@@ -6,13 +6,15 @@
 import { plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { logOut } from '../decisions/log-out.ts';
+import type { SignalVerdict } from '../decisions/signal.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { SignalResult, Signals } from '../ports/signals.ts';
 
 export interface AcceptLogout {
-  readonly signals: Pick<Signals, 'logOut'>;
+  readonly decisions: Decisions;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
@@ -25,7 +27,7 @@ export interface AcceptLogout {
 /** The lifetime of the provider's access tokens is unknown. One that lives longer is accepted again after a day. */
 const REMEMBERED_SECONDS = 24 * 60 * 60;
 
-export type LogoutOutcome = SignalResult | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
+export type LogoutOutcome = SignalVerdict | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
 const SIGNATURE_REASONS = {
   unsupported_algorithm: 'logout_unsupported_algorithm',
@@ -52,7 +54,7 @@ export async function acceptLogout(service: AcceptLogout, logoutToken: string | 
 }
 
 async function decide(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
-  const { signals, providerKeys, clock, audience, refuseLoggedOut } = service;
+  const { decisions, providerKeys, clock, audience, refuseLoggedOut } = service;
 
   // 1. The identity provider signed the token.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
@@ -69,5 +71,5 @@ async function decide(service: AcceptLogout, logoutToken: string | undefined): P
   // 3. Apply it once: the transaction that ends the tasks also stores the jti and, if asked for, the logout.
   const { jti, forgetAt, loggedOut, issuedAt } = verdict;
   const remember = refuseLoggedOut ? { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) } : undefined;
-  return signals.logOut({ issuer, jti, forgetAt, at, loggedOut, remember });
+  return decisions.decide(logOut, { issuer, jti, forgetAt, at, loggedOut, remember });
 }

@@ -5,14 +5,15 @@
 
 import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/apply-security-event.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { SecurityEventResult, Signals } from '../ports/signals.ts';
 import type { Log } from '../ports/telemetry.ts';
 
 export interface AcceptSecurityEvent {
-  readonly signals: Pick<Signals, 'applySecurityEvent'>;
+  readonly decisions: Decisions;
   readonly transmitterKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
@@ -24,7 +25,7 @@ export interface AcceptSecurityEvent {
 }
 
 export type SecurityEventOutcome =
-  | SecurityEventResult
+  | SecurityEventVerdict
   /** The service handles none of the token's events. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
@@ -57,7 +58,7 @@ export async function acceptSecurityEvent(
 }
 
 async function decide(service: AcceptSecurityEvent, eventToken: string | undefined): Promise<SecurityEventOutcome> {
-  const { signals, transmitterKeys, clock, audience, upstreamIssuer } = service;
+  const { decisions, transmitterKeys, clock, audience, upstreamIssuer } = service;
 
   // 1. The transmitter signed the token.
   const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
@@ -74,7 +75,7 @@ async function decide(service: AcceptSecurityEvent, eventToken: string | undefin
   if (action === undefined) return { kind: 'ignored' };
 
   // 3. Apply it once: the transaction that applies it also stores the jti.
-  const result = await signals.applySecurityEvent({ issuer, jti, forgetAt, at: expected.now, action });
+  const result = await decisions.decide(applySecurityEvent, { issuer, jti, forgetAt, at: expected.now, action });
   if (result.kind === 'outdated') {
     service.log.info('an account-enabled event is older than the block that it would lift, and was passed over');
   }

@@ -1,7 +1,7 @@
 /** Finds provisioned users (specification "/scim/v2"; RFC 7644 §3.4.2.4). */
 
 import type { UserFilter } from '../../domain/signals/user-filter.ts';
-import type { ProvisionedUsers, UsersPage } from '../ports/provisioned-users.ts';
+import type { ProvisionedUsers, UsersPage } from '../ports/queries.ts';
 
 export interface UsersListing {
   readonly filter: UserFilter | undefined;

@@ -19,11 +19,14 @@ import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import { readUserPatch } from '../../domain/signals/user-patch.ts';
 import { type Assignments, readUserResource } from '../../domain/signals/user-resource.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
-import type { ProvisionedUsers } from '../ports/provisioned-users.ts';
+import { addUser, changeUser, deleteUser } from '../decisions/write-user.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { ProvisionedUsers } from '../ports/queries.ts';
 import type { Clock, Randomness } from '../ports/runtime.ts';
 
 export interface Provisioning {
-  readonly users: ProvisionedUsers;
+  readonly decisions: Decisions;
+  readonly users: Pick<ProvisionedUsers, 'find'>;
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'ulid'>;
   /** `Service:Scim:SponsorKeyAttribute`. */
@@ -58,8 +61,8 @@ export async function createUser(service: Provisioning, body: JsonObject): Promi
   const at = service.clock.now();
   const userId = makeUserId(service.randomness.ulid());
   const user: ProvisionedUser = { userId, ...judged.fields, revision: 1, createdAt: at, modifiedAt: at };
-  const effects = { statements: statementsOf(undefined, user), at };
-  const stored = await service.users.create(user, effects, service.maxUsers);
+  const statements = statementsOf(undefined, user);
+  const stored = await service.decisions.decide(addUser, { user, statements, at, maxUsers: service.maxUsers });
   return stored === 'created' ? { kind: 'written', user } : { kind: stored };
 }
 
@@ -101,7 +104,8 @@ async function change(
     const user = isSameUser(judged.fields, stored)
       ? stored
       : { ...stored, ...judged.fields, revision: stored.revision + 1, modifiedAt: at };
-    const outcome = await service.users.replace(stored, user, { statements: statementsOf(stored, user), at });
+    const statements = statementsOf(stored, user);
+    const outcome = await service.decisions.decide(changeUser, { stored, user, statements, at });
     if (outcome === 'replaced') return { kind: 'written', user };
     if (outcome === 'gone') return { kind: 'not_found' };
     if (outcome === 'uniqueness') return { kind: outcome };
@@ -110,14 +114,14 @@ async function change(
 }
 
 export async function removeUser(
-  service: Pick<Provisioning, 'users' | 'clock'>,
+  service: Pick<Provisioning, 'decisions' | 'users' | 'clock'>,
   userId: UserId,
 ): Promise<'removed' | 'not_found' | 'kept_changing'> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await service.users.find(userId);
     if (stored === undefined) return 'not_found';
-    const effects = { statements: statementsOf(stored, undefined), at: service.clock.now() };
-    const outcome = await service.users.remove(stored, effects);
+    const statements = statementsOf(stored, undefined);
+    const outcome = await service.decisions.decide(deleteUser, { stored, statements, at: service.clock.now() });
     if (outcome === 'removed') return outcome;
     if (outcome === 'gone') return 'not_found';
   }

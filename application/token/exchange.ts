@@ -21,9 +21,10 @@ import {
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
+import { openTask } from '../decisions/open-task.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Digest } from '../ports/runtime.ts';
-import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 
@@ -40,7 +41,7 @@ export interface ExchangeRequest {
 export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
-  readonly tasks: Tasks;
+  readonly decisions: Decisions;
   readonly digest: Digest;
   /** The subject token's required `aud`; the assertion's are in `audiences`. */
   readonly audience: string;
@@ -88,7 +89,7 @@ export async function exchangeToken(service: Exchange, request: ExchangeRequest)
     const token = mint(service, { ...asking.value, task, scope: policy.scope, now: task.createdAt });
     const grant = makeGrant(service.randomness.secret(GRANT_SECRET_BYTES));
     const [opened, accessToken] = await Promise.all([
-      service.tasks.open({
+      service.decisions.decide(openTask, {
         task,
         grantHash: service.digest(grant),
         assertion,

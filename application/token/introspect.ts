@@ -5,8 +5,8 @@
 
 import { judgeStanding, type Standing } from '../../domain/tasks/token-status.ts';
 import type { SigningKeys } from '../ports/keys.ts';
+import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { Tasks } from '../ports/tasks.ts';
 import { readTaskToken, type TaskToken } from './read-task-token.ts';
 
 export interface Introspection {

@@ -12,9 +12,11 @@ import { judgePolicy } from '../../domain/tasks/policy.ts';
 import type { CachedAgents } from '../authentication/agent-cache.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
+import { renewGrant } from '../decisions/renew-grant.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Tasks } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
-import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 
@@ -30,7 +32,8 @@ export interface RefreshRequest {
 export interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
-  readonly tasks: Tasks;
+  readonly decisions: Decisions;
+  readonly tasks: Pick<Tasks, 'findGrant'>;
   readonly digest: Digest;
   /** Seconds: `Service:UpstreamIdp:SponsorCheck:CacheTtl`. */
   readonly sponsorCacheTtl: number;
@@ -93,7 +96,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
 
     const token = mint(service, { ...asking.value, task, scope: policy.scope, now });
     const [renewed, accessToken] = await Promise.all([
-      service.tasks.renew({
+      service.decisions.decide(renewGrant, {
         taskId: task.taskId,
         agentId: agent.agentId,
         sponsorKey,

@@ -16,10 +16,14 @@ import {
   type AuthenticatedAgent,
   authenticateAgent,
 } from '../authentication/authenticate-agent.ts';
+import { revokeGrant } from '../decisions/revoke-grant.ts';
+import { revokeSingleToken } from '../decisions/revoke-single-token.ts';
+import { spendAssertion } from '../decisions/spend-assertion.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { SigningKeys } from '../ports/keys.ts';
+import type { Tasks } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
-import type { Tasks } from '../ports/tasks.ts';
 import { readTaskToken, type TaskToken } from './read-task-token.ts';
 
 export interface RevocationRequest {
@@ -29,7 +33,8 @@ export interface RevocationRequest {
 }
 
 export interface RevokeToken extends AgentAuthentication {
-  readonly tasks: Tasks;
+  readonly decisions: Decisions;
+  readonly tasks: Pick<Tasks, 'findGrant'>;
   readonly signingKeys: SigningKeys;
   readonly digest: Digest;
   readonly issuer: string;
@@ -48,29 +53,30 @@ export async function revokeToken(
   if (asking.kind === 'denied') return asking;
 
   // 2. A grant ends its task; a token ends alone. The token's own form decides, not the type hint (RFC 7009 §2.1).
-  if (looksLikeGrant(request.token)) return revokeGrant(service, asking.value, request.token);
+  if (looksLikeGrant(request.token)) return revokeTask(service, asking.value, request.token);
   const token = await readTaskToken(service, request.token);
   const owner = token === undefined ? undefined : textClaim(token.claims, 'client_id');
   if (token === undefined || owner !== agentSubject(asking.value.agent.agentId)) return notOwner(asking.value);
   return revokeOne(service, asking.value, token);
 }
 
-async function revokeGrant(
+async function revokeTask(
   service: RevokeToken,
   { agent, assertion }: AuthenticatedAgent,
   grant: string,
 ): Promise<Outcome<RevocationResult>> {
+  const found = await service.tasks.findGrant(agent.agentId, service.digest(grant));
+  if (found === undefined) return notOwner({ agent, assertion });
+  const { taskId, sponsorKey } = found.task;
   const revocation: Revocation = { at: service.clock.now(), reason: 'client_revoked' };
-  const result = await service.tasks.revokeByGrant(revocation, agent.agentId, service.digest(grant), assertion);
-  switch (result.kind) {
+  const verdict = await service.decisions.decide(revokeGrant, { ...revocation, taskId, sponsorKey, assertion });
+  switch (verdict) {
     case 'revoked':
       return allowed('task_revoked');
     case 'already_ended':
       return allowed('nothing_left');
     case 'replayed':
       return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
-    case 'not_found':
-      return notOwner({ agent, assertion });
   }
 }
 
@@ -85,13 +91,12 @@ async function revokeOne(
   // a first one.
   const overAt = plusSeconds(token.expiresAt, CLOCK_SKEW_SECONDS);
   if (overAt <= at) return spendOnly(service, { agent, assertion });
-  const result = await service.tasks.revokeToken(
-    { tokenId: token.tokenId, taskId: token.taskId, forgetAt: overAt },
-    { at, reason: 'client_revoked' },
-    assertion,
-    revokedEntry(at, agent.agentId, token),
-  );
-  switch (result.kind) {
+  const verdict = await service.decisions.decide(revokeSingleToken, {
+    ...{ tokenId: token.tokenId, taskId: token.taskId, forgetAt: overAt },
+    ...{ at, reason: 'client_revoked', assertion },
+    entry: revokedEntry(at, agent.agentId, token),
+  });
+  switch (verdict) {
     case 'revoked':
       return allowed('token_revoked');
     case 'already_revoked':
@@ -105,8 +110,8 @@ async function spendOnly(
   service: RevokeToken,
   { agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>,
 ): Promise<Outcome<RevocationResult>> {
-  const result = await service.tasks.spend(assertion);
-  if (result.kind === 'spent') return allowed('nothing_left');
+  const verdict = await service.decisions.decide(spendAssertion, assertion);
+  if (verdict === 'spent') return allowed('nothing_left');
   return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
 }
 

@@ -4,11 +4,12 @@
  */
 
 import { plusSeconds } from '../../domain/instant.ts';
+import { expireDueTasks } from '../decisions/sweep.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Turn } from '../ports/runtime.ts';
-import type { Sweeping } from '../ports/sweeping.ts';
 
 export interface TaskExpiry {
-  readonly sweeping: Pick<Sweeping, 'expire'>;
+  readonly decisions: Decisions;
   readonly clock: Clock;
   readonly turn: Turn;
   /** Tasks per transaction: `Service:Tasks:SweepBatchSize`. */
@@ -29,11 +30,11 @@ export interface TaskExpiry {
  * @throws StorageUnavailable
  */
 export async function expireTasks(service: TaskExpiry, shouldContinue: () => boolean = () => true): Promise<number> {
-  const { sweeping, clock, turn, batchSize, clockAheadBy } = service;
+  const { decisions, clock, turn, batchSize, clockAheadBy } = service;
   const overBy = plusSeconds(clock.now(), -clockAheadBy);
   let expired = 0;
   while (shouldContinue()) {
-    const swept = await sweeping.expire({ overBy, at: clock.now() }, batchSize);
+    const swept = await decisions.decide(expireDueTasks, { overBy, at: clock.now(), limit: batchSize });
     expired += swept;
     if (swept < batchSize) break;
     await turn();

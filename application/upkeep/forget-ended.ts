@@ -4,11 +4,14 @@
  */
 
 import { plusSeconds } from '../../domain/instant.ts';
+import { deleteEndedTasks } from '../decisions/sweep.ts';
+import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Turn } from '../ports/runtime.ts';
-import type { Sweeping } from '../ports/sweeping.ts';
+import type { Sweeping } from '../ports/storage.ts';
 
 export interface Forgetting {
-  readonly sweeping: Pick<Sweeping, 'deleteEnded' | 'forget'>;
+  readonly decisions: Decisions;
+  readonly sweeping: Sweeping;
   readonly clock: Clock;
   readonly turn: Turn;
   /** Seconds: `Service:Tasks:Retention`. */
@@ -31,7 +34,7 @@ const BATCH_SIZE = 200;
  * @throws StorageUnavailable
  */
 export async function forgetEnded(service: Forgetting, shouldContinue: () => boolean = () => true): Promise<void> {
-  const { sweeping, clock, turn, retention } = service;
+  const { decisions, sweeping, clock, turn, retention } = service;
   const now = clock.now();
   const uselessBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
   const endedBy = plusSeconds(now, -retention);
@@ -40,6 +43,6 @@ export async function forgetEnded(service: Forgetting, shouldContinue: () => boo
   async function inBatches(batch: () => Promise<number>): Promise<void> {
     while (shouldContinue() && (await batch()) > 0) await turn();
   }
-  await inBatches(() => sweeping.deleteEnded(endedBy, BATCH_SIZE));
+  await inBatches(() => decisions.decide(deleteEndedTasks, { endedBy, limit: BATCH_SIZE }));
   await inBatches(() => sweeping.forget(uselessBy, BATCH_SIZE));
 }

@@ -20,7 +20,7 @@ export async function openLedger(settings: SettingsSection<'Service:Database'>, 
 async function openFile(path: string, log: Log): Promise<LedgerReading> {
   const { LedgerFileUnusable, openSqliteLedger } = await import('../../adapters/storage/sqlite/open-ledger.ts');
   try {
-    return await ofThisRelease(await openSqliteLedger(path, log), (status) => {
+    return await ofThisRelease(await openSqliteLedger(path), (status) => {
       if (status === 'absent') throw new StartupError([NO_LEDGER]);
       refuseOtherSchema(status);
     });

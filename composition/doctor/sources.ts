@@ -106,7 +106,7 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   }
   const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/storage/sqlite/open-ledger.ts');
   try {
-    return { kind: 'opened', condition: await openSqliteCondition(chosen.path, log), refusal: describeRefusal };
+    return { kind: 'opened', condition: await openSqliteCondition(chosen.path), refusal: describeRefusal };
   } catch (error) {
     if (!(error instanceof LedgerFileUnusable)) throw error;
     const remedy = error.problem.startsWith('addon') ? REBUILD : NAME_A_FILE;

@@ -17,6 +17,17 @@ export interface SponsorBlock {
   readonly blockedAt: Instant;
 }
 
+export interface StatedBlock extends SponsorBlock {
+  /** The latest statement of its source: the `iat` of a security event, else `blockedAt`. */
+  readonly statedAt: Instant;
+}
+
+/** Sorts a person's blocks: the one placed first comes first, and the source decides between two of one instant. */
+export function oldestFirst(one: SponsorBlock, other: SponsorBlock): number {
+  if (one.blockedAt !== other.blockedAt) return one.blockedAt - other.blockedAt;
+  return one.source < other.source ? -1 : 1;
+}
+
 /**
  * Whether a return (account-enabled) was stated before the block that it would lift. Signals arrive in any order, and
  * an outdated return lifts nothing. Transmitters state whole seconds; within one second the return counts as later.

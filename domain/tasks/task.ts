@@ -48,6 +48,9 @@ export type TaskState =
   | ({ readonly kind: 'revoked' } & Revocation)
   | { readonly kind: 'expired'; readonly at: Instant };
 
+/** SHA-256 of a task grant, in lowercase hex. The grant itself is never stored. */
+export type GrantHash = string;
+
 /** A task grant (the refresh token). Only its SHA-256 is stored. */
 export interface Grant {
   readonly task: Task;

@@ -5,9 +5,8 @@
 
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import type { JwkSet } from 'mandate/audit';
-import { keepAlive } from '../../adapters/storage/sqlite/kept-alive.ts';
+import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { send } from './http.ts';
 import type { LedgerRow, Operator } from './operator.ts';
 import type { Stage } from './stage.ts';
@@ -54,10 +53,10 @@ export function verifyLedger(stage: Stage, databaseFile: string): Promise<Verifi
 
 /** A copy of the ledger in which an owner of the file has removed the guards and widened a granted scope. */
 export function tamperWithCopy(databaseFile: string, copy: string, scope: string): void {
-  const original = keepAlive(new Database(databaseFile, { readonly: true }));
+  const original = openHandle(databaseFile, { readonly: true });
   original.prepare('vacuum into ?').run(copy);
   original.close();
-  const tampered = keepAlive(new Database(copy));
+  const tampered = openHandle(copy);
   tampered.exec('drop trigger ledger_no_update');
   tampered.prepare("update ledger set scope = ? where event = 'token.issued'").run(scope);
   tampered.close();

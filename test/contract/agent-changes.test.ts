@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { retryPause } from '../../adapters/platform/timers.ts';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { updateAgent } from '../../application/admin/update-agent.ts';
-import type { Agents } from '../../application/ports/agents.ts';
+import type { Decisions } from '../../application/ports/decisions.ts';
 import { databases } from '../support/databases.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { RULES } from '../support/registrations.ts';
@@ -23,15 +23,14 @@ onEveryDatabase(
       const storage = await database().open({ limits: LIMITS });
       const { agentId } = await registeredAgent(storage);
       let writes = 0;
-      const agents: Agents = {
-        ...storage.agents,
-        replace(agent, entry) {
+      const decisions: Decisions = {
+        decide(decision, input) {
           writes += 1;
-          return storage.agents.replace(agent, entry);
+          return storage.decide(decision, input);
         },
       };
       const service = {
-        ...{ agents, retryPause, clock: movedClock(), rules: RULES },
+        ...{ decisions, agents: storage.agents, retryPause, clock: movedClock(), rules: RULES },
         agentKeys: { isUsable: async () => true },
       };
       const callers = Array.from({ length: CALLERS }, async (_, caller) => {

@@ -172,9 +172,7 @@ onEveryDatabase('sealing the ledger', ({ storage, database, kind }) => {
     await append(1);
     if (kind.engine === 'postgres') {
       await outside.sql('begin');
-      await outside.sql(
-        `select append_record(row('2026-09-17 12:00Z', 'admin.denied', ${'null, '.repeat(10)}null)::ledger_entry)`,
-      );
+      await outside.sql(`select append_records('[{"at": "2026-09-17T12:00:00Z", "event": "admin.denied"}]')`);
       await outside.sql('rollback');
     } else {
       await outside.sql('update sqlite_sequence set seq = seq + 1');
@@ -304,7 +302,7 @@ onEveryDatabase(
         const connection = await reach('serving');
         await connection.sql('begin');
         await connection.sql(
-          `select write_records(${time}, array[row(${time}, 'admin.denied', ${'null, '.repeat(10)}null)::ledger_entry])`,
+          `select append_records(json_build_array(json_build_object('at', ${time}, 'event', 'admin.denied')))`,
         );
         const sealing = checkpoints().unsealed();
         await untilWaiting(connection, 1);

@@ -1,8 +1,8 @@
 /** A block beside live tasks, which no decision of the service leaves: every decision that blocks ends them. */
 
-import type { Storage } from '../../adapters/storage/storage.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { Outside } from '../support/databases.ts';
+import type { Storage } from '../support/storage.ts';
 import { newSponsorKey } from './scene.ts';
 
 /** Places the block on a stranger, then copies its row to the person from outside. */

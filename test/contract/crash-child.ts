@@ -5,18 +5,20 @@ import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { PATIENT } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { withMethods } from '../support/storage.ts';
 import { anOpening, registeredAgent } from './scene.ts';
 
 const settings: Readonly<Record<string, string>> = JSON.parse(process.env.SETTINGS ?? '{}');
 const surroundings = { clock: { now: () => NOON }, log: capturedLog() };
 const path = settings['Service:Database:Path'];
-const storage =
+const storage = withMethods(
   path === undefined
     ? await openPostgres(
         { connectionString: settings['Service:Database:ConnectionString'] ?? '', limits: PATIENT },
         surroundings,
       )
-    : await openSqlite({ path }, surroundings);
+    : await openSqlite({ path }, surroundings),
+);
 
 const agent = await registeredAgent(storage);
 

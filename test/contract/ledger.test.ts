@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { SpentAssertion } from '../../application/ports/tasks.ts';
+import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
 import { instantFromMicros, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -322,7 +322,7 @@ onEveryDatabase(
       it('takes no record so long that it could not be exported with its month', async () => {
         const connection = await reach('serving');
         const said = (detail: string) =>
-          `select append_record(row(now(), 'x', ${'null, '.repeat(10)}${detail})::ledger_entry)`;
+          `select append_records(json_build_array(json_build_object('at', now(), 'event', 'x', 'detail', ${detail})))`;
         const thrown = await connection.sql(said("repeat('x', 131072)")).catch((error: unknown) => error);
         expect(String(thrown)).to.match(/ledger_size/);
         await connection.sql('begin');

@@ -3,8 +3,8 @@
  * code as a SQLite file with another path: one suite of each kind runs on it too (`everyDatabase`), as a smoke test.
  */
 
-import type { Storage } from '../../adapters/storage/storage.ts';
 import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
+import type { Storage } from '../support/storage.ts';
 
 export interface Stage {
   readonly database: () => FreshDatabase;

@@ -5,8 +5,9 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
-import type { Storage } from '../../adapters/storage/storage.ts';
-import type { Renewal, SpentAssertion, TaskOpening } from '../../application/ports/tasks.ts';
+import type { SpentAssertion } from '../../application/decisions/assertion.ts';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
+import type { Renewal } from '../../application/decisions/renew-grant.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, makeTokenId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
@@ -15,6 +16,7 @@ import { formatScope } from '../../domain/scope.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
+import type { Storage } from '../support/storage.ts';
 
 /** Each later than the one before, as tasks are that come one after another. */
 const ulid = monotonicFactory();

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPostgres } from '../../adapters/storage/postgres/open.ts';
-import { StorageUnavailable } from '../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { seal } from './sealer.ts';

@@ -11,20 +11,20 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
-import type { Storage } from '../../adapters/storage/storage.ts';
 import type { Unsealed } from '../../application/ports/checkpoints.ts';
 import { toMicrosecondText } from '../../domain/instant.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import type { Storage } from '../support/storage.ts';
 import { haveTimeAtTheFence, untilWaiting } from './hold.ts';
 import { checkpointOver, faultsOf, seal } from './sealer.ts';
 
 const CHILD = new URL('./sealing-child.ts', import.meta.url).pathname;
 const WRITERS = 8;
 
-const appendMany = (count: number) => `select append_record(
-  row('${toMicrosecondText(NOON)}', 'admin.denied', ${'null, '.repeat(10)}null)::ledger_entry)
+const appendMany = (count: number) => `select append_records(
+  json_build_array(json_build_object('at', '${toMicrosecondText(NOON)}', 'event', 'admin.denied')))
   from generate_series(1, ${count})`;
 
 /**
@@ -176,7 +176,7 @@ describe('sealing while others append, on Postgres', () => {
 
     it('is seen to go wrong with the number taken before the fence', async () => {
       const owner = await reach(database, 'owner');
-      const [row] = await owner.sql("select pg_get_functiondef('append_record'::regproc) as definition");
+      const [row] = await owner.sql("select pg_get_functiondef('append_records'::regproc) as definition");
       const definition = String(row?.definition);
       const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
       // Whatever else a decision does after it appends makes the time in between longer.

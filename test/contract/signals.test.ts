@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { LogoutSignal, SecuritySignal } from '../../application/ports/signals.ts';
-import type { TaskOpening } from '../../application/ports/tasks.ts';
+import type { SecuritySignal } from '../../application/decisions/apply-security-event.ts';
+import type { LogoutSignal } from '../../application/decisions/log-out.ts';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { SecurityAction } from '../../domain/signals/security-event.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { TaskOpening } from '../../application/ports/tasks.ts';
+import { LOCK } from '../../adapters/storage/postgres/locks.ts';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { makeTokenId, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { formatScope } from '../../domain/scope.ts';
@@ -454,7 +455,7 @@ onEveryDatabase(
         const connection = await reach();
         await openedTask(storage());
         await connection.sql('begin');
-        await connection.sql(`select forget('-infinity', 1)`);
+        await connection.sql(`select pg_advisory_xact_lock(${LOCK.forgetting}, 0)`);
         expect(await storage().sweeping.forget(plusSeconds(NOON, 10_000_000), 1000)).to.equal(0);
         await connection.sql('rollback');
         expect(await storage().sweeping.forget(plusSeconds(NOON, 10_000_000), 1000)).to.be.greaterThan(0);

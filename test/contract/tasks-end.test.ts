@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { EndOutcome, TaskOpening, TaskSelection } from '../../application/ports/tasks.ts';
+import type { EndVerdict } from '../../application/decisions/end-tasks.ts';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import type { TaskSelection } from '../support/storage.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { holdAppends } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -26,7 +28,11 @@ import {
 const LATER = instantFromMicros(NOON + 77_000_001);
 const kill: Revocation = { at: LATER, reason: 'operator_kill_switch' };
 
-const theTask = ({ task }: TaskOpening): TaskSelection => ({ kind: 'task', taskId: task.taskId });
+const theTask = ({ task }: TaskOpening): TaskSelection => ({
+  kind: 'task',
+  taskId: task.taskId,
+  sponsorKey: task.sponsorKey,
+});
 const itsAgent = ({ task }: TaskOpening): TaskSelection => ({ kind: 'agent', agentId: task.agentId });
 const itsSponsor = ({ task }: TaskOpening): TaskSelection => ({ kind: 'sponsor', sponsorKey: task.sponsorKey });
 const switches = [
@@ -34,7 +40,7 @@ const switches = [
   ['the agent', itsAgent],
   ['the person', itsSponsor],
 ] as const;
-const ended = (tasks: number): EndOutcome => ({ kind: 'ended', tasks });
+const ended = (tasks: number): EndVerdict => ({ kind: 'ended', tasks });
 
 /** What the ledger says of a task that ended. */
 function ends({ task }: TaskOpening, reason: string, unrecorded = 0) {

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { SpentAssertion, TaskOpening } from '../../application/ports/tasks.ts';
+import { LOCK } from '../../adapters/storage/postgres/locks.ts';
+import type { SpentAssertion } from '../../application/decisions/assertion.ts';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
 import { databases } from '../support/databases.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
-import { eventually } from '../support/eventually.ts';
 import { contentsOf, whileFailing } from './faults.ts';
-import { holdAppends } from './hold.ts';
+import { holdAppends, untilWaiting } from './hold.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { rounds } from './rounds.ts';
 import {
@@ -293,20 +294,21 @@ onEveryDatabase(
           SpentAssertion,
           SpentAssertion,
         ];
-        const insert = ({ jti }: SpentAssertion) =>
-          connection.sql(`insert into spent_assertions values ('${agent.agentId}', '${jti}', now())`);
         await connection.sql('begin');
-        await insert(lesser);
+        const key = `${agent.agentId} ${lesser.jti}`;
+        await connection.sql(`select pg_advisory_xact_lock(${LOCK.assertion}, hashtext('${key}'))`);
         const opened = [together(lesser, greater), together(greater, lesser)].map((assertion) =>
           storage().tasks.open({ ...anOpening(agent), assertion }),
         );
-        const waiters = `select from pg_locks where locktype = 'transactionid' and not granted`;
-        await eventually(async () => (await connection.sql(waiters)).length === 2);
-        // Where one of them had spent the greater one first, each would now wait for the other.
-        await connection.sql("set local lock_timeout to '200ms'");
-        await insert(greater);
+        await untilWaiting(connection, 2);
         await connection.sql('commit');
-        expect(await Promise.all(opened)).to.deep.equal([{ kind: 'replayed' }, { kind: 'replayed' }]);
+        // If each had locked another one first, Postgres would have ended one of them as a deadlock.
+        const kinds = (await Promise.all(opened)).map(({ kind: verdict }) => verdict);
+        expect(kinds.toSorted()).to.deep.equal(['opened', 'replayed']);
+        const [row] = await connection.sql(
+          'select deadlocks::integer from pg_stat_database where datname = current_database()',
+        );
+        expect(row).to.deep.equal({ deadlocks: 0 });
         await connection.close();
       });
     }

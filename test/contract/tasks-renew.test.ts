@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -209,19 +210,16 @@ onEveryDatabase(
       const connection = await outside();
       const opening = await openedTask(storage());
       await renewTimes(storage(), opening, 2);
-      const { agentId } = opening.task;
+      const { agentId, taskId, sponsorKey } = opening.task;
       const hold = await holdAppends(kind, connection);
-      const revoking = storage().tasks.revokeByGrant(
-        { at: NOON, reason: 'client_revoked' },
-        agentId,
-        opening.grantHash,
-        anAssertion(agentId),
-      );
+      const assertion = anAssertion(agentId);
+      const revocation = { at: NOON, reason: 'client_revoked' } as const;
+      const revoking = storage().decide(revokeGrant, { ...revocation, taskId, sponsorKey, assertion });
       await hold.waiting(1);
       const renewing = storage().tasks.renew(aRenewal(opening));
       await hold.waiting(2);
       await hold.release();
-      expect(await revoking).to.deep.equal({ kind: 'revoked' });
+      expect(await revoking).to.equal('revoked');
       expect(await renewing).to.deep.equal({ kind: 'grant_changed' });
       await connection.close();
     });

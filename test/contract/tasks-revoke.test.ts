@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { TaskOpening } from '../../application/ports/tasks.ts';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { formatScope } from '../../domain/scope.ts';

@@ -14,7 +14,6 @@ import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/sha256.ts';
 import { eventLoopTurn } from '../../adapters/platform/timers.ts';
-import type { Storage } from '../../adapters/storage/storage.ts';
 import { blockSponsor } from '../../application/admin/block-sponsor.ts';
 import { listAgents } from '../../application/admin/list-agents.ts';
 import { refuseAdmin } from '../../application/admin/refuse-admin.ts';
@@ -29,17 +28,19 @@ import { proveRecord } from '../../application/ledger/prove.ts';
 import { queryLedger } from '../../application/ledger/query.ts';
 import { sealLedger } from '../../application/ledger/seal.ts';
 import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
-import type { Agents } from '../../application/ports/agents.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
+import type { Decisions } from '../../application/ports/decisions.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
+import type { Agents } from '../../application/ports/queries.ts';
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
 import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
 import { Secret } from '../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
 import { type MovedClock, movedClock } from './moved-clock.ts';
 import { RULES } from './registrations.ts';
+import type { Storage } from './storage.ts';
 import { openTestDatabase } from './test-database.ts';
 
 export const ADMIN_KEY = 'an-admin-key-of-these-tests-0123456789abcdef';
@@ -71,6 +72,7 @@ export interface AdminApiOptions {
   readonly apiKey?: string | null;
   readonly rules?: RegistrationRules;
   /** Faults that a real database can't be made to show, in front of the real one. */
+  readonly decisions?: (decisions: Decisions) => Decisions;
   readonly agents?: (agents: Agents) => Agents;
   readonly ledger?: (ledger: Ledger) => Ledger;
   readonly checkpoints?: (checkpoints: Checkpoints) => Checkpoints;
@@ -86,7 +88,9 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   const keys = await someSigningKeys();
   const reading = { checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn };
   const trees = sealedTrees({ ...reading, verifier: checkpointVerifier(keys.published()) });
+  const decisions = options.decisions?.(storage) ?? storage;
   const service = {
+    decisions,
     agents,
     tasks: storage.tasks,
     sponsors: storage.sponsors,
@@ -95,7 +99,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     log,
     digest: sha256,
     // Each a record of its own: how they are counted is another suite's.
-    anonymous: anonymousDenials({ ledger, clock, log }, undefined),
+    anonymous: anonymousDenials({ decisions, clock, log }, undefined),
     rules: options.rules ?? RULES,
     // Nothing here fetches keys.
     agentKeys: agentKeys({ send: () => Promise.reject(new NetworkFailure('no network in these tests')) }, clock, log),

@@ -7,17 +7,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import pg from 'pg';
 import { LIMITS, type Limits, type LimitsByUse } from '../../adapters/storage/postgres/limits.ts';
 import { openPostgres } from '../../adapters/storage/postgres/open.ts';
-import { keepAlive } from '../../adapters/storage/sqlite/kept-alive.ts';
+import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
-import type { Storage, StorageSurroundings } from '../../adapters/storage/storage.ts';
+import type { StorageSurroundings } from '../../adapters/storage/storage.ts';
 import { capturedLog } from './captured-log.ts';
 import { NOON } from './domain-fixtures.ts';
 import { movedClock } from './moved-clock.ts';
 import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.ts';
+import { type Storage, withMethods } from './storage.ts';
 
 export interface FreshDatabase {
   /** What a server process is told, by the settings' keys. */
@@ -57,7 +57,8 @@ export const sqliteFile: TestDatabase = {
   async fresh(schema = 'applied') {
     const directory = mkdtempSync(join(tmpdir(), 'mandate-sqlite-'));
     const path = join(directory, 'mandate.sqlite');
-    const open: FreshDatabase['open'] = (options) => openSqlite({ path }, surroundingsOf(options));
+    const open: FreshDatabase['open'] = async (options) =>
+      withMethods(await openSqlite({ path }, surroundingsOf(options)));
     if (schema === 'applied') {
       migrated ??= migratedFile();
       writeFileSync(path, await migrated);
@@ -91,7 +92,7 @@ export const sqliteInMemory: TestDatabase = {
     return {
       settings: {},
       async open(options) {
-        const storage = await openSqlite({ path: ':memory:' }, surroundingsOf(options));
+        const storage = withMethods(await openSqlite({ path: ':memory:' }, surroundingsOf(options)));
         if (schema === 'applied') await storage.migrate();
         return storage;
       },
@@ -120,8 +121,10 @@ const postgres: TestDatabase = {
         'Service:Database:ConnectionString': connectionString,
         'Service:Database:MigrationConnectionString': migrationConnectionString,
       },
-      open: ({ limits = PATIENT, ...surroundings } = {}) =>
-        openPostgres({ connectionString, migrationConnectionString, limits }, surroundingsOf(surroundings)),
+      open: async ({ limits = PATIENT, ...surroundings } = {}) =>
+        withMethods(
+          await openPostgres({ connectionString, migrationConnectionString, limits }, surroundingsOf(surroundings)),
+        ),
       outside: (role = 'owner') => outsidePostgres(server.url(roles[role], name)),
       drop: () => asSuperuser(`drop database ${name} with (force)`),
     };
@@ -176,14 +179,16 @@ async function prepareTemplate(): Promise<void> {
   await asSuperuser(`create role ${OWNER} login`);
   await asSuperuser(`create role ${SERVING} login`);
   await asSuperuser(`create database ${TEMPLATE} owner ${OWNER}`);
-  await migrateOnce((surroundings) =>
-    openPostgres(
-      {
-        connectionString: server.url(SERVING, TEMPLATE),
-        migrationConnectionString: server.url(OWNER, TEMPLATE),
-        limits: PATIENT,
-      },
-      surroundingsOf(surroundings),
+  await migrateOnce(async (surroundings) =>
+    withMethods(
+      await openPostgres(
+        {
+          connectionString: server.url(SERVING, TEMPLATE),
+          migrationConnectionString: server.url(OWNER, TEMPLATE),
+          limits: PATIENT,
+        },
+        surroundingsOf(surroundings),
+      ),
     ),
   );
 }
@@ -219,10 +224,10 @@ async function outsidePostgres(connectionString: string): Promise<Outside> {
 }
 
 function outsideSqlite(path: string): Outside {
-  const connection = keepAlive(new Database(path));
+  const connection = openHandle(path);
   return {
     async sql(text) {
-      const statement = connection.prepare<unknown[], Record<string, unknown>>(text);
+      const statement = connection.prepare<Record<string, unknown>>(text);
       if (statement.reader) return statement.all();
       statement.run();
       return [];

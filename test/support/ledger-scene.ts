@@ -3,14 +3,12 @@
  * owner of the file could do to it.
  */
 
-import Database from 'better-sqlite3';
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import { sha256Bytes } from '../../adapters/platform/sha256.ts';
 import { eventLoopTurn } from '../../adapters/platform/timers.ts';
-import { keepAlive } from '../../adapters/storage/sqlite/kept-alive.ts';
-import type { Storage } from '../../adapters/storage/storage.ts';
+import { type Handle, openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { type ProofOutcome, proveRecord } from '../../application/ledger/prove.ts';
 import { type LedgerSealing, type SealOutcome, sealLedger } from '../../application/ledger/seal.ts';
 import { sealedTrees, type TreeReading } from '../../application/ledger/sealed-trees.ts';
@@ -20,6 +18,7 @@ import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { databases } from './databases.ts';
 import { NOON } from './domain-fixtures.ts';
+import type { Storage } from './storage.ts';
 
 export interface LedgerScene {
   readonly storage: Storage;
@@ -37,7 +36,7 @@ export interface LedgerScene {
   /** A prover of its own, with nothing remembered. */
   prover(changes?: Partial<TreeReading>): (seq: number) => Promise<ProofOutcome>;
   /** The file, with every guard lifted. */
-  readonly behind: Database.Database;
+  readonly behind: Handle;
   close(): Promise<void>;
 }
 
@@ -47,7 +46,7 @@ export async function ledgerScene(): Promise<LedgerScene> {
   const database = await file.fresh();
   const storage = await database.open();
   const keys = await newKeys();
-  const behind = keepAlive(new Database(database.settings['Service:Database:Path']));
+  const behind = openHandle(database.settings['Service:Database:Path'] ?? '');
   for (const name of behind.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
     behind.exec(`drop trigger ${name}`);
   }
@@ -73,9 +72,9 @@ export async function ledgerScene(): Promise<LedgerScene> {
     behind,
     // By hand: through the port it would take minutes for the large ones.
     append: async (count) => {
-      behind.transaction(() => {
-        for (let written = 0; written < count; written += 1) insert.run(entryRow(appended++));
-      })();
+      behind.exec('begin');
+      for (let written = 0; written < count; written += 1) insert.run(entryRow(appended++));
+      behind.exec('commit');
     },
     skipNumbers(count) {
       behind.prepare("update sqlite_sequence set seq = seq + ? where name = 'ledger'").run(count);

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
+import { placeBlock } from '../../application/decisions/place-block.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
@@ -250,7 +251,7 @@ async function startOn({
       const sponsorKey = parseSponsorKey(text);
       if (sponsorKey === undefined) throw new Error(`not a sponsor key: ${text}`);
       const block = { sponsorKey, source: 'admin', kind, blockedAt: clock.now() } as const;
-      await service.storage.sponsors.block(block, 'sponsor_blocked');
+      await service.storage.decide(placeBlock, { block, reason: 'sponsor_blocked' });
     },
     another: (settings, otherProvider = provider) =>
       startOn({ settings: { ...given, PORT: '0', ...settings }, provider: otherProvider, keyServer, sql, engine }),

@@ -14,7 +14,6 @@ import { storedExport } from '../../adapters/platform/stored-export.ts';
 import { eventLoopTurn } from '../../adapters/platform/timers.ts';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { type OpenedArchives, openPostgresArchives } from '../../adapters/storage/postgres/open-archives.ts';
-import type { Storage } from '../../adapters/storage/storage.ts';
 import { type ArchivedMonth, type Archiving, archive } from '../../application/ledger/archive.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
@@ -30,6 +29,7 @@ import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { byLength } from '../support/length.ts';
+import type { Storage } from '../support/storage.ts';
 
 /** The fixtures' partitions are those of September to November 2026. */
 const SEPTEMBER = at('2026-09-17T10:00:00Z');

@@ -3,16 +3,15 @@
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect } from 'chai';
-import { keepAlive } from '../../adapters/storage/sqlite/kept-alive.ts';
-import type { Storage } from '../../adapters/storage/storage.ts';
+import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import type { Storage } from '../support/storage.ts';
 
 /** Somebody who owns none of the files; root could write to any directory. */
 const AS_NOBODY = process.getuid?.() === 0 ? 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' : undefined;
@@ -83,7 +82,7 @@ describe('audit-verify and the file of a SQLite database', function () {
   });
 
   it('refuses what is no ledger with 1 and a sentence, and changes nothing in it or beside it', async () => {
-    const foreign = keepAlive(new Database(join(directory, 'foreign')));
+    const foreign = openHandle(join(directory, 'foreign'));
     foreign.exec(
       'create table schema_migrations (version text); create table ledger (x); insert into ledger values (1)',
     );

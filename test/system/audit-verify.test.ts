@@ -8,9 +8,8 @@ import { expect } from 'chai';
 import { sha256Bytes } from '../../adapters/platform/sha256.ts';
 import { eventLoopTurn } from '../../adapters/platform/timers.ts';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
-import type { Storage } from '../../adapters/storage/storage.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
-import { StorageUnavailable } from '../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
@@ -21,6 +20,7 @@ import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { seeded, startTampering, type Tampering } from '../support/ledger/tampering.ts';
 import { byLength } from '../support/length.ts';
+import type { Storage } from '../support/storage.ts';
 
 /** A thousand where an edit takes milliseconds; the rest of the matter is the same on both. */
 const EDITS = byLength({ short: { sqlite: 200, postgres: 60 }, full: { sqlite: 1_000, postgres: 100 } });

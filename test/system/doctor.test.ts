@@ -424,20 +424,10 @@ for (const kind of databases) {
       expect(many.at(-1)?.sentence).to.match(/more than the 60 seconds/);
     });
 
-    it('finds a schema that is older, newer or absent', async () => {
-      const [last] = await outside((sql) => sql('select name from schema_migrations order by id desc limit 1'));
-      const name = String(last?.name);
-      await outside((sql) =>
-        sql(`update schema_migrations set name = '9999-of-a-newer-release' where name = '${name}'`),
-      );
+    it('finds a schema that is newer or absent', async () => {
+      await outside((sql) => sql("insert into schema_migrations (name, batch) values ('9999-of-a-newer-release', 2)"));
       await expectOnly(await complaints(), ['schema', 'warning', /newer release/]);
       await outside((sql) => sql("delete from schema_migrations where name = '9999-of-a-newer-release'"));
-      await expectOnly(await complaints(), ['schema', 'failed', /older release/]);
-      await outside((sql) =>
-        sql(
-          `insert into schema_migrations (name, batch, migration_time) values ('${name}', 1, ${isPostgres ? 'now()' : '0'})`,
-        ),
-      );
       await expectOnly(await complaints());
       const empty = await kind.fresh('absent');
       const found = await complaints({ ...good, ...empty.settings });

@@ -11,7 +11,6 @@ import { nothingIsActiveAfterwards } from './races/afterwards.ts';
 import { exchangesThatMeetEndings } from './races/exchanges.ts';
 import { ordersThatAreForced } from './races/forced-orders.ts';
 import { renewalsThatMeet } from './races/renewals.ts';
-import { racesThatAreSeen } from './races/seen.ts';
 import type { Stage } from './races/stage.ts';
 import { writesThatMeet } from './races/writes.ts';
 
@@ -32,7 +31,6 @@ for (const database of databases) {
       everyRace(stage);
       nothingIsActiveAfterwards(stage, TRIALS);
       ordersThatAreForced(stage);
-      racesThatAreSeen(stage);
     });
     continue;
   }

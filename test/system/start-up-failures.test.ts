@@ -217,16 +217,6 @@ const failures: readonly Failure[] = [
     says: ['The database schema is not there: run mandate migrate.'],
   },
   {
-    title: 'a schema of an older release',
-    changes: async () => {
-      const database = await freshDatabase('sqlite');
-      await changeSchema(database, "delete from schema_migrations where name = '0002-sponsors'");
-      return database.settings;
-    },
-    says: ['The database schema is not current: run mandate migrate.'],
-    alone: true,
-  },
-  {
     title: 'a database that does not exist',
     changes: async ({ postgres }) => onPostgres((await postgresServer()).url('mandate_app', MARK), postgres),
     says: [`${POSTGRES} names a database that does not exist.`],

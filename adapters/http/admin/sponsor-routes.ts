@@ -2,7 +2,7 @@
 
 import type { Response, Router } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
-import type { LiftOutcome } from '../../../application/ports/sponsors.ts';
+import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
@@ -14,7 +14,7 @@ import { readSponsorKey } from './query-parameters.ts';
 export interface SponsorSurface {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
   block(sponsorKey: SponsorKey): Promise<BlockOutcome>;
-  unblock(sponsorKey: SponsorKey): Promise<LiftOutcome>;
+  unblock(sponsorKey: SponsorKey): Promise<LiftVerdict>;
 }
 
 export function addSponsorRoutes(router: Router, surface: SponsorSurface): void {

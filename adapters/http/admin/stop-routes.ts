@@ -1,7 +1,7 @@
 /** The kill switches (specification "Admin API", DELETE of one task, an agent's tasks and a person's). */
 
 import type { Response, Router } from 'express';
-import type { EndOutcome, TaskSelection } from '../../../application/ports/tasks.ts';
+import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem } from '../message/problem-details.ts';
@@ -10,7 +10,7 @@ import { answerUnknownAgent } from './agent-representation.ts';
 import { readSponsorKey } from './query-parameters.ts';
 
 export interface StopSurface {
-  stop(selection: TaskSelection): Promise<EndOutcome>;
+  stop(selection: StopSelection): Promise<StopOutcome>;
 }
 
 export function addStopRoutes(router: Router, surface: StopSurface): void {

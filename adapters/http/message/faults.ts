@@ -4,7 +4,7 @@
  */
 
 import type { ErrorRequestHandler, Response } from 'express';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { discardRest } from './body.ts';
 

@@ -1,7 +1,7 @@
 /** `/scim` (specification "/scim/v2"). Mount it there. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { UsersPage } from '../../../application/ports/provisioned-users.ts';
+import type { UsersPage } from '../../../application/ports/queries.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { UsersListing } from '../../../application/signals/list-users.ts';
 import type { removeUser, WriteOutcome } from '../../../application/signals/provision-user.ts';

@@ -9,12 +9,11 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Archives, Departure, Exported, HeldMonth } from '../../../application/ports/archives.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/month.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 import { isLockTimeout } from './errors.ts';
-import { append } from './ledger.ts';
+import { appendEntries } from './ledger.ts';
 import { LOCK } from './locks.ts';
 import { partitionOf } from './partitions.ts';
 
@@ -49,7 +48,7 @@ const hasUndelivered = {
 
 const lockLimit = { name: 'lock_limit', text: `select set_config('lock_timeout', '${LOCK_LIMIT_MS}', true)` };
 /** Takes the fence, as every append does before it takes its number. */
-const takeFence = { name: 'take_fence', text: 'select ledger_time($1)' };
+const takeFence = { name: 'take_fence', text: `select pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)` };
 const lockLedger = { name: 'lock_ledger', text: 'lock table only ledger in access exclusive mode' };
 
 const noteDeparture = {
@@ -154,7 +153,7 @@ async function attempt(transact: Connections['transact'], departure: Departure):
 async function leave(run: Run, { month, at, before, range, entry }: Departure): Promise<void> {
   const partition = partitionOf(startOfMonth(month));
   await run(lockLimit);
-  await run<{ ledger_time: Instant }>(takeFence, [bindInstant(at)]);
+  await run(takeFence);
   await run(lockLedger);
 
   const exported = await readExported(run);
@@ -165,7 +164,7 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   if (highest > (range?.lastSeq ?? before.lastSeq)) throw new PutBack('gained');
   if (await isUndelivered(run, highest)) throw new PutBack('undelivered');
 
-  await append(run, entry);
+  await appendEntries(run, [entry]);
   await run({ name: `detach_${partition}`, text: `alter table ledger detach partition ${partition}` });
   await run({ name: `drop_${partition}`, text: `drop table ${partition}` });
   await run(noteDeparture, [

@@ -1,4 +1,4 @@
-/** The seals on Postgres; the fence and the compare-and-swap are functions of `migrations/0006-checkpoints.ts`. */
+/** The seals on Postgres; the fence and the compare-and-swap are functions of `schema.sql`. */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import {
@@ -15,7 +15,6 @@ import {
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
-import { parameters } from './entry.ts';
 
 /** The columns of the previous checkpoint are null where there is none. */
 const selectUnsealed = {
@@ -31,7 +30,7 @@ const selectRecords = {
 
 const addCheckpoint = {
   name: 'add_checkpoint',
-  text: `select add_checkpoint(${parameters(1, checkpointColumns.length)}) as added`,
+  text: `select add_checkpoint(${checkpointColumns.map((_, nth) => `$${nth + 1}`).join(', ')}) as added`,
 };
 
 const selectPage = {

@@ -7,14 +7,14 @@
  */
 
 import { randomInt } from 'node:crypto';
+import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import createKnex, { type Knex } from 'knex';
-import type pg from 'pg';
+import pg from 'pg';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound } from '../rows/column.ts';
-import { knexLog } from '../rows/knex-log.ts';
 import type { Built, Rows } from '../rows/query.ts';
 import { columnTypes } from './column-types.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
@@ -56,88 +56,74 @@ export interface ConnectionOptions {
   readonly isThere?: IsThere | undefined;
 }
 
-/** Knex marks a connection so when it must not be handed out again. */
-interface Connection extends pg.Client {
-  __knex__disposed?: unknown;
-  readonly connection: pg.Connection;
-}
+export function openConnections(
+  { connectionString, poolSize, limits, isThere }: ConnectionOptions,
+  log: Log,
+): Connections {
+  const sockets = new Set<Socket>();
+  const pool = new pg.Pool({
+    connectionString,
+    application_name: 'mandate',
+    types: columnTypes,
+    keepAlive: true,
+    max: poolSize,
+    connectionTimeoutMillis: limits.acquire,
+    query_timeout: limits.query,
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      return socket;
+    },
+  });
+  const lost = (error: Error) => log.warn('database connection', { detail: error.message });
+  pool.on('error', lost);
+  pool.on('connect', (client) => {
+    // The pool listens only while the connection is idle; a query in progress fails with the same error.
+    client.on('error', () => undefined);
+    // Queries of a client run in order, so this one runs before that of the request. It fails only with the connection.
+    client.query(sessionSettings(limits)).catch(lost);
+  });
 
-interface Pool {
-  acquireConnection(): Promise<Connection>;
-  releaseConnection(connection: Connection): Promise<void>;
-  /** Gone once it is closed. */
-  readonly pool?: { numUsed(): number; numFree(): number; numPendingAcquires(): number };
-}
-
-export function openConnections(options: ConnectionOptions, log: Log): Connections {
-  const open = new Set<Connection>();
-  const knex = createPool(options, open, log);
-  const pool: Pool = knex.client;
-  const { isThere } = options;
-
-  async function withConnection<Answer>(work: (connection: Connection) => Promise<Answer>): Promise<Answer> {
-    const connection = await acquire(pool);
+  async function withConnection<Answer>(work: (client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
+    const client = await acquire(pool);
+    let fault: unknown;
     try {
-      return await (isThere === undefined ? work(connection) : unlessSilent(work(connection), isThere));
+      return await (isThere === undefined ? work(client) : unlessSilent(work(client), isThere));
     } catch (error) {
-      if (losesConnection(error)) discard(connection, error);
+      fault = error;
       throw error;
     } finally {
-      await pool.releaseConnection(connection);
+      client.release(fault !== undefined && losesConnection(fault));
     }
   }
 
   return {
-    knex,
-    run: (query, values) => decide(() => withConnection((connection) => send(connection, query, values)), log),
-    transact: (work) => decide(() => withConnection((connection) => inTransaction(connection, work)), log),
+    knex: createKnex({ client: 'pg' }),
+    run: (query, values) => decide(() => withConnection((client) => send(client, query, values)), log),
+    transact: (work) => decide(() => withConnection((client) => inTransaction(client, work)), log),
     line: (name) => ({
       name,
-      waiting: pool.pool?.numPendingAcquires() ?? 0,
-      connections: {
-        used: pool.pool?.numUsed() ?? 0,
-        free: pool.pool?.numFree() ?? 0,
-        most: options.poolSize,
-      },
+      waiting: pool.waitingCount,
+      connections: { used: pool.totalCount - pool.idleCount, free: pool.idleCount, most: poolSize },
     }),
     async close() {
-      await knex.destroy();
-      // A server that is frozen takes no leave, and each would keep this process for as long.
-      for (const { connection } of open) connection.stream.destroy();
+      await pool.end();
+      // A frozen server never closes its end, and each socket would keep the process alive.
+      for (const socket of sockets) if (!(await closed(socket))) socket.destroy();
     },
   };
 }
 
-/** @param open is kept to those that there are */
-function createPool({ connectionString, poolSize, limits }: ConnectionOptions, open: Set<Connection>, log: Log): Knex {
-  return createKnex({
-    client: 'pg',
-    connection: {
-      connectionString,
-      application_name: 'mandate',
-      types: columnTypes,
-      keepAlive: true,
-      connectionTimeoutMillis: limits.connect,
-      query_timeout: limits.query,
-    },
-    // What Knex would otherwise ask each server for, in a round trip of its own: the oldest that is supported.
-    version: '15',
-    acquireConnectionTimeout: limits.acquire,
-    pool: {
-      min: 0,
-      max: poolSize,
-      createTimeoutMillis: limits.connect + limits.query,
-      destroyTimeoutMillis: LEAVING_LIMIT_MS,
-      afterCreate(connection: Connection, done: (error: unknown) => void) {
-        open.add(connection);
-        connection.once('end', () => open.delete(connection));
-        connection.query(sessionSettings(limits), (error) => {
-          if (error) discard(connection, error);
-          done(error);
-        });
-      },
-    },
-    log: knexLog(log),
+/** Whether the socket closes within LEAVING_LIMIT_MS. */
+function closed(socket: Socket): Promise<boolean> {
+  if (socket.closed) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), LEAVING_LIMIT_MS);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
   });
 }
 
@@ -156,19 +142,12 @@ function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACT
     select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 }
 
-async function acquire(pool: Pool): Promise<Connection> {
+async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
-    return await pool.acquireConnection();
+    return await pool.connect();
   } catch (error) {
     throw new StorageUnavailable('No connection to Postgres', { cause: error });
   }
-}
-
-function discard(connection: Connection, error: unknown): void {
-  connection.__knex__disposed = error;
-  connection.end().catch(() => {
-    // It is gone already.
-  });
 }
 
 /** Said here, since by its code alone nobody would find out what is wrong, and waiting does not help. */
@@ -193,8 +172,16 @@ async function decide<Answer>(attempt: () => Promise<Answer>, log: Log): Promise
   }
 }
 
-async function inTransaction<Answer>(connection: Connection, work: (run: Run) => Promise<Answer>): Promise<Answer> {
-  await connection.query('begin isolation level read committed');
+/**
+ * PostgreSQL keeps the plan of a prepared statement that it made while a table was small, and then reads the whole table
+ * until the next ANALYZE. Without sequential scans each lookup uses its index. Nothing is compiled (jit), whatever a
+ * statement seems to cost: the number of tasks that it is about cannot be known.
+ */
+export const BEGIN = `begin isolation level read committed;
+  set local enable_seqscan = off; set local jit = off`;
+
+async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run) => Promise<Answer>): Promise<Answer> {
+  await connection.query(BEGIN);
   try {
     const answer = await work((query, values) => send(connection, query, values));
     await connection.query('commit');
@@ -205,7 +192,7 @@ async function inTransaction<Answer>(connection: Connection, work: (run: Run) =>
   }
 }
 
-async function send<Row>(connection: Connection, query: Built | Prepared, values: readonly Bound[] = []) {
+async function send<Row>(connection: pg.PoolClient, query: Built | Prepared, values: readonly Bound[] = []) {
   const result = await connection.query<Row & pg.QueryResultRow>(describe(query, values));
   return { rows: result.rows, count: result.rowCount ?? 0 };
 }

@@ -4,7 +4,7 @@
  */
 
 import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 
 /** No connection over which the call could still be answered is worth keeping. */
 export class ServerSilent extends StorageUnavailable {}
@@ -71,6 +71,16 @@ function hasCode(error: unknown, code: string): boolean {
 export function isSetBack(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   return error.code === SET_BACK || (error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? ''));
+}
+
+/**
+ * Whether the decisions of a transaction that failed so must not run again: they may have been committed, or no connection
+ * was free in time, or the ledger's sequence was set back. After any other failure the transaction was rolled back.
+ */
+export function losesDecision(error: unknown): boolean {
+  if (!(error instanceof StorageUnavailable)) return losesConnection(error);
+  const { cause } = error;
+  return !(cause instanceof pg.DatabaseError) || losesConnection(cause) || isSetBack(cause);
 }
 
 export function asUnavailable(error: unknown): unknown {

@@ -1,6 +1,6 @@
 /**
  * Whether everything that keeps the ledger from being changed is in its place, on every partition too
- * (`migrations/0003-ledger.ts`, `0006-checkpoints.ts`).
+ * (`schema.sql`).
  */
 
 import type { GuardCondition, MissingGuard } from '../../../application/ports/storage.ts';

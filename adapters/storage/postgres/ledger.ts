@@ -4,47 +4,31 @@
  */
 
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
-import type { DenialReason } from '../../../domain/denial.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { type ArchivedBeforeRow, endOfPage, selectArchivedBefore, selectPage, toPage } from '../rows/ledger-page.ts';
-import type { LedgerRow } from '../rows/ledger-row.ts';
-import { storable } from '../rows/text.ts';
-import { spentTogether } from './assertions.ts';
+import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
-import { boundEntry, entryParameter, parameters } from './entry.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 
-const appendRecord = { name: 'append_record', text: `select append_record(${entryParameter(1)})` };
-
-const refuse = {
-  name: 'refuse',
-  text: `select refuse(${parameters(1, 6)}, ${entryParameter(7)}) as reason`,
-};
+const appendRecords = { name: 'append_records', text: 'select append_records($1::json)' };
 
 /** Appends in the caller's transaction; the fence is held until that ends. */
-export async function append(run: Run, entry: LedgerEntry): Promise<void> {
-  await run(appendRecord, boundEntry(entry));
+export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): Promise<void> {
+  const rows = entries.map((entry) => {
+    const [at = null, ...values] = entryValues(entry, bindInstant);
+    return Object.fromEntries([
+      ['at', at],
+      ...entryColumns.slice(1).map((column, nth) => [column, values[nth] ?? null]),
+    ]);
+  });
+  await run(appendRecords, [JSON.stringify(rows)]);
 }
 
 export function postgresLedger({ knex, run }: Connections): Ledger {
   return {
-    append: (entry) => append(run, entry),
-
-    async refuse({ entry, assertion, sponsorKey }) {
-      const { rows } = await run<{ reason: DenialReason }>(refuse, [
-        sponsorKey === undefined ? null : storable('sponsor_key', sponsorKey),
-        assertion?.agentId ?? null,
-        ...(assertion === undefined ? [null, null, null, null] : spentTogether(assertion)),
-        ...boundEntry(entry),
-      ]);
-      const reason = rows[0]?.reason;
-      if (reason === undefined) throw new Error('a refusal was recorded without an answer');
-      return reason;
-    },
-
     async page(query) {
       let page = await run<LedgerRow>(selectPage(knex, query, bindInstant));
       const end = endOfPage(page.rows, query.limit);

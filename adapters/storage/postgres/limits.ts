@@ -147,3 +147,18 @@ export const SILENT_QUESTIONS = 2;
 
 /** The longest pause between such attempts, drawn at random so that the same two do not meet again. */
 export const RETRY_PAUSE_MS = 40;
+
+/** Decisions in one batch: at 32 the statements' own cost is spread thin, and a batch takes at most some 130 locks. */
+export const BATCH_SIZE = 32;
+
+/** While one batch waits for its commit, the next one is read and judged. */
+export const BATCHES_UNDER_WAY = 2;
+
+/** Tasks that one statement ends: it takes tenths of a second. */
+export const ENDED_AT_ONCE = 5_000;
+
+/** Records that one statement appends. Longer lists would block the event loop while they are written as JSON. */
+export const APPENDED_AT_ONCE = 2_000;
+
+/** A decision that ends very many tasks begins no further portion after this time; less than a proxy commonly waits. */
+export const ENDING_LIMIT_MS = 50_000;

@@ -1,27 +1,122 @@
+/** The locks of decisions on Postgres (application/decisions/lock.ts): advisory locks, and rows of tasks and grants. */
+
+import { LOCK_ORDER, type Lock, type LockClass } from '../../../application/decisions/lock.ts';
+import { storable } from '../rows/text.ts';
+import type { Run } from './connections.ts';
+
 /**
- * The classes of our advisory locks: the first of the two numbers of a Postgres advisory lock, the second being the
- * hash of a key. All are held until the transaction ends; none is a session's, which a pooler would lose.
- *
- * Every decision takes them in this order, then rows, then the ledger's fence, so that no two wait for each other.
- * An exchange or a renewal takes the first four shared; what ends tasks or changes an agent takes its one exclusively.
- * So a decision either commits before such a change, and is ended by it, or waits and sees it.
+ * The first number of each advisory lock; the second is the hash of a key. All end with their transaction: a pooler would
+ * lose a session's lock.
  */
 export const LOCK = {
   sponsor: 1_296_105_473,
-  /** The person by `sub`, where the sponsor key is another claim. */
   subject: 1_296_105_510,
   session: 1_296_105_474,
   agent: 1_296_105_475,
-  /** Held exclusively by a write that takes a provisioned user's name, and so by whatever adds a user. */
-  userNames: 1_296_105_500,
-  /** Held shared by every append, from before it takes its number until it commits. */
+  user: 1_296_105_501,
+  user_names: 1_296_105_500,
+  signal: 1_296_105_511,
+  assertion: 1_296_105_512,
+  token: 1_296_105_513,
+  /** Every append shares it, from before it takes its number until it commits. */
   ledgerFence: 1_296_105_476,
   migration: 1_296_105_477,
   partitions: 1_296_105_478,
   /** Held exclusively while a checkpoint is added. */
   sealing: 1_296_105_479,
-  /** Held while rows are deleted that are remembered no longer; who finds it held leaves that to its holder. */
+  /** Held while old rows are deleted. An instance that finds it held leaves the rows to its holder. */
   forgetting: 1_296_105_520,
-  /** Held by `mandate audit-archive` for as long as it runs, by a transaction that does nothing else. */
+  /** Held by `mandate audit-archive` while it runs, in a transaction that does nothing else. */
   archive: 1_296_105_490,
 } as const;
+
+/** A lock, and the number of the decision that needs it. */
+export interface WantedLock extends Lock {
+  readonly nth: number;
+}
+
+/** In the order of `LOCK_ORDER`, then by hash: two keys may share a hash, and one order by key would not be one order. */
+const keys = `(
+    select q.nth, q.class, hashtext(q.key) as hash, q.shared
+      from json_to_recordset($1::json) as q (nth integer, rank integer, class integer, key text, shared boolean)
+      order by q.rank, hash, q.nth offset 0
+  ) k`;
+
+const take = {
+  name: 'take_locks',
+  text: `select case when k.shared then pg_advisory_xact_lock_shared(k.class, k.hash)
+    else pg_advisory_xact_lock(k.class, k.hash) end from ${keys}`,
+};
+
+const tryTake = {
+  name: 'try_locks',
+  text: `select nth from (
+      select k.nth, case when k.shared then pg_try_advisory_xact_lock_shared(k.class, k.hash)
+        else pg_try_advisory_xact_lock(k.class, k.hash) end as held from ${keys}
+    ) tried where not held`,
+};
+
+const lockRows = (table: string, key: string, strength: string) => {
+  const rows = `select ${key} as key from ${table}
+    where ${key} = any (array(select json_array_elements_text($1::json))) order by ${key} for ${strength}`;
+  return {
+    wait: { name: `lock_${table}`, text: rows },
+    try: { name: `try_${table}`, text: `${rows} skip locked` },
+  };
+};
+
+const ROWS = {
+  task: lockRows('tasks', 'task_id', 'share'),
+  grant: lockRows('task_grants', 'grant_hash', 'update'),
+} as const;
+
+/** Waits for all locks. */
+export async function takeLocks(run: Run, wanted: readonly WantedLock[]): Promise<void> {
+  const advisory = wanted.filter(isAdvisory);
+  if (advisory.length > 0) await run(take, [parameter(advisory)]);
+  for (const on of ['task', 'grant'] as const) {
+    const rows = keysOf(wanted, on);
+    if (rows.length > 0) await run(ROWS[on].wait, [JSON.stringify(rows)]);
+  }
+}
+
+/** Takes the locks that are free. Returns the numbers of the decisions that did not get all of theirs. */
+export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise<ReadonlySet<number>> {
+  const refused = new Set<number>();
+  const advisory = wanted.filter(isAdvisory);
+  if (advisory.length > 0) {
+    const { rows } = await run<{ nth: number }>(tryTake, [parameter(advisory)]);
+    for (const { nth } of rows) refused.add(nth);
+  }
+  for (const on of ['task', 'grant'] as const) {
+    const rows = keysOf(wanted, on);
+    if (rows.length === 0) continue;
+    const locked = await run<{ key: string }>(ROWS[on].try, [JSON.stringify(rows)]);
+    const held = new Set(locked.rows.map(({ key }) => key));
+    // A row that does not exist counts as locked: the decision finds that out by itself.
+    for (const lock of wanted) if (lock.on === on && !held.has(lock.key)) refused.add(lock.nth);
+  }
+  return refused;
+}
+
+type RowLock = 'task' | 'grant';
+
+function isAdvisory(lock: WantedLock): lock is WantedLock & { readonly on: Exclude<LockClass, RowLock> } {
+  return lock.on !== 'task' && lock.on !== 'grant';
+}
+
+function keysOf(wanted: readonly WantedLock[], on: RowLock): readonly string[] {
+  return wanted.flatMap((lock) => (lock.on === on ? [lock.key] : []));
+}
+
+function parameter(locks: readonly (WantedLock & { readonly on: Exclude<LockClass, RowLock> })[]): string {
+  return JSON.stringify(
+    locks.map(({ nth, on, key, mode }) => ({
+      nth,
+      rank: LOCK_ORDER.indexOf(on),
+      class: LOCK[on],
+      key: storable(on, key),
+      shared: mode === 'shared',
+    })),
+  );
+}

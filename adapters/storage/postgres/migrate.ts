@@ -1,15 +1,17 @@
 /** `mandate migrate` on Postgres: the schema, the ledger's partitions and the serving role's rights in one transaction. */
 
+import { readFileSync } from 'node:fs';
 import createKnex, { type Knex } from 'knex';
 import type { Instant } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { silentKnex } from '../rows/knex-log.ts';
-import { applyMigrations } from '../rows/migrations.ts';
+import { applyMigrations, compareSchema, MIGRATIONS_TABLE, type Migration } from '../rows/migrations.ts';
+import type { SchemaStatus } from '../storage.ts';
 import { bindInstant } from './column-types.ts';
+import type { Connections } from './connections.ts';
 import { asUnavailable } from './errors.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
-import { migrations } from './migrations/migrations.ts';
 import { grantToServingRole } from './serving-role.ts';
 
 export interface MigrationOptions {
@@ -19,6 +21,24 @@ export interface MigrationOptions {
   readonly servingRole: string;
   readonly now: Instant;
   readonly monthsAhead: number;
+}
+
+/** In the order in which they are applied. */
+const migrations: readonly Migration[] = [
+  { name: '0001-schema', statements: [readFileSync(new URL('../postgres/schema.sql', import.meta.url), 'utf8')] },
+];
+
+const hasTable = { name: 'has_migrations', text: `select to_regclass('${MIGRATIONS_TABLE}') is not null as there` };
+
+/** Reads which migrations were applied. Changes nothing. */
+export async function readSchemaStatus({ knex, run }: Connections): Promise<SchemaStatus> {
+  const { rows } = await run<{ there: boolean }>(hasTable);
+  if (rows[0]?.there !== true) return 'absent';
+  const applied = await run<{ name: string }>(knex.select('name').from(MIGRATIONS_TABLE));
+  return compareSchema(
+    applied.rows.map((row) => row.name),
+    migrations,
+  );
 }
 
 /** The oldest server that the functions and partitions are written for. */

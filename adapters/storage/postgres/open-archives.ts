@@ -8,8 +8,8 @@ import { postgresArchives } from './archives.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { AUDITING_LIMITS } from './limits.ts';
+import { readSchemaStatus } from './migrate.ts';
 import { orRefusal } from './refusal.ts';
-import { readSchemaStatus } from './schema-status.ts';
 
 export interface OpenedArchives {
   readonly archives: Archives;

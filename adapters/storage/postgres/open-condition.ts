@@ -1,21 +1,22 @@
 /** Opens a Postgres database for somebody who only looks at its condition, as the role that serves. */
 
+import type { LogoutTimes } from '../../../application/decisions/fact.ts';
+import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { SealingCondition, StorageCondition } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { parseMonth } from '../../../domain/ledger/month.ts';
-import { storable, storableOrNull } from '../rows/text.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
-import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
+import { readFacts } from './facts.ts';
 import { guardCondition } from './guard-condition.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { linkCondition } from './link-condition.ts';
+import { readSchemaStatus } from './migrate.ts';
+import { postgresSponsors } from './queries.ts';
 import { isSetBack } from './readiness.ts';
 import { orRefusal } from './refusal.ts';
 import { roleCondition } from './role-condition.ts';
-import { readSchemaStatus } from './schema-status.ts';
-import { postgresSponsors } from './sponsors.ts';
 
 /** Its questions are asked side by side. */
 const POOL_SIZE = 4;
@@ -27,7 +28,6 @@ const partitions = {
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
     where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
 };
-const loggedOut = { name: 'condition_logged_out', text: 'select is_logged_out($1, $2, $3, $4) as logged_out' };
 const signers = { name: 'condition_signers', text: 'select distinct kid from checkpoints' };
 
 export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
@@ -60,16 +60,10 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       return { ...backlog, signers: kids };
     },
     outbox: () => outboxBacklog(run),
-    findBlocks: postgresSponsors(connections, connections).findBlocks,
-    async isLoggedOut({ subject, sessionId, issuedAt }, at) {
-      const values = [
-        storable('subject', subject),
-        storableOrNull('session_id', sessionId),
-        issuedAt === undefined ? null : bindInstant(issuedAt),
-        bindInstant(at),
-      ];
-      const { rows } = await run<{ logged_out: boolean }>(loggedOut, values);
-      return rows[0]?.logged_out === true;
+    findBlocks: postgresSponsors(connections).findBlocks,
+    async isLoggedOut(token, at) {
+      const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
+      return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);
     },
     close: () => connections.close(),
   };

@@ -5,8 +5,8 @@ import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { AUDITING_LIMITS } from './limits.ts';
+import { readSchemaStatus } from './migrate.ts';
 import { orRefusal } from './refusal.ts';
-import { readSchemaStatus } from './schema-status.ts';
 
 /** While a page is worked through the next one is read, and the checkpoints too. */
 const POOL_SIZE = 3;

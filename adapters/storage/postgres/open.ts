@@ -1,10 +1,10 @@
 /** Opens a Postgres database. Nothing is asked of the server yet: it may come up later than we do. */
 
 import type { Storage, StorageSurroundings } from '../storage.ts';
-import { postgresAgents } from './agents.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
+import { postgresDecisions } from './decide.ts';
 import { postgresLedger } from './ledger.ts';
 import {
   DRAINING_POOL_SIZE,
@@ -15,19 +15,15 @@ import {
   STOPPING_POOL_SIZE,
   STOPPING_SHARES,
 } from './limits.ts';
-import { migratePostgres } from './migrate.ts';
+import { migratePostgres, readSchemaStatus } from './migrate.ts';
 import { postgresOutbox } from './outbox.ts';
 import { createPartitions } from './partitions.ts';
 import { shareOf } from './places.ts';
-import { postgresProvisionedUsers } from './provisioned-users.ts';
+import { postgresAgents, postgresProvisionedUsers, postgresSponsors, postgresTasks } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
 import { orRefusal } from './refusal.ts';
-import { readSchemaStatus } from './schema-status.ts';
-import { postgresSignals } from './signals.ts';
 import type { IsThere } from './silence.ts';
-import { postgresSponsors } from './sponsors.ts';
 import { postgresSweeping } from './sweeping.ts';
-import { postgresTasks } from './tasks.ts';
 import { serverIsThere, watched } from './watched.ts';
 
 export interface PostgresOptions {
@@ -61,13 +57,18 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const byOperators = watched(shareOf(stopping, STOPPING_SHARES.operators, waitMs), isThere);
   const byProviders = watched(shareOf(stopping, STOPPING_SHARES.providers, waitMs), isThere);
 
+  const decisions = postgresDecisions(
+    { own: connections, operator: { ...stopping, ...byOperators }, provider: { ...stopping, ...byProviders } },
+    limits.serving.acquire,
+  );
+
   return {
+    decide: decisions.decide,
     agents: postgresAgents(connections),
-    tasks: postgresTasks(connections, byOperators, limits.serving.acquire),
-    sponsors: postgresSponsors(connections, byOperators),
+    tasks: postgresTasks(connections),
+    sponsors: postgresSponsors(connections),
     sweeping: postgresSweeping(connections),
-    signals: postgresSignals(byProviders),
-    provisionedUsers: postgresProvisionedUsers(connections, byProviders),
+    provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
@@ -95,6 +96,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     },
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
+      await decisions.drained();
       await Promise.all([connections.close(), stopping.close(), draining.close(), readiness.close()]);
     },
   };

@@ -3,7 +3,7 @@
  * connection, so that whoever keeps the first of them waiting for a lock does not keep everybody waiting.
  */
 
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Connections } from './connections.ts';
 
 /** Makes the call as soon as it has a place among those of its key, in the order in which they came. */

@@ -4,13 +4,13 @@
  * a time.
  */
 
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import { describeSchema } from '../rows/readiness.ts';
 import type { Connections } from './connections.ts';
 import { isReadOnly } from './errors.ts';
+import { readSchemaStatus } from './migrate.ts';
 import { partitionOf } from './partitions.ts';
-import { readSchemaStatus } from './schema-status.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 

@@ -54,7 +54,6 @@ export async function grantToServingRole(transaction: Knex.Transaction, servingR
     await transaction.raw(`revoke all on ${table} from ${role}`);
     await transaction.raw(`grant ${privileges} on ${table} to ${role}`);
   }
-  await transaction.raw(`grant usage on type ledger_entry to ${role}`);
   await transaction.raw(`grant execute on routine ${functions} to ${role}`);
 }
 

@@ -1,24 +1,32 @@
-/** Sweeping on Postgres: each call is one of the functions of `migrations/0011-sweeping.ts`, in one round trip. */
+/** Deletes old rows on Postgres, some at a time (application/ports/storage.ts, Sweeping). */
 
-import type { Sweeping } from '../../../application/ports/sweeping.ts';
-import type { Bound } from '../rows/column.ts';
+import type { Sweeping } from '../../../application/ports/storage.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections, Prepared } from './connections.ts';
+import type { Connections } from './connections.ts';
+import { LOCK } from './locks.ts';
 
-const expire = { name: 'expire_tasks', text: 'select expire_tasks($1, $2, $3) as swept' };
+const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_lock(${LOCK.forgetting}, 0) as held` };
 
-const deleteEnded = { name: 'delete_ended_tasks', text: 'select delete_ended_tasks($1, $2) as swept' };
+/**
+ * By ctid: no other transaction changes these rows, and by their keys a planner would join them, and read the whole table
+ * for each batch.
+ */
+const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({
+  name: `forget_${table}`,
+  text: `delete from ${table} where ctid = any (array(
+    select ctid from ${table} where forget_at <= $1 order by forget_at limit $2))`,
+}));
 
-const forget = { name: 'forget', text: 'select forget($1, $2) as swept' };
-
-export function postgresSweeping({ run }: Connections): Sweeping {
-  const sweep = async (statement: Prepared, values: readonly Bound[]): Promise<number> => {
-    const { rows } = await run<{ swept: number }>(statement, values);
-    return rows[0]?.swept ?? 0;
-  };
+export function postgresSweeping({ transact }: Connections): Sweeping {
   return {
-    expire: ({ overBy, at }, limit) => sweep(expire, [bindInstant(overBy), bindInstant(at), limit]),
-    deleteEnded: (endedBy, limit) => sweep(deleteEnded, [bindInstant(endedBy), limit]),
-    forget: (until, limit) => sweep(forget, [bindInstant(until), limit]),
+    // A serving role may not lock these rows, so one instance at a time deletes them.
+    forget: (until, limit) =>
+      transact(async (run) => {
+        const { rows } = await run<{ held: boolean }>(tryLock);
+        if (rows[0]?.held !== true) return 0;
+        let forgotten = 0;
+        for (const deletion of deletions) forgotten += (await run(deletion, [bindInstant(until), limit])).count;
+        return forgotten;
+      }),
   };
 }

@@ -1,7 +1,7 @@
 /** Connections whose calls end once Postgres stops answering, and the question that finds out. */
 
 import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Connections } from './connections.ts';
 import { type IsThere, unlessSilent } from './silence.ts';
 

@@ -1,4 +1,4 @@
-/** What is asked of `agents` by operators, rarely enough for a query builder; the same on both engines. */
+/** Queries of operators on `agents`, built with Knex; the same on both engines. */
 
 import type { Knex } from 'knex';
 import type { Agent } from '../../../domain/agents/agent.ts';
@@ -26,14 +26,6 @@ export function replaceAgent(knex: Knex, agent: Agent, instant: BindInstant) {
   return knex('agents')
     .where({ agent_id: agent.agentId, revision: agent.revision - 1 })
     .update(agentColumns(agent, instant));
-}
-
-export function findAgentId(knex: Knex, agentId: AgentId) {
-  return knex.select('agent_id').from('agents').where({ agent_id: agentId });
-}
-
-export function findOneTaskOf(knex: Knex, agentId: AgentId) {
-  return knex.select('task_id').from('tasks').where({ agent_id: agentId }).limit(1);
 }
 
 export function deleteAgent(knex: Knex, agentId: AgentId) {

@@ -48,7 +48,10 @@ function sourceOf(migrations: readonly Migration[]): Knex.MigrationSource<Migrat
 }
 
 /** @param applied names in the database's own table of them */
-export function compareSchema(applied: readonly string[], migrations: readonly Migration[]): SchemaStatus {
+export function compareSchema(
+  applied: readonly string[],
+  migrations: readonly Pick<Migration, 'name'>[],
+): SchemaStatus {
   const known = new Set(migrations.map((migration) => migration.name));
   const have = new Set(applied);
   if (applied.some((name) => !known.has(name))) return 'ahead';
@@ -56,4 +59,4 @@ export function compareSchema(applied: readonly string[], migrations: readonly M
   return have.size === 0 ? 'absent' : 'behind';
 }
 
-const NEWER_SCHEMA = 'The database was migrated by a newer release of mandate; this one cannot change it.';
+export const NEWER_SCHEMA = 'The database was migrated by a newer release of mandate; this one cannot change it.';

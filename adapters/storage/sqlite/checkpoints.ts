@@ -1,6 +1,6 @@
 /**
- * The seals on SQLite. Decisions are made one after another, so no number that is taken is still to be committed:
- * the newest record ends the range, without a fence.
+ * The checkpoints on SQLite. Write transactions run one after another, so every number that is taken is committed: the
+ * newest record ends the range, without a lock.
  */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
@@ -17,8 +17,8 @@ import {
   toSealing,
 } from '../rows/checkpoint-row.ts';
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
-import { bindInstant } from './column-types.ts';
-import type { Connections, Run } from './connections.ts';
+import { bindInstant, type Connection } from './connection.ts';
+import type { Run } from './handle.ts';
 
 const selectNewest = `select ${CHECKPOINT_COLUMNS} from checkpoints c order by c.checkpoint_id desc limit 1`;
 
@@ -37,9 +37,9 @@ const selectSealingOf = selectSealing('?');
 
 const selectArchived = `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`;
 
-const selectHeld = 'select 1 from ledger where seq = ?';
+const selectStored = 'select 1 from ledger where seq = ?';
 
-export function sqliteCheckpoints({ read, decide }: Connections): Checkpoints {
+export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
   return {
     unsealed: () =>
       read((run) => {
@@ -57,13 +57,13 @@ export function sqliteCheckpoints({ read, decide }: Connections): Checkpoints {
       }),
 
     add: (checkpoint) =>
-      decide((run) => {
+      write((run) => {
         const newest = findNewest(run);
         const isNext =
           checkpoint.checkpointId === (newest?.checkpointId ?? 0) + 1 &&
           checkpoint.firstSeq === (newest?.lastSeq ?? 0) + 1;
         if (!isNext) return 'overtaken';
-        if (!isWhole(checkpoint) || run(selectHeld, [checkpoint.lastSeq]).count === 0) {
+        if (!isWhole(checkpoint) || run(selectStored, [checkpoint.lastSeq]).count === 0) {
           throw new Error('a checkpoint ends with a record that is held, and links to the one before it');
         }
         run(insert, checkpointValues(checkpoint, bindInstant));

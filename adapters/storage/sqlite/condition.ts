@@ -1,13 +1,15 @@
-/** The condition of a SQLite database, asked in its thread. */
+/** The condition of a SQLite database, and its backlogs. */
 
-import type { SealingCondition, StorageCondition } from '../../../application/ports/storage.ts';
-import { outboxBacklog, sealingBacklog } from './backlog.ts';
-import { findBlocks } from './blocks.ts';
-import type { Connections } from './connections.ts';
-import { isLoggedOut } from './logouts.ts';
-import { readSchemaStatus } from './schema-status.ts';
+import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
+import type { Backlog, OutboxBacklog, SealingBacklog, StorageCondition } from '../../../application/ports/storage.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { Connection } from './connection.ts';
+import { readFact } from './facts.ts';
+import type { Run } from './handle.ts';
+import { readSchemaStatus } from './migrate.ts';
+import { findBlocks } from './queries.ts';
 
-/** What the migrations put on each of these, in front of every change. */
+/** The tables of the ledger, and the triggers that `schema.sql` creates on each of them. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
 const GUARDS = ['no_update', 'no_delete', 'no_replace'] as const;
 
@@ -16,40 +18,76 @@ const selectTriggers =
   "select name from sqlite_master where type = 'trigger' and sql like '%begin select raise(abort, %'";
 const selectSigners = 'select distinct kid from checkpoints';
 
-/** Arguments and answers are plain data. */
-export function sqliteCondition(connections: Connections): Omit<StorageCondition, 'close'> {
-  const { read } = connections;
+/** The methods that ask the database. */
+export type SqliteCondition = Pick<
+  StorageCondition,
+  'server' | 'schema' | 'guards' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
+>;
+
+export function sqliteCondition(connection: Connection): SqliteCondition {
+  const { read } = connection;
   return {
     server: () => read((run) => `SQLite ${run<{ version: string }>(selectVersion).rows[0]?.version ?? ''}`),
-    schema: () => readSchemaStatus(connections),
-    link: async () => undefined,
-    // It is ours.
-    now: async () => undefined,
-    role: async () => undefined,
+    schema: () => readSchemaStatus(connection),
     guards: () =>
       read((run) => {
-        const there = run<{ name: string }>(selectTriggers).rows.map(({ name }) => name);
+        const triggers = run<{ name: string }>(selectTriggers).rows.map(({ name }) => name);
         return {
           tables: GUARDED.length,
           missing: GUARDED.flatMap((table) =>
             GUARDS.map((guard) => `${table}_${guard}`)
-              .filter((name) => !there.includes(name))
+              .filter((name) => !triggers.includes(name))
               .map((name) => ({ table, what: `the trigger ${name} is not there, or does not refuse` })),
           ),
         };
       }),
-    months: async () => undefined,
-    // It numbers by itself, and never a record as an earlier one.
-    isSetBack: async () => false,
     sealing: () =>
-      read((run): SealingCondition => {
-        return {
-          ...sealingBacklog(run),
-          signers: run<{ kid: string }>(selectSigners).rows.map(({ kid }) => kid),
-        };
-      }),
+      read((run) => ({
+        ...sealingBacklog(run),
+        signers: run<{ kid: string }>(selectSigners).rows.map(({ kid }) => kid),
+      })),
     outbox: () => read(outboxBacklog),
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
-    isLoggedOut: (token, at) => read((run) => isLoggedOut(run, token, at)),
+    isLoggedOut: ({ issuedAt, ...who }, at) =>
+      read((run) => {
+        const answers = logoutQuestions(who).map((question) => readFact(run, question));
+        return isLoggedOut(answers, issuedAt, at);
+      }),
+  };
+}
+
+export function readBacklog({ read }: Connection): Promise<Backlog> {
+  return read((run) => ({ sealing: sealingBacklog(run), outbox: outboxBacklog(run) }));
+}
+
+/** Counts stop here: a larger backlog is not worth the time of counting it. */
+const COUNTED = 100_000;
+
+const selectNewest = 'select checkpoint_id, closed_at, last_seq from checkpoints order by checkpoint_id desc limit 1';
+const selectUnsealed = `select (select ts from ledger where seq > ? order by seq limit 1) as oldest,
+  (select count(*) from (select 1 from ledger where seq > ? limit ${COUNTED})) as unsealed`;
+const selectOutbox = `select (select queueing from outbox_queueing) as queueing, count(*) as waiting,
+  count(*) filter (where failures > 0) as failing,
+  (select ts from ledger where seq = (select min(seq) from outbox)) as oldest
+  from (select failures from outbox limit ${COUNTED})`;
+
+function sealingBacklog(run: Run): SealingBacklog {
+  const [checkpoint] = run<{ checkpoint_id: number; closed_at: Instant; last_seq: number }>(selectNewest).rows;
+  const sealed = checkpoint?.last_seq ?? 0;
+  const [open] = run<{ oldest: Instant | null; unsealed: number }>(selectUnsealed, [sealed, sealed]).rows;
+  return {
+    oldestUnsealedAt: open?.oldest ?? undefined,
+    unsealed: open?.unsealed ?? 0,
+    newestCheckpoint: checkpoint && { checkpointId: checkpoint.checkpoint_id, closedAt: checkpoint.closed_at },
+  };
+}
+
+function outboxBacklog(run: Run): OutboxBacklog {
+  const [row] = run<{ queueing: number; waiting: number; failing: number; oldest: Instant | null }>(selectOutbox).rows;
+  return {
+    queueing: row?.queueing === 1,
+    waiting: row?.waiting ?? 0,
+    failing: row?.failing ?? 0,
+    oldestAt: row?.oldest ?? undefined,
   };
 }

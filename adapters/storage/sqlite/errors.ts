@@ -1,12 +1,14 @@
 /**
- * Which of the driver's errors mean that SQLite could not take a decision. Everything else (a constraint, a syntax
- * error) is a bug of ours and is thrown as it came.
+ * Which errors of the driver mean that SQLite could not run a decision. Any other error (a constraint, a syntax
+ * error) is a bug of ours and is thrown unchanged.
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { LOCK_PAUSES_MS } from './limits.ts';
 
-/** Primary result codes; an extended one begins with its primary. */
+/** Primary result codes. An extended code begins with its primary code. */
 const UNAVAILABLE = new RegExp(
   `^SQLITE_(${[
     'BUSY', // another process writes
@@ -29,4 +31,17 @@ export function isBusy(error: unknown): boolean {
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError) || !UNAVAILABLE.test(error.code)) return error;
   return new StorageUnavailable('SQLite could not take it', { cause: error });
+}
+
+/** Retries with pauses while another process holds the lock; other requests are served in the pauses. */
+export async function whileBusy<Answer>(attempt: () => Answer): Promise<Answer> {
+  for (const wait of LOCK_PAUSES_MS) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      await pause(wait);
+    }
+  }
+  return attempt();
 }

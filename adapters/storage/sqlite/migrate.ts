@@ -1,29 +1,60 @@
-/** `mandate migrate` on SQLite: everything in one transaction, which waits for the one of another process. */
+/** The schema of a SQLite database: its state, and `mandate migrate`. */
 
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Knex } from 'knex';
-import { applyMigrations } from '../rows/migrations.ts';
-import { asUnavailable, isBusy } from './errors.ts';
-import { MIGRATION_ATTEMPTS, MIGRATION_PAUSE_MS } from './limits.ts';
-import { migrations } from './migrations/migrations.ts';
+import { readFileSync } from 'node:fs';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { compareSchema, MIGRATIONS_TABLE, NEWER_SCHEMA } from '../rows/migrations.ts';
+import type { SchemaStatus } from '../storage.ts';
+import type { Connection } from './connection.ts';
+import { isBusy } from './errors.ts';
+import type { Run } from './handle.ts';
+import { MIGRATION_LIMIT_MS } from './limits.ts';
+
+/** In the order in which they are applied. */
+const migrations = [{ name: '0001-schema', file: '../sqlite/schema.sql' }] as const;
+
+/** Tells our table from one of this name in another application's database. */
+const findTable = "select 1 from pragma_table_info(?) where name = 'name'";
+const createTable = `create table if not exists ${MIGRATIONS_TABLE} (name text primary key, batch integer) strict`;
+const selectNames = `select name from ${MIGRATIONS_TABLE}`;
+const insertName = `insert into ${MIGRATIONS_TABLE} (name, batch)
+  select ?, coalesce(max(batch), 0) + 1 from ${MIGRATIONS_TABLE}`;
 
 /** "MNDT": tells a Mandate database from another SQLite file. */
 const APPLICATION_ID = 0x4d4e4454;
 
-export async function migrateSqlite(knex: Knex): Promise<readonly string[]> {
-  for (let attempts = 1; ; attempts++) {
+/** Reads which migrations were applied. Changes nothing. */
+export function readSchemaStatus({ read }: Connection): Promise<SchemaStatus> {
+  return read((run) => compareSchema(appliedNames(run), migrations));
+}
+
+/** Applies all in one transaction. Waits while another process migrates. */
+export async function migrateSqlite(connection: Connection): Promise<readonly string[]> {
+  const deadline = performance.now() + MIGRATION_LIMIT_MS;
+  for (;;) {
     try {
-      return await knex.transaction(migrateIn);
+      return await connection.write((run) => migrateIn(connection, run));
     } catch (error) {
-      if (!isBusy(error) || attempts === MIGRATION_ATTEMPTS) throw asUnavailable(error);
-      await pause(MIGRATION_PAUSE_MS);
+      const cause = error instanceof StorageUnavailable ? error.cause : error;
+      if (!isBusy(cause) || performance.now() > deadline) throw error;
     }
   }
 }
 
-async function migrateIn(transaction: Knex.Transaction): Promise<readonly string[]> {
-  // Knex begins deferred, and a transaction that has read cannot get the write lock once somebody else has written.
-  // This statement writes, so the lock is taken, or found taken, before anything else is done.
-  await transaction.raw(`pragma application_id = ${APPLICATION_ID}`);
-  return applyMigrations(transaction, migrations);
+function migrateIn(connection: Connection, run: Run): readonly string[] {
+  const applied = appliedNames(run);
+  if (compareSchema(applied, migrations) === 'ahead') throw new Error(NEWER_SCHEMA);
+  const pending = migrations.filter(({ name }) => !applied.includes(name));
+  if (pending.length === 0) return [];
+  connection.script(`pragma application_id = ${APPLICATION_ID}`);
+  connection.script(createTable);
+  for (const { name, file } of pending) {
+    connection.script(readFileSync(new URL(file, import.meta.url), 'utf8'));
+    run(insertName, [name]);
+  }
+  return pending.map(({ name }) => name);
+}
+
+function appliedNames(run: Run): readonly string[] {
+  if (run(findTable, [MIGRATIONS_TABLE]).count === 0) return [];
+  return run<{ name: string }>(selectNames).rows.map(({ name }) => name);
 }

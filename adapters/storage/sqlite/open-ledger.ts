@@ -1,28 +1,24 @@
 /**
- * Opens the ledger in a SQLite file for somebody who only looks at it, as an auditor does: nothing is written to the
- * file, whatever it turns out to be, and it may be in use. SQLite may leave a `-shm` and an empty `-wal` beside it.
+ * Opens the ledger in a SQLite file read-only, for an auditor or the doctor. Nothing is written to the file, which may be
+ * in use, or no database at all. SQLite may leave a `-shm` and an empty `-wal` beside it.
  */
 
 import { access, constants, stat } from 'node:fs/promises';
-import { Worker } from 'node:worker_threads';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
-import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LedgerReading } from '../storage.ts';
 import { type AddonFault, addonFault } from './addon-fault.ts';
-import { ANSWER_LIMIT_MS } from './limits.ts';
-import { BEGINNING, type SqliteOptions } from './open.ts';
-import type { Served } from './served.ts';
-import { startThread } from './thread/database-thread.ts';
-import { type Remote, remote } from './thread/remote.ts';
+import { callerOf, checkpointsOf, startDatabaseThread } from './open.ts';
+import type { DatabaseMethods } from './worker/main.ts';
+import type { Client } from './worker/rpc.ts';
 
 export type LedgerFileProblem =
-  /** There is none, or it is a directory or a device. */
+  /** There is no file, or it is a directory or a device. */
   | 'missing'
   /** This user may not read it. */
   | 'not_permitted'
   | 'not_a_database'
-  /** Of a file in write-ahead mode SQLite keeps an index beside it, also to read it. */
+  /** To read a file in write-ahead mode, SQLite keeps an index beside it. */
   | 'folder_not_writable'
   | AddonFault
   | 'failed';
@@ -38,27 +34,38 @@ export class LedgerFileUnusable extends Error {
 }
 
 /** @throws LedgerFileUnusable */
-export async function openSqliteLedger(path: string, log: Log): Promise<LedgerReading> {
-  const { served, close } = await openToRead(path, log);
-  return { checkpoints: served.ports.checkpoints, schemaStatus: served.schema.status, close };
+export async function openSqliteLedger(path: string): Promise<LedgerReading> {
+  const { call, close } = await openToRead(path);
+  return { checkpoints: checkpointsOf(call), schemaStatus: callerOf(call)('schemaStatus'), close };
 }
 
-/** The same for whoever looks at its condition. @throws LedgerFileUnusable */
-export async function openSqliteCondition(path: string, log: Log): Promise<StorageCondition> {
-  const { served, close } = await openToRead(path, log);
-  return { ...served.condition, close };
+/** For the doctor. @throws LedgerFileUnusable */
+export async function openSqliteCondition(path: string): Promise<StorageCondition> {
+  const { call, close } = await openToRead(path);
+  const ask = callerOf(call);
+  return {
+    server: ask('serverVersion'),
+    schema: ask('schemaStatus'),
+    guards: ask('guards'),
+    sealing: ask('sealingCondition'),
+    outbox: ask('outboxCondition'),
+    findBlocks: ask('findBlocks'),
+    isLoggedOut: ask('isLoggedOut'),
+    link: async () => undefined,
+    // The database has no clock of its own.
+    now: async () => undefined,
+    role: async () => undefined,
+    months: async () => undefined,
+    // AUTOINCREMENT never goes back.
+    isSetBack: async () => false,
+    close,
+  };
 }
 
-async function openToRead(
-  path: string,
-  log: Log,
-): Promise<{ readonly served: Remote<Served>; readonly close: () => Promise<void> }> {
+async function openToRead(path: string): Promise<Client<DatabaseMethods>> {
   await refuseUnreadable(path);
-  const options: SqliteOptions = { path, readOnly: true };
   try {
-    const thread = await startThread(new Worker(BEGINNING, { workerData: options }), log);
-    const served = remote<Served>(thread.shape, (name, given) => thread.call(name, given, ANSWER_LIMIT_MS));
-    return { served, close: thread.close };
+    return await startDatabaseThread({ path, readOnly: true });
   } catch (error) {
     throw new LedgerFileUnusable(problemOf(error), { cause: error });
   }
@@ -74,7 +81,7 @@ async function refuseUnreadable(path: string): Promise<void> {
   }
 }
 
-/** What SQLite says of a file that it could read, but for what belongs beside it. */
+/** The codes for a readable file beside which SQLite cannot create its files. */
 const BESIDE = /^SQLITE_(CANTOPEN|READONLY)(_|$)/;
 
 function problemOf(error: unknown): LedgerFileProblem {

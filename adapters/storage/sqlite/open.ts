@@ -1,61 +1,93 @@
 /**
- * Opens a SQLite database; the file is created when there is none, the schema is not. The database lives in a thread of
- * its own (docs/decisions/0006-sqlite-in-a-thread.md); nothing of SQLite is loaded here.
+ * Opens a SQLite database. A missing file is created, without the schema. The database lives in a worker thread
+ * (docs/decisions/0006-sqlite-in-a-thread.md); this thread does not load SQLite.
  */
 
 import { Worker } from 'node:worker_threads';
+import type { Decision } from '../../../application/decisions/decision.ts';
+import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
+import type { SqliteOptions } from './connection.ts';
 import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, STOPPING_ANSWER_LIMIT_MS } from './limits.ts';
 import { sqliteOutbox } from './outbox.ts';
 import { NO_ANSWER } from './readiness.ts';
-import type { Served } from './served.ts';
-import { startThread } from './thread/database-thread.ts';
-import { lastingThread } from './thread/lasting-thread.ts';
-import { type Remote, remote } from './thread/remote.ts';
+import type { DatabaseMethods } from './worker/main.ts';
+import { type Call, type Client, connectTo } from './worker/rpc.ts';
+import { supervise } from './worker/supervisor.ts';
 
-export interface SqliteOptions {
-  /** Of the database file, or `:memory:`. */
-  readonly path: string;
-  /** Whether it must stay as it is, to the byte. */
-  readonly readOnly?: boolean;
+/** `.ts` among the sources, `.js` in the build. */
+const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker/main.ts' : './worker/main.js', import.meta.url);
+
+export function startDatabaseThread(options: SqliteOptions): Promise<Client<DatabaseMethods>> {
+  return connectTo<DatabaseMethods>(new Worker(ENTRY, { workerData: options }));
 }
 
-/** Beside this file: `.ts` among the sources, `.js` where they are built. */
-export const BEGINNING = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-
 /**
- * @param start makes the thread; tests look after it
- * @throws when the file cannot be opened, or lies where write-ahead logging does not work
+ * @param start tests start the thread themselves
+ * @throws if the file cannot be opened, or is on a file system without write-ahead logging
  */
 export async function openSqlite(
   options: Pick<SqliteOptions, 'path'>,
   { clock, log }: StorageSurroundings,
-  start: () => Worker = () => new Worker(BEGINNING, { workerData: options }),
+  start: () => Promise<Client<DatabaseMethods>> = () => startDatabaseThread(options),
 ): Promise<Storage> {
-  const thread = await lastingThread(() => startThread(start(), log), {
+  const thread = await supervise(start, {
     log,
-    restartAfter: options.path === ':memory:' ? undefined : RESTART_PAUSE_MS,
+    restartAfterMs: options.path === ':memory:' ? undefined : RESTART_PAUSE_MS,
   });
-  const within = (limit: number): Remote<Served> =>
-    remote(thread.shape, (name, given) => thread.call(name, given, limit));
-  const { ports, schema, backlog } = within(ANSWER_LIMIT_MS);
-  const { outboxEntries, ...whole } = ports;
-  const { tasks, sponsors, signals, provisionedUsers } = within(STOPPING_ANSWER_LIMIT_MS).ports;
+  const ask = callerOf(thread.call);
   return {
-    ...whole,
-    tasks: { ...whole.tasks, end: tasks.end },
-    sponsors: { ...whole.sponsors, block: sponsors.block },
-    signals,
-    provisionedUsers: { ...provisionedUsers, find: whole.provisionedUsers.find, list: whole.provisionedUsers.list },
-    outbox: sqliteOutbox(outboxEntries, clock),
-    readiness: { ...ports.readiness, check: () => ports.readiness.check().catch(() => NO_ANSWER) },
-    backlog,
+    async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
+      const verdict = await thread.call('decide', [decision.name, input], answerLimit(decision.transaction));
+      return verdict as Verdict;
+    },
+    agents: { find: ask('findAgent'), list: ask('listAgents') },
+    tasks: { findGrant: ask('findGrant'), findSponsor: ask('findSponsor'), tokenFacts: ask('tokenFacts') },
+    sponsors: { findBlocks: ask('findBlocks') },
+    provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
+    ledger: { page: ask('ledgerPage') },
+    sweeping: { forget: ask('forget') },
+    checkpoints: checkpointsOf(thread.call),
+    outbox: sqliteOutbox(
+      {
+        setQueueing: ask('setQueueing'),
+        due: ask('dueRecords'),
+        remove: ask('removeQueued'),
+        postpone: ask('postponeQueued'),
+      },
+      clock,
+    ),
+    readiness: { name: 'database', check: () => ask('checkReadiness')().catch(() => NO_ANSWER) },
+    backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
-    schemaStatus: schema.status,
-    // It waits for one of another process, and has limits of its own.
-    migrate: within(Number.POSITIVE_INFINITY).schema.migrate,
-    // The ledger is one table here.
+    schemaStatus: ask('schemaStatus'),
+    // It waits for another process that migrates, and has its own limit.
+    migrate: () => thread.call('migrate', [], Number.POSITIVE_INFINITY),
+    // The ledger has no partitions.
     createPartitions: async () => undefined,
     close: thread.close,
   };
+}
+
+/** Makes the port methods that call the thread. */
+export function callerOf(call: Call<DatabaseMethods>) {
+  return <Name extends keyof DatabaseMethods>(method: Name) =>
+    (...args: Parameters<DatabaseMethods[Name]>) =>
+      call(method, args, ANSWER_LIMIT_MS);
+}
+
+export function checkpointsOf(call: Call<DatabaseMethods>): Checkpoints {
+  const ask = callerOf(call);
+  return {
+    unsealed: ask('unsealed'),
+    records: ask('sealedRecords'),
+    add: ask('addCheckpoint'),
+    page: ask('checkpointPage'),
+    sealing: ask('sealing'),
+    archivedThrough: ask('archivedThrough'),
+  };
+}
+
+function answerLimit(transaction: Decision<never, unknown>['transaction']): number {
+  return transaction === 'operator' || transaction === 'provider' ? STOPPING_ANSWER_LIMIT_MS : ANSWER_LIMIT_MS;
 }

@@ -1,9 +1,9 @@
-/** Whether SQLite can take decisions now: the file answers, its schema is ours, and it takes a write transaction. */
+/** Whether SQLite accepts decisions: the file answers, its schema is current, and a write transaction begins. */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { describeSchema } from '../rows/readiness.ts';
-import type { Connections } from './connections.ts';
-import { readSchemaStatus } from './schema-status.ts';
+import type { Connection } from './connection.ts';
+import { readSchemaStatus } from './migrate.ts';
 
 export const NO_ANSWER = { status: 'Unhealthy', detail: 'SQLite did not answer.' } as const;
 
@@ -14,27 +14,26 @@ const NO_WRITES = {
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
-/** One question for all that ask meanwhile: `/readyz` is not limited, and the question waits in line with decisions. */
-export function sqliteReadiness(connections: Connections): ReadinessCheck {
-  let asking: Promise<Verdict> | undefined;
+/** Concurrent checks share one query: `/readyz` has no rate limit, and the query waits in the queue of the decisions. */
+export function sqliteReadiness(connection: Connection): Pick<ReadinessCheck, 'check'> {
+  let running: Promise<Verdict> | undefined;
   return {
-    name: 'database',
     check() {
-      asking ??= ask(connections).finally(() => {
-        asking = undefined;
+      running ??= ask(connection).finally(() => {
+        running = undefined;
       });
-      return asking;
+      return running;
     },
   };
 }
 
-async function ask(connections: Connections): Promise<Verdict> {
+async function ask(connection: Connection): Promise<Verdict> {
   try {
-    const schema = describeSchema(await readSchemaStatus(connections));
+    const schema = describeSchema(await readSchemaStatus(connection));
     if (schema.status === 'Unhealthy') return schema;
     try {
-      // BEGIN IMMEDIATE and COMMIT: writes nothing, and is refused as a decision would be.
-      await connections.decide(() => undefined);
+      // BEGIN IMMEDIATE and COMMIT, which write nothing and fail as a decision would.
+      await connection.write(() => undefined);
     } catch {
       return NO_WRITES;
     }

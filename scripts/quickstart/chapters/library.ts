@@ -35,7 +35,7 @@ export async function theAgentUsesALibrary(
   terminal.confirm(`${task.id}, with ${task.scope.join(' ')}.`);
 
   terminal.say(
-    'Scopes that only one of both has are refused. Ada holds calendar:read, the agent may not; for jira:admin it is',
+    'A scope that only one of the two has is refused. Ada holds calendar:read, the agent may not; for jira:admin it is',
     'the other way round.',
   );
   const calendar = await thrownBy(Refused, 'A task for calendar:read', () =>

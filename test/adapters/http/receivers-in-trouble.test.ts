@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import express, { type Router } from 'express';
 import { backchannelLogoutRouter } from '../../../adapters/http/backchannel-logout/router.ts';
 import { eventsRouter } from '../../../adapters/http/events/router.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 

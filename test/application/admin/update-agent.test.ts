@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import type { Storage } from '../../../adapters/storage/storage.ts';
 import { updateAgent } from '../../../application/admin/update-agent.ts';
-import type { Agents } from '../../../application/ports/agents.ts';
+import type { Decisions } from '../../../application/ports/decisions.ts';
+import type { Agents } from '../../../application/ports/queries.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { RULES } from '../../support/registrations.ts';
+import type { Storage } from '../../support/storage.ts';
 import { openTestDatabase } from '../../support/test-database.ts';
 
 const ID = agentIdOf('jira-triage');
@@ -23,7 +24,8 @@ describe('changing an agent', () => {
   });
   afterEach(() => storage.close());
 
-  const service = (agents: Agents) => ({
+  const service = (agents: Agents, decisions: Decisions = storage) => ({
+    decisions,
     agents,
     clock,
     retryPause: async (longestMs: number) => {
@@ -65,7 +67,7 @@ describe('changing an agent', () => {
       ...agents,
       async find(agentId) {
         const found = await agents.find(agentId);
-        await agents.remove(ID, entry, { ...entry, decision: 'deny' });
+        await storage.agents.remove(ID, entry, { ...entry, decision: 'deny' });
         return found;
       },
     };
@@ -74,8 +76,10 @@ describe('changing an agent', () => {
   });
 
   it('backs off after each conflict, and finally gives up without having written anything', async () => {
-    const restless: Agents = { ...storage.agents, replace: async () => 'changed' };
-    expect(await updateAgent(service(restless), ID, { enabled: false })).to.deep.equal({ kind: 'kept_changing' });
+    const restless: Decisions = { decide: async () => 'changed' as never };
+    expect(await updateAgent(service(storage.agents, restless), ID, { enabled: false })).to.deep.equal({
+      kind: 'kept_changing',
+    });
     expect(pauses.slice(0, 7)).to.deep.equal([20, 40, 80, 160, 320, 640, 640]);
     expect(pauses).to.have.lengthOf(29);
     expect(await recorded()).to.deep.equal([]);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { timeLimit } from '../../../adapters/platform/timers.ts';
 import { describeCode, examineAll, judgeClock, ok } from '../../../application/doctor/examine.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 
 const SECRET = 'postgresql://role:password@host';
 

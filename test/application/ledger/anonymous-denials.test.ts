@@ -1,12 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Storage } from '../../../adapters/storage/storage.ts';
 import { type AnonymousDenials, anonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
-import type { Ledger } from '../../../application/ports/ledger.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { AnonymousDenial } from '../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
+import type { Storage } from '../../support/storage.ts';
 import { openTestDatabase } from '../../support/test-database.ts';
 
 const WINDOW = 60;
@@ -39,15 +38,17 @@ describe('anonymous denials', () => {
   afterEach(() => storage.close());
 
   function over(windowSeconds: number | undefined): AnonymousDenials {
-    const append: Ledger['append'] = async (entry) => {
-      attempts += 1;
-      await busy;
-      if (away !== undefined) throw away;
-      answers -= 1;
-      if (answers < 0) throw new StorageUnavailable('away');
-      await storage.ledger.append(entry);
+    const decisions: Decisions = {
+      async decide(decision, input) {
+        attempts += 1;
+        await busy;
+        if (away !== undefined) throw away;
+        answers -= 1;
+        if (answers < 0) throw new StorageUnavailable('away');
+        return storage.decide(decision, input);
+      },
     };
-    return anonymousDenials({ ledger: { append }, clock, log }, windowSeconds);
+    return anonymousDenials({ decisions, clock, log }, windowSeconds);
   }
   const times = async (count: number, denial = malformed) => {
     for (let time = 0; time < count; time += 1) await denials.record(denial);

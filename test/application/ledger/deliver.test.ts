@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { deliverRecords } from '../../../application/ledger/deliver.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Drain, DrainOutcome } from '../../../application/ports/outbox.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 
 describe('a pass of delivery', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import type { Refusal } from '../../../application/decisions/refuse.ts';
 import { recordDenials } from '../../../application/ledger/record-denial.ts';
 import { allowed, type Denial, denied } from '../../../application/outcome.ts';
-import type { Refusal } from '../../../application/ports/ledger.ts';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
 import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
 import { agentIdOf, aTask, NOON } from '../../support/domain-fixtures.ts';
@@ -24,11 +24,12 @@ describe('the recording of denials', () => {
 
   const refuse = (reason: DenialReason, more: Omit<Denial, 'reason'> = {}) =>
     recordDenials({
-      ledger: {
-        async refuse(refusal) {
+      decisions: {
+        async decide(_decision, input) {
           if (away !== undefined) throw away;
+          const refusal = input as Refusal;
           refusals.push(refusal);
-          return recorded ?? refusal.entry.reason;
+          return (recorded ?? refusal.entry.reason) as never;
         },
       },
       anonymous: { record: async (denial) => void anonymous.push(denial) },
@@ -36,7 +37,7 @@ describe('the recording of denials', () => {
     })(async () => denied(reason, more));
 
   it('returns an allowed outcome unchanged', async () => {
-    const service = { ledger: { refuse: async () => 'invalid_request' as const }, clock: { now: () => NOON } };
+    const service = { decisions: { decide: async () => 'invalid_request' as never }, clock: { now: () => NOON } };
     const exit = recordDenials({ ...service, anonymous: { record: async () => void anonymous.push('recorded') } });
     expect(await exit(async () => allowed('a token'))).to.deep.equal({ kind: 'allowed', value: 'a token' });
     expect(anonymous).to.deep.equal([]);

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
-import { StorageUnavailable } from '../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
 import { faultsOfLedger, isSigned, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';

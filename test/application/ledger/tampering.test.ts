@@ -103,10 +103,9 @@ describe('tampering with a sealed ledger', function () {
     const all = await scene.storage.checkpoints.page(0, 100);
     places = all.flatMap(({ checkpointId, firstSeq, lastSeq }) =>
       scene.behind
-        .prepare<[number, number], number>('select seq from ledger where seq between ? and ?')
-        .pluck()
+        .prepare<{ seq: number }>('select seq from ledger where seq between ? and ?')
         .all(firstSeq, lastSeq)
-        .map((seq) => ({ seq, checkpoint: checkpointId })),
+        .map(({ seq }) => ({ seq, checkpoint: checkpointId })),
     );
   });
   after(() => scene.close());

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { Storage } from '../../../adapters/storage/storage.ts';
-import type { ProvisionedUsers } from '../../../application/ports/provisioned-users.ts';
+import type { ProvisionedUsers } from '../../../application/ports/queries.ts';
 import {
   createUser,
   type Provisioning,
@@ -13,6 +12,7 @@ import {
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { movedClock } from '../../support/moved-clock.ts';
+import type { Storage } from '../../support/storage.ts';
 import { openTestDatabase } from '../../support/test-database.ts';
 
 const DEACTIVATION = { Operations: [{ op: 'replace', path: 'active', value: false }] };
@@ -30,8 +30,8 @@ describe('A write of a provisioned user under concurrent changes', () => {
   });
   after(() => storage.close());
 
-  function serviceOn(users: ProvisionedUsers): Provisioning {
-    return { users, clock, randomness: { ulid }, person: 'externalId', maxUsers: 1000 };
+  function serviceOn(users: Pick<ProvisionedUsers, 'find'>): Provisioning {
+    return { decisions: storage, users, clock, randomness: { ulid }, person: 'externalId', maxUsers: 1000 };
   }
   const plain = () => serviceOn(storage.provisionedUsers);
 

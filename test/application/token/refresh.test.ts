@@ -4,8 +4,10 @@ import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { sha256 } from '../../../adapters/platform/sha256.ts';
+import type { Renewal } from '../../../application/decisions/renew-grant.ts';
+import type { Decisions } from '../../../application/ports/decisions.ts';
 import type { SponsorStatus } from '../../../application/ports/identity-provider.ts';
-import type { Renewal, Tasks } from '../../../application/ports/tasks.ts';
+import type { Tasks } from '../../../application/ports/queries.ts';
 import { type RefreshRequest, refreshToken } from '../../../application/token/refresh.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { type Instant, plusSeconds, toSeconds } from '../../../domain/instant.ts';
@@ -54,14 +56,16 @@ describe('the checks of a refresh', () => {
   async function refresh(changes: Partial<RefreshRequest> = {}) {
     const seconds = toSeconds(now);
     const claims = { aud: ISSUER, jti: 'a-jti', iat: seconds, exp: seconds + 60 };
-    const tasks: Pick<Tasks, 'findGrant' | 'renew'> = {
+    const tasks: Pick<Tasks, 'findGrant'> = {
       async findGrant(agentId, grantHash) {
         expect([agentId, grantHash]).to.deep.equal([agent.agentId, sha256(GRANT)]);
         return grant;
       },
-      async renew(renewal) {
-        renewals.push(renewal);
-        return { kind: 'renewed' };
+    };
+    const decisions: Decisions = {
+      async decide(_decision, input) {
+        renewals.push(input as Renewal);
+        return { kind: 'renewed' } as never;
       },
     };
     return refreshToken(
@@ -81,7 +85,8 @@ describe('the checks of a refresh', () => {
         signingKeys,
         randomness: { ulid: () => ULID, secret: () => 'unused' },
         issuer: ISSUER,
-        tasks: tasks as Tasks,
+        decisions,
+        tasks,
         digest: sha256,
         sponsorCacheTtl: CACHE_TTL,
         aggregation: true,

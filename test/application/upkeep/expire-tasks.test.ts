@@ -1,11 +1,16 @@
 import { setImmediate as immediately } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Sweeping } from '../../../application/ports/sweeping.ts';
+import type { DueTasks } from '../../../application/decisions/sweep.ts';
+import type { Decisions } from '../../../application/ports/decisions.ts';
 import { expireTasks } from '../../../application/upkeep/expire-tasks.ts';
 import { secondsBetween } from '../../../domain/instant.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 
-type When = Parameters<Sweeping['expire']>[0];
+type When = Pick<DueTasks, 'overBy' | 'at'>;
+
+const deciding = (expire: (input: DueTasks) => Promise<number>): Decisions => ({
+  decide: async (_decision, input) => (await expire(input as DueTasks)) as never,
+});
 
 /** A storage with this many expired tasks; it records the batches. */
 function due(count: number) {
@@ -14,7 +19,7 @@ function due(count: number) {
   const asked: When[] = [];
   let turns = 0;
   let left = count;
-  const expire: Sweeping['expire'] = async (when, limit) => {
+  const expire = async ({ limit, ...when }: DueTasks) => {
     const swept = Math.min(left, limit);
     left -= swept;
     batches.push(swept);
@@ -25,7 +30,7 @@ function due(count: number) {
     turns += 1;
     clock.advance(30);
   };
-  const service = { sweeping: { expire }, clock, turn, batchSize: 20, clockAheadBy: 60 };
+  const service = { decisions: deciding(expire), clock, turn, batchSize: 20, clockAheadBy: 60 };
   return { batches, asked, turns: () => turns, service };
 }
 
@@ -72,12 +77,12 @@ describe('a pass over expired tasks', () => {
     const { service } = due(0);
     const begun = service.clock.now();
     let swept = 0;
-    const expire: Sweeping['expire'] = async ({ overBy }, limit) => {
+    const expire = async ({ overBy, limit }: DueTasks) => {
       await immediately();
       const batch = Math.min(limit, 100 + Math.floor(secondsBetween(begun, overBy)) - swept);
       swept += batch;
       return batch;
     };
-    expect(await expireTasks({ ...service, sweeping: { expire }, clockAheadBy: 0 })).to.equal(100);
+    expect(await expireTasks({ ...service, decisions: deciding(expire), clockAheadBy: 0 })).to.equal(100);
   });
 });

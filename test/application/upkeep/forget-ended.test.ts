@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import type { Sweeping } from '../../../application/ports/sweeping.ts';
+import type { EndedTasks } from '../../../application/decisions/sweep.ts';
+import type { Decisions } from '../../../application/ports/decisions.ts';
+import type { Sweeping } from '../../../application/ports/storage.ts';
 import { forgetEnded } from '../../../application/upkeep/forget-ended.ts';
 import { secondsBetween } from '../../../domain/instant.ts';
 import { movedClock } from '../../support/moved-clock.ts';
@@ -13,11 +15,14 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
   const calls: unknown[][] = [];
   const [toDelete, toForget] = [[...deleted], [...forgotten]];
   const before = (instant: Parameters<typeof secondsBetween>[0]) => Math.round(secondsBetween(instant, begun));
-  const sweeping: Pick<Sweeping, 'deleteEnded' | 'forget'> = {
-    async deleteEnded(endedBy, limit) {
+  const decisions: Decisions = {
+    async decide(_decision, input) {
+      const { endedBy, limit } = input as EndedTasks;
       calls.push(['delete', before(endedBy), limit]);
-      return toDelete.shift() ?? 0;
+      return (toDelete.shift() ?? 0) as never;
     },
+  };
+  const sweeping: Sweeping = {
     async forget(until, limit) {
       calls.push(['forget', before(until), limit]);
       return toForget.shift() ?? 0;
@@ -28,7 +33,7 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
     turns += 1;
     clock.advance(10);
   };
-  return { calls, turns: () => turns, service: { sweeping, clock, turn, retention: WEEK } };
+  return { calls, turns: () => turns, service: { decisions, sweeping, clock, turn, retention: WEEK } };
 }
 
 describe('a pass that deletes old rows', () => {

@@ -2,7 +2,6 @@
 
 import { sha256Bytes } from '../../../adapters/platform/sha256.ts';
 import { eventLoopTurn } from '../../../adapters/platform/timers.ts';
-import type { Storage } from '../../../adapters/storage/storage.ts';
 import { sealLedger } from '../../../application/ledger/seal.ts';
 import type { CheckpointSigner } from '../../../application/ports/keys.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
@@ -10,6 +9,7 @@ import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { type LedgerEntry, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { agentIdOf } from '../domain-fixtures.ts';
+import type { Storage } from '../storage.ts';
 
 const ULID = '01M31S7W68TMK7WDX8YKPSYT';
 

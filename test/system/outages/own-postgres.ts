@@ -7,6 +7,7 @@ import { capturedLog } from '../../support/captured-log.ts';
 import type { TestDatabase } from '../../support/databases.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../support/postgres-server.ts';
+import { withMethods } from '../../support/storage.ts';
 
 export interface Occupied {
   /** How many were left to be had. */
@@ -49,10 +50,12 @@ export async function ownPostgres(): Promise<OwnPostgres> {
   ]) {
     await ask(postgres.server.url(SUPERUSER, 'postgres'), statement);
   }
-  const open: Awaited<ReturnType<TestDatabase['fresh']>>['open'] = (surroundings) =>
-    openPostgres(
-      { connectionString: url('serving'), migrationConnectionString: url('owning') },
-      { clock: movedClock(), log: capturedLog(), ...surroundings },
+  const open: Awaited<ReturnType<TestDatabase['fresh']>>['open'] = async (surroundings) =>
+    withMethods(
+      await openPostgres(
+        { connectionString: url('serving'), migrationConnectionString: url('owning') },
+        { clock: movedClock(), log: capturedLog(), ...surroundings },
+      ),
     );
   const storage = await open();
   await storage.migrate();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
 
@@ -109,7 +109,7 @@ describe('an admin API without a key', () => {
 describe('a refused admin request that the ledger cannot take', () => {
   it('is refused all the same, since it names nobody', async () => {
     const lost = () => Promise.reject(new StorageUnavailable('lost'));
-    const api = await startAdminApi({ ledger: (ledger) => ({ ...ledger, append: lost }) });
+    const api = await startAdminApi({ decisions: () => ({ decide: lost }) });
     const answer = await api.stranger.get('/admin/agents');
     expect(answer.status).to.equal(401);
     expect(api.log.lines.join()).to.include('missing_api_key');

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { changeAgent } from '../../../../application/decisions/write-agent.ts';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody, OFF_CURVE_KEY, P256_KEY, RULES } from '../../../support/registrations.ts';
 
@@ -170,7 +171,12 @@ describe('PATCH /admin/agents/{agent_id}', () => {
 
 describe('a change that loses to other changes every time', () => {
   it('gets 503, a second to wait and a sentence that says so, and is neither stored nor recorded', async () => {
-    const api = await startAdminApi({ agents: (agents) => ({ ...agents, replace: async () => 'changed' }) });
+    const api = await startAdminApi({
+      decisions: (real) => ({
+        decide: async (decision, input) =>
+          decision.name === changeAgent.name ? ('changed' as never) : real.decide(decision, input),
+      }),
+    });
     await api.send('post', '/admin/agents', aRegistrationBody());
     const answer = await api.send('patch', PATH, { enabled: false });
     expect([answer.status, answer.headers['retry-after'], answer.type]).to.deep.equal([

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Checkpoints } from '../../../../application/ports/checkpoints.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 

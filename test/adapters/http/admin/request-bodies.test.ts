@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
 
@@ -100,7 +100,8 @@ describe('an admin request that the database does not answer', () => {
   it('gets 503 with Retry-After in problem details, and nothing of why', async () => {
     const lost = () => Promise.reject(new StorageUnavailable('connect ECONNREFUSED db.internal'));
     const api = await startAdminApi({
-      agents: (agents) => ({ ...agents, find: lost, list: lost, register: lost, remove: lost }),
+      decisions: () => ({ decide: lost }),
+      agents: () => ({ find: lost, list: lost }),
       ledger: (ledger) => ({ ...ledger, page: lost }),
     });
     const answers = [

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { type ScimSurface, scimRouter } from '../../../../adapters/http/scim/scim-router.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { WriteRefusal } from '../../../../application/signals/provision-user.ts';
 import { Secret } from '../../../../domain/secret.ts';
 import { capturedLog } from '../../../support/captured-log.ts';

@@ -3,15 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
 import { LIMITS, type Limits } from '../../../../adapters/storage/postgres/limits.ts';
+import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { anEntry, anOpening, ledgerOf, registeredAgent } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, PATIENT } from '../../../support/databases.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
+import { type Storage, withMethods } from '../../../support/storage.ts';
 import { tcpProxy } from '../../../support/tcp-proxy.ts';
 
 const surroundings = () => ({ clock: { now: () => NOON }, log: capturedLog() });
@@ -148,9 +149,7 @@ describe('connections to Postgres', () => {
     const opening = anOpening(await registeredAgent(storage));
     const outside = await database.outside?.('owner');
     await outside?.sql('begin');
-    await outside?.sql(
-      `select block_sponsor('${opening.task.sponsorKey}', 'admin', 'disabled', now(), 'sponsor_blocked')`,
-    );
+    await outside?.sql(`select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext('${opening.task.sponsorKey}'))`);
     expect(await thrownBy(() => storage.tasks.open(opening))).to.be.instanceOf(StorageUnavailable);
     await outside?.sql('rollback');
     expect(await storage.tasks.open(opening)).to.deep.equal({ kind: 'opened' });
@@ -188,13 +187,13 @@ describe('a Postgres server that goes away', () => {
   it('is unavailable and not ready, and so is one that was never there', async function () {
     this.timeout(60_000);
     const connectionString = server.server.url(SUPERUSER, 'postgres');
-    const storage = await openPostgres({ connectionString, limits: PATIENT }, surroundings());
+    const storage = withMethods(await openPostgres({ connectionString, limits: PATIENT }, surroundings()));
     await storage.migrate();
     await registeredAgent(storage);
     expect(await storage.readiness.check()).to.deep.include({ status: 'Healthy' });
     await server.stop();
     server = await startPostgresServer();
-    const absent = await openPostgres({ connectionString, limits: PATIENT }, surroundings());
+    const absent = withMethods(await openPostgres({ connectionString, limits: PATIENT }, surroundings()));
     for (const gone of [storage, absent]) {
       for (const act of [
         () => gone.agents.list({}),

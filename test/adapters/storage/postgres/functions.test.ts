@@ -35,7 +35,7 @@ describe('the functions of the schema on Postgres', () => {
       select from aclexplode(coalesce(proacl, acldefault('f', proowner))) acl
         where acl.grantee = 0 and acl.privilege_type = 'EXECUTE')`;
     expect(await functionsThat(isOpenToAll)).to.deep.equal([]);
-    expect(await functionsThat(`not ${isOpenToAll}`)).to.include.members(['append_record', 'open_task']);
+    expect(await functionsThat(`not ${isOpenToAll}`)).to.include.members(['append_records', 'add_checkpoint']);
   });
 
   it('are migrated beside functions of others, whose rights stay as they are', async () => {
@@ -77,7 +77,7 @@ describe('the functions of the schema on Postgres', () => {
   });
 
   it('look up tables in our schema only where they run as their owner, whatever the caller’s search path is', async () => {
-    expect(await functionsThat('prosecdef')).to.include('append_record');
+    expect(await functionsThat('prosecdef')).to.include('append_records');
     const lookElsewhere = `prosecdef and not coalesce('search_path=public, pg_temp' = any (proconfig), false)`;
     expect(await functionsThat(lookElsewhere)).to.deep.equal([]);
   });

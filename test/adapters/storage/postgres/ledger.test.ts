@@ -1,19 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { untilWaiting } from '../../../contract/hold.ts';
 import { anEntry } from '../../../contract/scene.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import type { Storage } from '../../../support/storage.ts';
 
 /** An append as a service makes it, in a transaction that stays open. */
 const appendAt = (seconds: number, detail: string) => {
-  const nulls = Array.from({ length: 8 }, () => 'null').join(', ');
   const at = toMicrosecondText(plusSeconds(NOON, seconds));
-  return `select append_record(row('${at}', 'admin.denied', ${nulls}, null, null, '${detail}')::ledger_entry)`;
+  return `select append_records('${JSON.stringify([{ at, event: 'admin.denied', detail }])}')`;
 };
 
 describe('paging while an append is under way, on Postgres', () => {

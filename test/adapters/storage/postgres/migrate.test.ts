@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { partitionOf } from '../../../../adapters/storage/postgres/partitions.ts';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
 import { type Instant, instantFromMillis } from '../../../../domain/instant.ts';
 import { anEntry, aRenewal, ledgerOf, openedTask } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { type Storage, withMethods } from '../../../support/storage.ts';
 
 const NEW_YEARS_EVE = instantFromMillis(Date.parse('2031-12-31T23:59:59.999Z'));
 
@@ -82,8 +82,7 @@ describe('the ledger’s partitions', () => {
   it('let appends go on while one is being created', async () => {
     const writer = await database.outside?.('serving');
     await writer?.sql('begin');
-    const said = `'admin.denied', ${'null, '.repeat(7)}'allow', null, null, null`;
-    await writer?.sql(`select append_record(row('2031-12-31 12:00Z', ${said})::ledger_entry)`);
+    await writer?.sql(`select append_records('[{"at": "2031-12-31T12:00:00Z", "event": "admin.denied"}]')`);
     await storage.createPartitions(instantFromMillis(Date.parse('2032-03-01T00:00:00Z')), 0);
     await writer?.sql('rollback');
     await writer?.close();
@@ -160,9 +159,8 @@ describe('the role that serves', () => {
 
   it('may be the owner as well, and then the triggers and the rights taken from itself guard the ledger', async () => {
     const connectionString = String(database.settings['Service:Database:MigrationConnectionString']);
-    const storage = await openPostgres(
-      { connectionString },
-      { clock: { now: () => NEW_YEARS_EVE }, log: capturedLog() },
+    const storage = withMethods(
+      await openPostgres({ connectionString }, { clock: { now: () => NEW_YEARS_EVE }, log: capturedLog() }),
     );
     await storage.migrate();
     const opening = await openedTask(storage);
@@ -181,9 +179,11 @@ describe('the role that serves', () => {
     await superuser?.sql(`create role "${name.replaceAll('"', '""')}" login`);
     const owner = String(database.settings['Service:Database:MigrationConnectionString']);
     const connectionString = owner.replace('mandate_owner', encodeURIComponent(name));
-    const storage = await openPostgres(
-      { connectionString, migrationConnectionString: owner },
-      { clock: { now: () => NEW_YEARS_EVE }, log: capturedLog() },
+    const storage = withMethods(
+      await openPostgres(
+        { connectionString, migrationConnectionString: owner },
+        { clock: { now: () => NEW_YEARS_EVE }, log: capturedLog() },
+      ),
     );
     await storage.migrate();
     const opening = await openedTask(storage);

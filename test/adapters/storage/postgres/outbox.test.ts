@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { openConnections } from '../../../../adapters/storage/postgres/connections.ts';
 import { DRAINING_LIMITS, SERVING_LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import { anEntry, ledgerOf } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { type Storage, withMethods } from '../../../support/storage.ts';
 
 describe('draining the outbox on Postgres', () => {
   let database: FreshDatabase;
@@ -18,9 +18,11 @@ describe('draining the outbox on Postgres', () => {
   beforeEach(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    storage = await openPostgres(
-      { connectionString: String(database.settings['Service:Database:ConnectionString']), poolSize: 1 },
-      { clock: { now: () => NOON }, log },
+    storage = withMethods(
+      await openPostgres(
+        { connectionString: String(database.settings['Service:Database:ConnectionString']), poolSize: 1 },
+        { clock: { now: () => NOON }, log },
+      ),
     );
     if (database.outside === undefined) throw new Error('Postgres cannot be reached from outside');
     owner = await database.outside('superuser');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { places } from '../../../../adapters/storage/postgres/places.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 
 /** Longer than any of these takes, and shorter. */
 const [LONG_MS, SHORT_MS] = [20_000, 20];

@@ -4,55 +4,92 @@
  * was known; and the connection has done the same things often since then, and may have kept how.
  */
 
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
+import createKnex from 'knex';
+import pg from 'pg';
+import { ulid } from 'ulid';
+import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
+import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
+import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
+import { postgresSweeping } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
+import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { logOut } from '../../../../application/decisions/log-out.ts';
+import { openTask } from '../../../../application/decisions/open-task.ts';
+import { placeBlock } from '../../../../application/decisions/place-block.ts';
+import { revokeGrant } from '../../../../application/decisions/revoke-grant.ts';
+import { deleteEndedTasks, expireDueTasks } from '../../../../application/decisions/sweep.ts';
+import { addUser } from '../../../../application/decisions/write-user.ts';
+import type { Decisions } from '../../../../application/ports/decisions.ts';
+import type { Sweeping } from '../../../../application/ports/storage.ts';
+import { makeUserId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
-import { openedTask } from '../../../contract/scene.ts';
+import { anAssertion, anOpening, openedTask } from '../../../contract/scene.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import type { Storage } from '../../../support/storage.ts';
 
 const LIVE = 3000;
 /** Of one task and what was delegated from it, looked up for one thing after the other. */
 const FEW = 30;
 /** From the sixth time on a statement's plan may be kept. */
 const OFTEN = 12;
-const at = `'${toMicrosecondText(plusSeconds(NOON, 3))}'::timestamptz`;
-const later = `${at} + interval '1 day'`;
-const FORGETTING = `select forget(${at} + interval '5 seconds', 100)`;
-
-interface TheOne {
-  readonly taskId: string;
-  readonly agentId: string;
-  readonly grantHash: string;
-}
-const person = ({ taskId }: TheOne) => `(select sponsor_key from tasks where task_id = '${taskId}')`;
-
-const ENDINGS: Readonly<Record<string, (one: TheOne) => string>> = {
-  'the end of a task': ({ taskId }) => `select end_task('${taskId}', ${at}, 'operator_kill_switch')`,
-  'the end of a person’s tasks': (one) =>
-    `select end_tasks_of_sponsor(${person(one)}, ${at}, 'operator_kill_switch', null)`,
-  'the end of an agent’s tasks': ({ agentId }) =>
-    `select end_tasks_of_agent('${agentId}', ${at}, 'operator_kill_switch')`,
-  'a revocation by grant': ({ agentId, grantHash }) =>
-    `select revoke_by_grant('${agentId}', '${grantHash}', ${at}, 'client_revoked', '${agentId}', 'jti', ${at})`,
-  'a block': (one) => `select block_sponsor(${person(one)}, 'admin', 'disabled', ${at}, 'sponsor_blocked')`,
-  'a logout of a session': () => `select accept_logout('issuer', 'jti', ${at}, ${at}, null, 'the-one', ${at}, ${at})`,
-  'a logout of a person': ({ taskId }) =>
-    `select accept_logout('issuer', 'jti', ${at}, ${at}, (select sponsor from tasks where task_id = '${taskId}'), null, ${at}, ${at})`,
-  'a write of a provisioned user': (one) => `select lock_tasks_of_sponsors(array[${person(one)}], ${at}),
-    end_tasks_of_sponsor(${person(one)}, ${at}, 'scim_deactivated', null)`,
-  'a security event': (one) => `select accept_security_event('issuer', 'jti', ${at}, ${at}, ${person(one)}, ${at},
-    'ssf_account_disabled', false, 'disabled', 'ssf_account_disabled')`,
-};
+const AT = plusSeconds(NOON, 3);
 /** The one task's time comes a day before that of all others. */
-const SWEEPING = {
-  'an expiry': { sql: `select expire_tasks(${later}, ${later}, 100)`, leaves: [{ state: 'expired' }] },
-  'a deletion': {
-    // What was delegated goes first.
-    sql: `select expire_tasks(${later}, ${later}, 100), delete_ended_tasks(${later}, 100),
-      delete_ended_tasks(${later}, 100)`,
-    leaves: [],
-  },
+const LATER = plusSeconds(AT, 86_400);
+const at = `'${toMicrosecondText(AT)}'::timestamptz`;
+
+type Deciding = Pick<Decisions, 'decide'>;
+type TheOne = Awaited<ReturnType<typeof openedTask>>;
+const signal = () => ({ issuer: 'issuer', jti: randomUUID(), forgetAt: AT, at: AT });
+const KILL = { at: AT, reason: 'operator_kill_switch' } as const;
+const remember = { statedAt: AT, forgetAt: AT };
+
+const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Promise<unknown>>> = {
+  'the end of a task': ({ decide }, { task: { taskId, sponsorKey } }) =>
+    decide(endTasks, { selection: { kind: 'task', taskId, sponsorKey }, ...KILL }),
+  'the end of a person’s tasks': ({ decide }, { task: { sponsorKey } }) =>
+    decide(endTasks, { selection: { kind: 'sponsor', sponsorKey }, ...KILL }),
+  'the end of an agent’s tasks': ({ decide }, { task: { agentId } }) =>
+    decide(endTasks, { selection: { kind: 'agent', agentId }, ...KILL }),
+  'a revocation by grant': ({ decide }, { task: { taskId, sponsorKey, agentId } }) =>
+    decide(revokeGrant, { at: AT, reason: 'client_revoked', taskId, sponsorKey, assertion: anAssertion(agentId) }),
+  'a block': ({ decide }, { task: { sponsorKey } }) =>
+    decide(placeBlock, {
+      block: { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: AT },
+      reason: 'sponsor_blocked',
+    }),
+  'a logout of a session': ({ decide }) =>
+    decide(logOut, { ...signal(), loggedOut: { kind: 'session', sessionId: 'the-one', subject: undefined }, remember }),
+  'a logout of a person': ({ decide }, { task }) =>
+    decide(logOut, { ...signal(), loggedOut: { kind: 'person', subject: task.sponsor }, remember }),
+  'a write of a provisioned user': ({ decide }, { task: { sponsorKey } }) =>
+    decide(addUser, {
+      user: {
+        ...{ userId: makeUserId(ulid()), userName: ulid(), externalId: undefined, sponsorKey },
+        ...{ active: false, revision: 1, createdAt: AT, modifiedAt: AT },
+      },
+      statements: [{ sponsorKey, state: 'disabled', isNew: true }],
+      at: AT,
+      maxUsers: 10,
+    }),
+  'a security event': ({ decide }, { task: { sponsorKey } }) =>
+    decide(applySecurityEvent, {
+      ...signal(),
+      action: {
+        ...{ sponsorKey, statedAt: AT, reasons: ['ssf_account_disabled'], lift: false },
+        ...{ block: 'disabled', end: 'ssf_account_disabled' },
+      },
+    }),
+};
+const SWEEPING: Readonly<
+  Record<string, readonly [sweep: (decisions: Deciding) => Promise<unknown>, leaves: unknown[]]>
+> = {
+  'an expiry': [
+    ({ decide }) => decide(expireDueTasks, { overBy: LATER, at: LATER, limit: 100 }),
+    [{ state: 'expired' }],
+  ],
 };
 
 const TASKS = ['tasks', 'task_grants'];
@@ -75,43 +112,74 @@ for (const [where, mode] of Object.entries(KEPT)) {
     let database: FreshDatabase;
     let storage: Storage;
     let outside: Outside;
+    let client: pg.Client;
     let theOne: TheOne;
+    let measured: { rows: number; scans: number; answer: unknown };
+    /** Counts over these tables, and reads this at the end of each transaction, which is rolled back. */
+    let asked: { tables: readonly string[]; said: string };
+    let decisions: Deciding;
+    let sweeping: Sweeping;
+
     before(async () => {
       database = await freshDatabase('postgres');
       storage = await database.open();
       const connection = await database.outside?.();
       if (connection === undefined) throw new Error('this database cannot be reached from outside');
       outside = connection;
-      const { task, grantHash } = await openedTask(storage, { sessionId: 'the-one' });
+      theOne = await openedTask(storage, { sessionId: 'the-one' });
       const owner = await database.outside?.('owner');
       for (const table of [...TASKS, ...Object.keys(REMEMBERED)]) {
         await owner?.sql(`alter table ${table} set (autovacuum_enabled = off)`);
       }
       await owner?.sql('analyze');
       await owner?.close();
-      await outside.sql(`set plan_cache_mode = ${mode}`);
-      theOne = { taskId: task.taskId, agentId: task.agentId, grantHash };
-      const statements = [
-        ...Object.values(ENDINGS).map((ending) => ending(theOne)),
-        ...Object.values(SWEEPING).map(({ sql }) => sql),
-        FORGETTING,
+      client = new pg.Client({
+        connectionString: String(database.settings['Service:Database:ConnectionString']),
+        types: columnTypes,
+      });
+      await client.connect();
+      await client.query(`set plan_cache_mode = ${mode}; set time zone 'UTC'; set datestyle to 'ISO'`);
+      const knex = createKnex({ client: 'pg' });
+      const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
+        const native = 'text' in query ? { ...query, values: [...values] } : query.toSQL().toNative();
+        const config = 'text' in native ? native : { text: native.sql, values: [...native.bindings] };
+        const result = await client.query(config);
+        return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
+      };
+      const transact = async <Answer>(work: (run: Run) => Promise<Answer>) => {
+        await client.query(BEGIN);
+        const before = await counted();
+        const answer = await work(run);
+        const after = await counted();
+        const { rows } = await client.query(asked.said);
+        await client.query('rollback');
+        measured = { rows: after.rows - before.rows, scans: after.scans - before.scans, answer: rows };
+        return answer;
+      };
+      const connections = { knex, run, transact, line: () => ({}) as never, close: async () => undefined };
+      decisions = postgresDecisions({ own: connections, operator: connections, provider: connections });
+      sweeping = postgresSweeping(connections);
+      asked = { tables: TASKS, said: 'select 1' };
+      const acts = [
+        ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),
+        ...Object.values(SWEEPING).map(
+          ([sweep]) =>
+            () =>
+              sweep(decisions),
+        ),
+        () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
+        () => sweeping.forget(plusSeconds(AT, 5), 100),
       ];
-      for (const statement of statements) {
-        for (let time = 0; time < OFTEN; time++) {
-          await outside.sql('begin');
-          await outside.sql(statement);
-          await outside.sql('rollback');
-        }
-      }
+      for (const act of acts) for (let time = 0; time < OFTEN; time++) await act();
       await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
         jsonb_populate_record(t, jsonb_build_object('task_id', 'task_' || lpad(n::text, 26, '0'), 'agent_id', 'agent_' || n,
           'session_id', 'other-' || n, 'sponsor', 'person-' || n, 'sponsor_key', 'person-' || n,
           'parent_task_id', 'task_' || lpad((n - 1)::text, 26, '0'), 'expires_at', t.expires_at + interval '2 days')) copy`);
       await outside.sql(`insert into tasks select copy.* from tasks t,
         jsonb_populate_record(t, jsonb_build_object('task_id', '${CHILD}', 'parent_task_id', t.task_id)) copy
-        where t.task_id = '${theOne.taskId}'`);
+        where t.task_id = '${theOne.task.taskId}'`);
       await outside.sql(`insert into task_grants (grant_hash, task_id, scope)
-        select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.taskId}'`);
+        select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.task.taskId}'`);
       for (const [table, row] of Object.entries(REMEMBERED)) {
         await outside.sql(
           `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
@@ -119,87 +187,69 @@ for (const [where, mode] of Object.entries(KEPT)) {
       }
     });
     after(async () => {
+      await client.end();
       await outside.close();
       await storage.close();
       await database.drop();
     });
 
-    /** What the statement reads of the tables, and from end to end of any; and what is said then. It is undone. */
-    const reading = async (tables: readonly string[], statement: string, said: string) => {
-      const named = tables.map((table) => `'${table}'::regclass`).join();
-      const counted = async () => {
-        // Also those of earlier transactions that nobody was told of yet.
-        const [row] = await outside.sql(`select
-            sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
-          from pg_stat_xact_user_tables`);
-        return { rows: Number(row?.rows), scans: Number(row?.scans) };
-      };
-      await outside.sql('begin');
-      const before = await counted();
-      await outside.sql(statement);
-      const after = await counted();
-      const answer = await outside.sql(said);
-      await outside.sql('rollback');
-      return { rows: after.rows - before.rows, scans: after.scans - before.scans, answer };
-    };
-    const stateOf = ({ taskId }: TheOne) => `select state from tasks where task_id = '${taskId}'`;
+    async function counted() {
+      const named = asked.tables.map((table) => `'${table}'::regclass`).join();
+      // Also those of earlier transactions that are not reported yet.
+      const { rows } = await client.query(`select
+          sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
+        from pg_stat_xact_user_tables`);
+      return { rows: Number(rows[0]?.rows), scans: Number(rows[0]?.scans) };
+    }
+    const stateOf = () => `select state from tasks where task_id = '${theOne.task.taskId}'`;
 
-    for (const [what, ending] of Object.entries(ENDINGS)) {
+    for (const [what, end] of Object.entries(ENDINGS)) {
       it(`are all that is read by ${what}, and not all that are live`, async () => {
-        const { rows, scans, answer } = await reading(TASKS, ending(theOne), stateOf(theOne));
-        expect(answer).to.deep.equal([{ state: 'revoked' }]);
-        expect(rows).to.be.at.most(FEW);
-        expect(scans).to.equal(0);
+        asked = { tables: TASKS, said: stateOf() };
+        await end(decisions, theOne);
+        expect(measured.answer).to.deep.equal([{ state: 'revoked' }]);
+        expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
       });
     }
 
-    for (const [what, { sql, leaves }] of Object.entries(SWEEPING)) {
+    for (const [what, [sweep, leaves]] of Object.entries(SWEEPING)) {
       it(`are all that is read by ${what}, and not all that are live`, async () => {
-        const { rows, scans, answer } = await reading(TASKS, sql, stateOf(theOne));
-        expect(answer).to.deep.equal(leaves);
-        expect(rows).to.be.at.most(FEW);
-        expect(scans).to.equal(0);
+        asked = { tables: TASKS, said: stateOf() };
+        await sweep(decisions);
+        expect(measured.answer).to.deep.equal(leaves);
+        expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
       });
     }
+
+    it('are all that is read to delete ended tasks, and not all that are live', async () => {
+      asked = { tables: TASKS, said: 'select 1' };
+      await decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 });
+      expect(measured.rows).to.be.at.most(FEW);
+      expect(measured.scans).to.equal(0);
+    });
 
     it('are all that is read of the logouts to judge a subject token', async () => {
-      const judged = `select is_logged_out('person-7', 'no-session', ${at}, ${at})`;
-      const { rows, scans, answer } = await reading(['logouts'], judged, judged);
-      expect(answer).to.deep.equal([{ is_logged_out: true }]);
-      expect(rows).to.be.at.most(FEW);
-      expect(scans).to.equal(0);
+      asked = { tables: ['logouts'], said: 'select 1' };
+      const agent = await storage.agents.find(theOne.task.agentId);
+      if (agent === undefined) throw new Error('the agent is gone');
+      const opening = anOpening(agent, { sponsor: 'person-7', sessionId: 'no-session', createdAt: AT });
+      const verdict = await decisions.decide(openTask, { ...opening, refuseLoggedOut: { issuedAt: AT } });
+      expect(verdict).to.deep.equal({ kind: 'logged_out' });
+      expect(measured.rows).to.be.at.most(FEW);
+      expect(measured.scans).to.equal(0);
     });
 
     for (const table of Object.keys(REMEMBERED)) {
       it(`are all that is read of ${table} to forget them, and not all that is remembered`, async () => {
-        const { rows, scans, answer } = await reading(
-          [table],
-          FORGETTING,
-          `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`,
-        );
-        expect(answer).to.deep.equal([{ left: 5 }]);
-        expect(rows).to.be.at.most(FEW);
-        expect(scans).to.equal(0);
+        const said = `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`;
+        asked = { tables: [table], said };
+        await sweeping.forget(plusSeconds(AT, 5), 100);
+        expect(measured.answer).to.deep.equal([{ left: 5 }]);
+        expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
       });
     }
   });
 }
-
-describe('functions on Postgres', () => {
-  /** They read no table that grows. */
-  const OTHERS = [
-    ...['spend_assertion', 'remember_signal', 'end_tasks', 'last_number'],
-    ...['create_ledger_partitions', 'refuse_ledger_change'],
-  ];
-
-  it('all look up by index, and compile nothing', async () => {
-    const database = await freshDatabase('postgres');
-    const outside = await database.outside?.();
-    const functions = await outside?.sql(`select proname as name from pg_proc
-      where pronamespace = current_schema()::regnamespace
-        and not coalesce(proconfig @> array['enable_seqscan=off', 'jit=off'], false)`);
-    expect(functions?.map(({ name }) => name)).to.have.members(OTHERS);
-    await outside?.close();
-    await database.drop();
-  });
-});

@@ -2,14 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { anEntry, ledgerOf, openedTask } from '../../../contract/scene.ts';
 import { faultsOf, sealed } from '../../../contract/sealer.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import type { Storage } from '../../../support/storage.ts';
 
 describe('a ledger whose sequence was set back, on Postgres', () => {
   let database: FreshDatabase;

@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import { openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import * as limits from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
-import { postgresTasks } from '../../../../adapters/storage/postgres/tasks.ts';
-import type { Storage } from '../../../../adapters/storage/storage.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
 import { type Instant, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
@@ -25,6 +25,7 @@ import {
 import { capturedLog } from '../../../support/captured-log.ts';
 import { databases, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import type { Storage } from '../../../support/storage.ts';
 
 const KILL = { at: plusSeconds(NOON, 3), reason: 'operator_kill_switch' } as const;
 const LATER = plusSeconds(NOON, 700);
@@ -67,13 +68,14 @@ describe('what ends tasks on Postgres', () => {
     await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...nobody]);
     const hold = await holdFence();
     const appends = asked.map((entry) => storage.ledger.append(entry));
-    await hold.waiting(limits.POOL_SIZE);
+    // All of them share one batch.
+    await hold.waiting(1);
     const killed = agents.map((agentId) => storage.tasks.end({ kind: 'agent', agentId }, KILL));
     const loggedOut = agents.map(() => logOut());
-    await hold.waiting(limits.POOL_SIZE + limits.STOPPING_POOL_SIZE);
+    await hold.waiting(1 + limits.STOPPING_POOL_SIZE);
     const [row] = await outside.sql(`select count(*)::integer as connections from pg_stat_activity
       where datname = current_database() and application_name = 'mandate'`);
-    expect(row?.connections).to.be.within(limits.POOL_SIZE + limits.STOPPING_POOL_SIZE, limits.CONNECTIONS_PER_PROCESS);
+    expect(row?.connections).to.be.within(1 + limits.STOPPING_POOL_SIZE, limits.CONNECTIONS_PER_PROCESS);
     await hold.release();
     expect(await Promise.all(killed)).to.deep.equal(agents.map(() => ({ kind: 'ended', tasks: 1 })));
     expect(await Promise.all(loggedOut)).to.deep.equal(agents.map(() => ({ kind: 'accepted', revokedTasks: 0 })));
@@ -169,13 +171,15 @@ describe('what ends tasks on Postgres', () => {
       const short = { ...limits.STOPPING_LIMITS, lock: statement / 2, statement };
       const stopping = openConnections({ connectionString, poolSize: 1, limits: short }, capturedLog());
       try {
-        return await postgresTasks(stopping, stopping).end({ kind: 'agent', agentId: agent.agentId }, KILL);
+        const decisions = postgresDecisions({ own: stopping, operator: stopping, provider: stopping });
+        const selection = { kind: 'agent', agentId: agent.agentId } as const;
+        return await decisions.decide(endTasks, { selection, ...KILL });
       } finally {
         await stopping.close();
       }
     };
     const before = await contentsOf(outside);
-    expect(await end(40).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    expect(await end(10).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
     expect(await contentsOf(outside)).to.deep.equal(before);
     expect(await end(limits.STOPPING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
   });

@@ -2,33 +2,37 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Connections, openConnections, type Run } from '../../../../adapters/storage/sqlite/connections.ts';
-import { endTasks } from '../../../../adapters/storage/sqlite/ending.ts';
-import { ENDED_AT_ONCE } from '../../../../adapters/storage/sqlite/limits.ts';
+import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
+import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
+import { APPENDED_AT_ONCE, ENDED_AT_ONCE } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
-import type { TaskId } from '../../../../domain/identifiers.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
+import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { parseAgentId } from '../../../../domain/identifiers.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 
+const AGENT = {
+  kind: 'agent',
+  agentId: parseAgentId('agent') as NonNullable<ReturnType<typeof parseAgentId>>,
+} as const;
 const KILL = { at: NOON, reason: 'operator_kill_switch' } as const;
 
 describe('ending very many tasks on SQLite', () => {
   let directory: string;
-  let connections: Connections;
+  let connection: Connection;
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'mandate-ending-'));
-    connections = openConnections(join(directory, 'test.sqlite'), capturedLog());
-    await migrateSqlite(connections.knex);
+    connection = await openConnection(join(directory, 'test.sqlite'));
+    await migrateSqlite(connection);
   });
   afterEach(async () => {
-    await connections.close();
+    await connection.close();
     rmSync(directory, { recursive: true, force: true });
   });
 
   /** Each begun a second before the last, so that they end in the opposite order of their names. */
   const seed = (tasks: number) =>
-    connections.decide((run) => {
+    connection.write((run) => {
       run(
         `with recursive up (number) as (values (1) union all select number + 1 from up where number < ?)
           insert into tasks (task_id, agent_id, sponsor_key, sponsor, session_id, audience, scope, delegation_depth,
@@ -37,12 +41,16 @@ describe('ending very many tasks on SQLite', () => {
             'https://jira.example', 'jira:read', 1, ? - number * 1000000, ? from up`,
         [tasks, NOON, NOON + 1],
       );
+      run(`insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl,
+          max_token_ttl, max_delegation_depth, jwks, enabled, revision, created_at, updated_at)
+        values ('agent', 'Agent', '', '[]', '[]', 60, 60, 1, '{}', 1, 1, 0, 0)`);
       run(`insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
         select 'grant-' || task_id, task_id, scope, 3, 2 from tasks`);
     });
-  const roots = (run: Run) => run<{ task_id: TaskId }>('select task_id from tasks').rows.map((row) => row.task_id);
+  const end = (limitMs?: number) =>
+    sqliteDecisions(connection, limitMs).decide(endTasks, { selection: AGENT, ...KILL });
   const contents = () =>
-    connections.read((run) => [
+    connection.read((run) => [
       run('select state, end_reason, ended_at, count(*) from tasks group by state, end_reason, ended_at').rows,
       run('select revoked_at, count(*) from task_grants group by revoked_at').rows,
       run('select count(*) from ledger').rows,
@@ -51,8 +59,8 @@ describe('ending very many tasks on SQLite', () => {
   it('is one decision, however many statements it takes, recorded in the order in which they began', async () => {
     const count = ENDED_AT_ONCE + 2;
     await seed(count);
-    expect(await connections.decide((run) => endTasks(run, roots(run), KILL))).to.equal(count);
-    const said = await connections.read((run) =>
+    expect(await end()).to.deep.equal({ kind: 'ended', tasks: count });
+    const said = await connection.read((run) =>
       run<{ event: string; task_id: string }>('select event, task_id from ledger order by seq').rows.map(
         ({ event, task_id }) => `${event} ${task_id}`,
       ),
@@ -66,15 +74,19 @@ describe('ending very many tasks on SQLite', () => {
     await seed(ENDED_AT_ONCE + 1);
     const before = await contents();
     let attempts = 0;
+    const counted: typeof endTasks = {
+      ...endTasks,
+      judge: (input, facts) => {
+        attempts += 1;
+        return endTasks.judge(input, facts);
+      },
+    };
     const lift = (key: string) =>
-      connections.decide((run) => run('delete from sponsor_blocks where sponsor_key = ?', [key]).count);
+      connection.write((run) => run('delete from sponsor_blocks where sponsor_key = ?', [key]).count);
     // Three decisions of one transaction: the others are made all the same.
     const outcomes = await Promise.allSettled([
       lift('before'),
-      connections.decide((run) => {
-        attempts += 1;
-        return endTasks(run, roots(run), KILL, 0);
-      }),
+      sqliteDecisions(connection, 0).decide(counted, { selection: AGENT, ...KILL }),
       lift('after'),
     ]);
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
@@ -83,8 +95,9 @@ describe('ending very many tasks on SQLite', () => {
     expect(await contents()).to.deep.equal(before);
   });
 
-  it('is never cut off where they are no more than one statement’s', async () => {
-    await seed(ENDED_AT_ONCE);
-    expect(await connections.decide((run) => endTasks(run, roots(run), KILL, 0))).to.equal(ENDED_AT_ONCE);
+  it('is never cut off where they are no more than one portion', async () => {
+    const count = Math.min(ENDED_AT_ONCE, Math.floor(APPENDED_AT_ONCE / 2));
+    await seed(count);
+    expect(await end(0)).to.deep.equal({ kind: 'ended', tasks: count });
   });
 });

@@ -6,12 +6,15 @@ import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { RESTART_PAUSE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { openSqlite } from '../../../../adapters/storage/sqlite/open.ts';
-import { StorageUnavailable } from '../../../../application/ports/storage.ts';
+import type { DatabaseMethods } from '../../../../adapters/storage/sqlite/worker/main.ts';
+import { connectTo } from '../../../../adapters/storage/sqlite/worker/rpc.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { registeredAgent } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { withMethods } from '../../../support/storage.ts';
 
-const BEGINNING = new URL('../../../../adapters/storage/sqlite/worker.ts', import.meta.url);
+const BEGINNING = new URL('../../../../adapters/storage/sqlite/worker/main.ts', import.meta.url);
 
 describe('opening a SQLite database', () => {
   let directory: string;
@@ -50,11 +53,12 @@ describe('opening a SQLite database', () => {
     const opened = async (path: string) => {
       const workers: Worker[] = [];
       const log = capturedLog();
-      const storage = await openSqlite({ path }, { clock: { now: () => NOON }, log }, () => {
+      const product = await openSqlite({ path }, { clock: { now: () => NOON }, log }, () => {
         const worker = new Worker(BEGINNING, { workerData: { path } });
         workers.push(worker);
-        return worker;
+        return connectTo<DatabaseMethods>(worker);
       });
+      const storage = withMethods(product);
       await storage.migrate();
       return { storage, log, die: () => workers.at(-1)?.terminate() };
     };

@@ -2,31 +2,30 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Connections, openConnections } from '../../../../adapters/storage/sqlite/connections.ts';
+import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
 
 describe('the readiness check of SQLite', () => {
   let directory: string;
-  let connections: Connections;
+  let connection: Connection;
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'mandate-readiness-'));
-    connections = openConnections(join(directory, 'test.sqlite'), capturedLog());
-    await migrateSqlite(connections.knex);
+    connection = await openConnection(join(directory, 'test.sqlite'));
+    await migrateSqlite(connection);
   });
   after(async () => {
-    await connections.close();
+    await connection.close();
     rmSync(directory, { recursive: true, force: true });
   });
 
   it('asks for one write transaction, however many wait for the answer, and for another one afterwards', async () => {
     let asked = 0;
     const check = sqliteReadiness({
-      ...connections,
-      decide: (work) => {
+      ...connection,
+      write: (work) => {
         asked += 1;
-        return connections.decide(work);
+        return connection.write(work);
       },
     });
     const answers = await Promise.all(Array.from({ length: 100 }, () => check.check()));

@@ -8,11 +8,19 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import type { Built } from '../../../../adapters/storage/rows/query.ts';
-import { type Connections, openConnections, type Run } from '../../../../adapters/storage/sqlite/connections.ts';
+import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
+import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
+import type { Run } from '../../../../adapters/storage/sqlite/handle.ts';
+import { sqliteLedger } from '../../../../adapters/storage/sqlite/ledger.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
-import { type SqlitePorts, sqlitePorts } from '../../../../adapters/storage/sqlite/ports.ts';
+import {
+  sqliteAgents,
+  sqliteProvisionedUsers,
+  sqliteSponsors,
+  sqliteTasks,
+} from '../../../../adapters/storage/sqlite/queries.ts';
+import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
-import type { TaskOpening } from '../../../../application/ports/tasks.ts';
 import { makeUserId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
@@ -25,8 +33,8 @@ import {
   openedTask,
   registeredAgent,
 } from '../../../contract/scene.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
+import { type Storage, withMethods } from '../../../support/storage.ts';
 
 const LATER = plusSeconds(NOON, 3);
 const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
@@ -45,33 +53,41 @@ const FOUND = [
 ];
 
 describe('looking up on SQLite', () => {
-  let connections: Connections;
-  let storage: SqlitePorts;
+  let connection: Connection;
+  let storage: Storage;
   let run: Set<string>;
   before(async () => {
-    connections = openConnections(':memory:', capturedLog());
-    await migrateSqlite(connections.knex);
+    connection = await openConnection(':memory:');
+    await migrateSqlite(connection);
     const recorded =
       (real: Run): Run =>
       (query, values) => {
         run.add(textOf(query));
         return real(query, values);
       };
-    storage = sqlitePorts({
-      ...connections,
-      read: (work) => connections.read((real) => work(recorded(real))),
-      decide: (work) => connections.decide((real) => work(recorded(real))),
-    });
+    const watched: Connection = {
+      ...connection,
+      read: (work) => connection.read((real) => work(recorded(real))),
+      write: (work) => connection.write((real) => work(recorded(real))),
+    };
+    storage = withMethods({
+      ...sqliteDecisions(watched),
+      agents: sqliteAgents(watched),
+      tasks: sqliteTasks(watched),
+      sponsors: sqliteSponsors(watched),
+      provisionedUsers: sqliteProvisionedUsers(watched),
+      ledger: sqliteLedger(watched),
+    } as never);
   });
   beforeEach(() => {
     run = new Set();
   });
-  after(() => connections.close());
+  after(() => connection.close());
 
   /** The steps of all that was run by which more may be read than the decision is about. */
   const readMore = (): Promise<readonly string[]> => {
     expect(run, 'statements that were run').not.to.have.property('size', 0);
-    return connections.read((real) =>
+    return connection.read((real) =>
       [...run].flatMap((text) =>
         real<{ detail: string }>(
           `explain query plan ${text}`,
@@ -185,9 +201,7 @@ describe('looking up on SQLite', () => {
       await storage.ledger.page({ ...query, limit: 10, now: NOON });
       const [text = ''] = [...run].filter((one) => one.includes('`ledger`'));
       const values = [...text.matchAll(/\?/g)].map(() => '0');
-      const plan = await connections.read(
-        (real) => real<{ detail: string }>(`explain query plan ${text}`, values).rows,
-      );
+      const plan = await connection.read((real) => real<{ detail: string }>(`explain query plan ${text}`, values).rows);
       expect(plan[0]?.detail).to.equal(step);
     });
   }

@@ -1,0 +1,149 @@
+/**
+ * Runs decisions on Postgres (docs/decisions/0017-lock-read-judge-write.md): locks, reads, judges and writes, each step in
+ * statements that begin after the step before. READ COMMITTED then shows every commit that a lock waited for.
+ */
+
+import type { TransactionUse } from '../../../application/decisions/decision.ts';
+import type { Effect } from '../../../application/decisions/effect.ts';
+import type { Questions } from '../../../application/decisions/fact.ts';
+import type { Lock } from '../../../application/decisions/lock.ts';
+import type { Decisions } from '../../../application/ports/decisions.ts';
+import { collector } from '../collector.ts';
+import type { Connections, Run } from './connections.ts';
+import { applyEffects } from './effects.ts';
+import { losesDecision } from './errors.ts';
+import { readFacts } from './facts.ts';
+import {
+  BATCH_SIZE,
+  BATCHES_UNDER_WAY,
+  ENDING_LIMIT_MS,
+  PLACES_PER_AGENT,
+  PLACES_PER_PERSON,
+  SERVING_LIMITS,
+} from './limits.ts';
+import { takeLocks, tryLocks } from './locks.ts';
+import { places } from './places.ts';
+
+type Transactions = Pick<Connections, 'knex' | 'transact'>;
+
+/** The connections of each use. */
+export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {}
+
+/** A decision with its input, and its caller. */
+interface Waiting {
+  readonly use: TransactionUse;
+  readonly locks: readonly Lock[];
+  readonly asks: Questions;
+  judge(facts: Readonly<Record<string, unknown>>): { readonly verdict: unknown; readonly effects: readonly Effect[] };
+  resolve(verdict: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** @param waitMs the time that a decision which runs alone may wait for a connection */
+export function postgresDecisions(
+  connections: DecidingConnections,
+  waitMs: number = SERVING_LIMITS.acquire,
+): Decisions & { drained(): Promise<void> } {
+  const perAgent = places(PLACES_PER_AGENT, waitMs);
+  const perPerson = places(PLACES_PER_PERSON, waitMs);
+
+  async function alone(waiting: Waiting): Promise<void> {
+    const { transact, knex } = connections[waiting.use === 'shared' ? 'own' : waiting.use];
+    const run = () => transact(async (statement) => (await decideAll(statement, knex, [waiting], 'wait')).verdicts[0]);
+    const isLimited = waiting.use === 'shared' || waiting.use === 'own';
+    try {
+      waiting.resolve(isLimited ? await inPlace(waiting.locks, run) : await run());
+    } catch (error) {
+      waiting.reject(error);
+    }
+  }
+
+  /** Of the decisions that wait for one agent or person, only some hold connections. */
+  function inPlace<Answer>(locks: readonly Lock[], work: () => Promise<Answer>): Promise<Answer> {
+    const agent = locks.find(({ on }) => on === 'agent')?.key;
+    const person = locks.find(({ on }) => on === 'sponsor')?.key;
+    const ofPerson = () => (person === undefined ? work() : perPerson(person, work));
+    return agent === undefined ? ofPerson() : perAgent(agent, ofPerson);
+  }
+
+  async function together(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const { transact, knex } = connections.own;
+      const { verdicts, refused } = await transact((run) => decideAll(run, knex, batch, 'try'));
+      for (const [nth, waiting] of batch.entries()) {
+        if (refused.has(nth)) void alone(waiting);
+        else waiting.resolve(verdicts[nth]);
+      }
+    } catch (error) {
+      // A decision that may have been committed must not run again, and one that was alone would fail again.
+      if (batch.length === 1 || losesDecision(error)) for (const { reject } of batch) reject(error);
+      else for (const waiting of batch) void alone(waiting);
+    }
+  }
+
+  const batches = collector<Waiting>({
+    size: BATCH_SIZE,
+    underWay: BATCHES_UNDER_WAY,
+    mayJoin: (batch, { locks }) => !batch.some((other) => conflict(other.locks, locks)),
+    perform: together,
+  });
+
+  return {
+    decide: (decision, input) =>
+      new Promise((resolve, reject) => {
+        const waiting: Waiting = {
+          use: decision.transaction,
+          locks: decision.locks(input),
+          asks: decision.asks(input),
+          judge: (facts) => decision.judge(input, facts),
+          resolve: resolve as Waiting['resolve'],
+          reject,
+        };
+        if (waiting.use === 'shared') batches.submit(waiting);
+        else void alone(waiting);
+      }),
+    drained: batches.drained,
+  };
+}
+
+/** Whether both lock one key, one of them exclusively: the second judge would not see the first one's effects. */
+function conflict(one: readonly Lock[], other: readonly Lock[]): boolean {
+  return one.some((held) =>
+    other.some(
+      ({ on, key, mode }) => on === held.on && key === held.key && (mode === 'exclusive' || held.mode === 'exclusive'),
+    ),
+  );
+}
+
+interface Decided {
+  /** By the number of the decision. */
+  readonly verdicts: readonly unknown[];
+  /** The decisions that did not get their locks. */
+  readonly refused: ReadonlySet<number>;
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** @param mode `try`: a decision that would have to wait for a lock is left out. */
+async function decideAll(
+  run: Run,
+  knex: Connections['knex'],
+  batch: readonly Waiting[],
+  mode: 'wait' | 'try',
+): Promise<Decided> {
+  const deadline = performance.now() + ENDING_LIMIT_MS;
+  const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
+  if (mode === 'wait') await takeLocks(run, wanted);
+  const refused = mode === 'try' ? await tryLocks(run, wanted) : NONE;
+
+  const facts = await readFacts(
+    run,
+    batch.map(({ asks }, nth) => (refused.has(nth) ? {} : asks)),
+  );
+  const judgements = batch.map(({ judge }, nth) => (refused.has(nth) ? undefined : judge(facts[nth] ?? {})));
+  await applyEffects(
+    { run, knex, deadline },
+    judgements.flatMap((judgement) => judgement?.effects ?? []),
+  );
+  return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
+}

@@ -1,0 +1,224 @@
+/** Applies the effects of decisions (application/decisions/effect.ts) to Postgres: one statement for all of a kind. */
+
+import type { Knex } from 'knex';
+import { EFFECT_ORDER, type Effect, type EffectName, type Effects } from '../../../application/decisions/effect.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-queries.ts';
+import { type Bound, scopeColumn } from '../rows/column.ts';
+import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
+import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
+import { storable } from '../rows/text.ts';
+import { bindInstant } from './column-types.ts';
+import type { Run } from './connections.ts';
+import { appendEntries } from './ledger.ts';
+import { APPENDED_AT_ONCE, ENDED_AT_ONCE } from './limits.ts';
+
+export interface Applying {
+  readonly run: Run;
+  readonly knex: Knex;
+  /** By `performance.now()`, for what may hold very many rows. */
+  readonly deadline: number;
+}
+
+type Appliers = {
+  readonly [Name in EffectName]: (applying: Applying, effects: readonly Effects[Name][]) => Promise<unknown>;
+};
+
+/** @throws StorageUnavailable after the deadline; the transaction is then rolled back */
+export async function applyEffects(applying: Applying, effects: readonly Effect[]): Promise<void> {
+  for (const name of EFFECT_ORDER) {
+    const ofKind = effects.filter(({ effect }) => effect === name);
+    if (ofKind.length > 0) await (appliers[name] as Appliers['append'])(applying, ofKind as never);
+  }
+}
+
+/** Inserts rows that come as a JSON array of objects, which name the columns. */
+const insertInto = (table: string, columns: readonly string[], conflict = '') => ({
+  name: `insert_${table}`,
+  text: `insert into ${table} (${columns.join(', ')})
+    select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::json) ${conflict}`,
+});
+
+const insertAssertions = insertInto('spent_assertions', ['agent_id', 'jti', 'forget_at']);
+const insertSignals = insertInto('accepted_signals', ['receiver', 'issuer', 'jti', 'forget_at']);
+const insertTasks = insertInto('tasks', insertedTaskColumns);
+const insertGrants = insertInto('task_grants', ['grant_hash', 'task_id', 'scope', 'renewals', 'unrecorded']);
+const insertTokens = insertInto('revoked_tokens', ['jti', 'task_id', 'revoked_at', 'reason', 'forget_at']);
+const putBlocks = insertInto(
+  'sponsor_blocks',
+  ['sponsor_key', 'source', 'kind', 'blocked_at', 'stated_at'],
+  `on conflict (sponsor_key, source) do update
+    set kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`,
+);
+const putLogouts = insertInto(
+  'logouts',
+  ['kind', 'name', 'stated_at', 'forget_at'],
+  'on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at',
+);
+
+const updateGrants = {
+  name: 'update_grants',
+  text: `update task_grants g set (scope, renewals, unrecorded) = (
+      select q.scope, q.renewals, q.unrecorded
+        from json_to_recordset($1::json) as q (grant_hash text, scope text, renewals integer, unrecorded integer)
+        where q.grant_hash = g.grant_hash
+    ) where grant_hash = any (array(select value ->> 'grant_hash' from json_array_elements($1::json)))`,
+};
+
+/** Lists of tasks are bound as JSON arrays. */
+const GIVEN = 'where task_id = any (array(select json_array_elements_text($1::json)))';
+const revokeGrants = { name: 'revoke_grants', text: `update task_grants set revoked_at = $2 ${GIVEN}` };
+const revokeTasks = {
+  name: 'revoke_tasks',
+  text: `update tasks set state = 'revoked', ended_at = $2, end_reason = $3 ${GIVEN}`,
+};
+const expireTasks = {
+  name: 'expire_tasks',
+  text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
+};
+const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
+const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
+const removeBlock = { name: 'remove_block', text: 'delete from sponsor_blocks where sponsor_key = $1 and source = $2' };
+
+const appliers: Appliers = {
+  spend_assertion: ({ run }, effects) =>
+    run(insertAssertions, [
+      rows(effects, ({ agentId, jti, forgetAt }) => ({
+        agent_id: agentId,
+        jti: storable('jti', jti),
+        forget_at: bindInstant(forgetAt),
+      })),
+    ]),
+
+  accept_signal: ({ run }, effects) =>
+    run(insertSignals, [
+      rows(effects, ({ receiver, issuer, jti, forgetAt }) => ({
+        receiver,
+        issuer: storable('issuer', issuer),
+        jti: storable('jti', jti),
+        forget_at: bindInstant(forgetAt),
+      })),
+    ]),
+
+  async insert_task({ run }, effects) {
+    await run(insertTasks, [
+      rows(effects, ({ task }) => {
+        const values = taskValues(task, bindInstant);
+        return Object.fromEntries(insertedTaskColumns.map((column, nth) => [column, values[nth] ?? null]));
+      }),
+    ]);
+    await run(insertGrants, [
+      rows(effects, ({ task, grantHash }) => ({
+        grant_hash: grantHash,
+        task_id: task.taskId,
+        scope: scopeColumn(task.scope),
+        renewals: 0,
+        unrecorded: 0,
+      })),
+    ]);
+  },
+
+  update_grant: ({ run }, effects) =>
+    run(updateGrants, [
+      rows(effects, ({ grantHash, scope, renewals, unrecorded }) => ({
+        grant_hash: grantHash,
+        scope: scopeColumn(scope),
+        renewals,
+        unrecorded,
+      })),
+    ]),
+
+  async end_tasks({ run, deadline }, effects) {
+    for (const { taskIds, at, end } of effects) {
+      await inPortions(taskIds, ENDED_AT_ONCE, deadline, async (some) => {
+        const ended = JSON.stringify(some);
+        await run(revokeGrants, [ended, bindInstant(at)]);
+        if (end.state === 'revoked') await run(revokeTasks, [ended, bindInstant(at), end.reason]);
+        else await run(expireTasks, [ended]);
+      });
+    }
+  },
+
+  async delete_tasks({ run }, effects) {
+    const deleted = JSON.stringify(effects.flatMap(({ taskIds }) => taskIds));
+    // The grants first: they refer to their task.
+    await run(deleteGrants, [deleted]);
+    await run(deleteTasks, [deleted]);
+  },
+
+  revoke_token: ({ run }, effects) =>
+    run(insertTokens, [
+      rows(effects, ({ tokenId, taskId, at, reason, forgetAt }) => ({
+        jti: tokenId,
+        task_id: taskId,
+        revoked_at: bindInstant(at),
+        reason,
+        forget_at: bindInstant(forgetAt),
+      })),
+    ]),
+
+  put_block: ({ run }, effects) =>
+    run(putBlocks, [
+      rows(effects, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
+        sponsor_key: storable('sponsor_key', sponsorKey),
+        source,
+        kind,
+        blocked_at: bindInstant(blockedAt),
+        stated_at: bindInstant(statedAt),
+      })),
+    ]),
+
+  remove_block: ({ run }, effects) =>
+    each(effects, ({ sponsorKey, source }) => run(removeBlock, [storable('sponsor_key', sponsorKey), source])),
+
+  put_logout: ({ run }, effects) =>
+    run(putLogouts, [
+      rows(effects, ({ kind, name, statedAt, forgetAt }) => ({
+        kind,
+        name: storable('name', name),
+        stated_at: bindInstant(statedAt),
+        forget_at: bindInstant(forgetAt),
+      })),
+    ]),
+
+  insert_agent: ({ run, knex }, effects) => each(effects, (agent) => run(insertAgent(knex, agent, bindInstant))),
+  replace_agent: ({ run, knex }, effects) => each(effects, (agent) => run(replaceAgent(knex, agent, bindInstant))),
+  remove_agent: ({ run, knex }, effects) => each(effects, ({ agentId }) => run(deleteAgent(knex, agentId))),
+
+  insert_user: ({ run, knex }, effects) =>
+    each(effects, (user) => run(knex('provisioned_users').insert(provisionedUserColumns(user, bindInstant)))),
+  replace_user: ({ run, knex }, effects) =>
+    each(effects, (user) =>
+      run(knex('provisioned_users').where({ user_id: user.userId }).update(provisionedUserColumns(user, bindInstant))),
+    ),
+  remove_user: ({ run, knex }, effects) =>
+    each(effects, ({ userId }) => run(knex('provisioned_users').where({ user_id: userId }).delete())),
+
+  append: ({ run, deadline }, effects) =>
+    inPortions(
+      effects.flatMap(({ entries }) => entries),
+      APPENDED_AT_ONCE,
+      deadline,
+      (some) => appendEntries(run, some),
+    ),
+};
+
+function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Record<string, Bound>>): string {
+  return JSON.stringify(effects.map(row));
+}
+
+async function each<Item>(effects: readonly Item[], apply: (effect: Item) => Promise<unknown>): Promise<void> {
+  for (const effect of effects) await apply(effect);
+}
+
+async function inPortions<Item>(
+  items: readonly Item[],
+  size: number,
+  deadline: number,
+  apply: (some: readonly Item[]) => Promise<void>,
+): Promise<void> {
+  for (let done = 0; done < items.length; done += size) {
+    if (done > 0 && performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
+    await apply(items.slice(done, done + size));
+  }
+}

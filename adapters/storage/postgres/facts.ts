@@ -1,0 +1,196 @@
+/** Reads the facts of decisions (application/decisions/fact.ts) from Postgres: one statement for all questions of a kind. */
+
+import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
+import type { TaskId, UserId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
+import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
+import { type Bound, readScope } from '../rows/column.ts';
+import type { TaskRow } from '../rows/task-row.ts';
+import { storable } from '../rows/text.ts';
+import type { Run } from './connections.ts';
+import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
+
+/** How the questions of one kind are answered by one statement. */
+interface Lookup<Name extends FactName> {
+  readonly text: string;
+  key(about: About<Name>): Readonly<Record<string, Bound>>;
+  /** @param rows of one question, in the order of the statement */
+  read(rows: readonly never[]): Answer<Name>;
+}
+
+type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks'>;
+
+/**
+ * Each question is looked up by itself: `offset 0` keeps the planner from a join, which would read a table that is small
+ * by its old statistics.
+ */
+function lookup<Name extends LookedUp, Row>(
+  keys: string,
+  found: string,
+  key: (about: About<Name>) => Readonly<Record<string, Bound>>,
+  read: (rows: readonly Row[]) => Answer<Name>,
+): Lookup<Name> {
+  const text = `select q.nth, f.* from json_to_recordset($1::json) as q (nth integer, ${keys})
+    cross join lateral (${found} offset 0) f order by q.nth`;
+  return { text, key, read: read as Lookup<Name>['read'] };
+}
+
+const isThere = (rows: readonly unknown[]): boolean => rows.length > 0;
+
+const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
+  agent_revision: lookup<'agent_revision', { revision: number }>(
+    'agent_id text',
+    'select revision from agents a where a.agent_id = q.agent_id',
+    (agentId) => ({ agent_id: agentId }),
+    ([row]) => row?.revision,
+  ),
+
+  agent_has_tasks: lookup<'agent_has_tasks', unknown>(
+    'agent_id text',
+    'select 1 as found from (select from tasks t where t.agent_id = q.agent_id limit 1) one',
+    (agentId) => ({ agent_id: agentId }),
+    isThere,
+  ),
+
+  blocks: lookup<'blocks', BlockRow & { readonly stated_at: Instant }>(
+    'key text',
+    `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = q.key ${OLDEST_FIRST}`,
+    (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
+    (rows) =>
+      rows.map((row) => ({
+        sponsorKey: row.sponsor_key,
+        source: row.source,
+        kind: row.kind,
+        blockedAt: row.blocked_at,
+        statedAt: row.stated_at,
+      })),
+  ),
+
+  assertion_spent: lookup<'assertion_spent', unknown>(
+    'agent_id text, jti text',
+    'select 1 as found from spent_assertions s where s.agent_id = q.agent_id and s.jti = q.jti',
+    ({ agentId, jti }) => ({ agent_id: agentId, jti: storable('jti', jti) }),
+    isThere,
+  ),
+
+  logout: lookup<'logout', { stated_at: Instant; forget_at: Instant }>(
+    'kind text, name text',
+    'select stated_at, forget_at from logouts l where l.kind = q.kind and l.name = q.name',
+    ({ kind, name }) => ({ kind, name: storable('name', name) }),
+    ([row]) => row && { statedAt: row.stated_at, forgetAt: row.forget_at },
+  ),
+
+  task_state: lookup<'task_state', Pick<TaskRow, 'state' | 'expires_at'>>(
+    'task_id text',
+    'select state, expires_at from tasks t where t.task_id = q.task_id',
+    (taskId) => ({ task_id: taskId }),
+    ([row]) => row && { state: row.state, expiresAt: row.expires_at },
+  ),
+
+  grant: lookup<
+    'grant',
+    { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: Instant | null }
+  >(
+    'grant_hash text',
+    'select task_id, scope, renewals, unrecorded, revoked_at from task_grants g where g.grant_hash = q.grant_hash',
+    (grantHash) => ({ grant_hash: grantHash }),
+    ([row]) =>
+      row && {
+        taskId: row.task_id,
+        scope: readScope(row.scope),
+        renewals: row.renewals,
+        unrecorded: row.unrecorded,
+        revokedAt: row.revoked_at ?? undefined,
+      },
+  ),
+
+  token_revoked: lookup<'token_revoked', unknown>(
+    'jti text',
+    'select 1 as found from revoked_tokens r where r.jti = q.jti',
+    (tokenId) => ({ jti: tokenId }),
+    isThere,
+  ),
+
+  signal_accepted: lookup<'signal_accepted', unknown>(
+    'receiver text, issuer text, jti text',
+    `select 1 as found from accepted_signals s
+      where s.receiver = q.receiver and s.issuer = q.issuer and s.jti = q.jti`,
+    ({ receiver, issuer, jti }) => ({ receiver, issuer: storable('issuer', issuer), jti: storable('jti', jti) }),
+    isThere,
+  ),
+
+  user_revision: lookup<'user_revision', { revision: number }>(
+    'user_id text',
+    'select revision from provisioned_users u where u.user_id = q.user_id',
+    (userId) => ({ user_id: userId }),
+    ([row]) => row?.revision,
+  ),
+
+  user_named: lookup<'user_named', { user_id: UserId }>(
+    'name text',
+    'select user_id from provisioned_users u where u.user_name_key = q.name',
+    (name) => ({ name: storable('user_name_key', name) }),
+    ([row]) => row?.user_id,
+  ),
+
+  user_count: lookup<'user_count', { users: number }>(
+    'nothing text',
+    'select count(*) as users from provisioned_users',
+    () => ({}),
+    ([row]) => row?.users ?? 0,
+  ),
+
+  other_users: lookup<'other_users', OtherUsers>(
+    'sponsor_key text, except_id text',
+    `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u
+      where u.sponsor_key = q.sponsor_key and u.user_id <> q.except_id`,
+    ({ sponsorKey, except }) => ({ sponsor_key: storable('sponsor_key', sponsorKey), except_id: except }),
+    ([row]) => ({ users: row?.users ?? 0, inactive: row?.inactive ?? 0 }),
+  ),
+};
+
+/** The facts that lock rows. They are read first, so that the others see all that their locks waited for. */
+const LOCKING = { live_tasks: readLiveTasks, due_tasks: readDueTasks, ended_tasks: readEndedTasks } as const;
+
+/** @returns for each decision the answers to its questions, under the same names */
+export async function readFacts(
+  run: Run,
+  asked: readonly Questions[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const answers = new Map<Question, unknown>();
+  const questions = asked.flatMap((each) => Object.values(each).flatMap((question) => question ?? []));
+  for (const question of questions) {
+    if (question.fact === 'live_tasks') answers.set(question, await LOCKING.live_tasks(run, question.about));
+    else if (question.fact === 'due_tasks') answers.set(question, await LOCKING.due_tasks(run, question.about));
+    else if (question.fact === 'ended_tasks') answers.set(question, await LOCKING.ended_tasks(run, question.about));
+  }
+  for (const fact of Object.keys(lookups) as readonly LookedUp[]) {
+    const ofKind = questions.filter((question) => question.fact === fact);
+    if (ofKind.length > 0) await lookUp(run, fact, ofKind, answers);
+  }
+  return asked.map((each) =>
+    Object.fromEntries(
+      Object.entries(each).map(([name, question]) => [
+        name,
+        question === undefined || 'fact' in question
+          ? question && answers.get(question)
+          : question.map((one) => answers.get(one)),
+      ]),
+    ),
+  );
+}
+
+async function lookUp(
+  run: Run,
+  fact: LookedUp,
+  questions: readonly Question[],
+  answers: Map<Question, unknown>,
+): Promise<void> {
+  const { text, key, read } = lookups[fact] as Lookup<LookedUp>;
+  const keys = questions.map(({ about }, nth) => ({ nth, ...key(about as never) }));
+  const { rows } = await run<{ nth: number }>({ name: `fact_${fact}`, text }, [JSON.stringify(keys)]);
+  const found: { nth: number }[][] = questions.map(() => []);
+  for (const row of rows) found[row.nth]?.push(row);
+  for (const [nth, question] of questions.entries()) answers.set(question, read((found[nth] ?? []) as never[]));
+}

@@ -1,0 +1,93 @@
+/** Reads agents, tasks, blocks and users on Postgres (application/ports/queries.ts). */
+
+import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import { listAgents } from '../rows/agent-queries.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import { type CountRow, countUsers, findUser, pageOfUsers } from '../rows/provisioned-user-queries.ts';
+import { type ProvisionedUserRow, toProvisionedUser } from '../rows/provisioned-user-row.ts';
+import {
+  GRANT_COLUMNS,
+  type GrantRow,
+  TOKEN_FACTS_COLUMNS,
+  type TokenFactsRow,
+  toGrant,
+  toTokenFacts,
+} from '../rows/task-row.ts';
+import { storable } from '../rows/text.ts';
+import type { Connections } from './connections.ts';
+
+const findAgent = {
+  name: 'find_agent',
+  text: `select ${agentColumnNames.join(', ')} from agents where agent_id = $1`,
+};
+
+export function postgresAgents({ knex, run }: Connections): Agents {
+  return {
+    async find(agentId) {
+      const { rows } = await run<AgentRow>(findAgent, [agentId]);
+      return rows[0] && toAgent(rows[0]);
+    },
+    async list(page) {
+      const { rows } = await run<AgentRow>(listAgents(knex, page));
+      return rows.map(toAgent);
+    },
+  };
+}
+
+const findGrant = {
+  name: 'find_grant',
+  text: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
+    where g.grant_hash = $1 and t.agent_id = $2`,
+};
+const findSponsor = { name: 'find_sponsor', text: 'select sponsor_key from tasks where task_id = $1' };
+const tokenFacts = {
+  name: 'token_facts',
+  text: `select ${TOKEN_FACTS_COLUMNS} from tasks t
+    left join agents a using (agent_id) left join revoked_tokens r on r.jti = $2 where t.task_id = $1`,
+};
+
+export function postgresTasks({ run }: Connections): Tasks {
+  return {
+    async findGrant(agentId, grantHash) {
+      const { rows } = await run<GrantRow>(findGrant, [grantHash, agentId]);
+      return rows[0] && toGrant(rows[0]);
+    },
+    async findSponsor(taskId) {
+      const { rows } = await run<{ sponsor_key: SponsorKey }>(findSponsor, [taskId]);
+      return rows[0]?.sponsor_key;
+    },
+    async tokenFacts(tokenId, taskId) {
+      const { rows } = await run<TokenFactsRow>(tokenFacts, [taskId, tokenId]);
+      return rows[0] && toTokenFacts(rows[0]);
+    },
+  };
+}
+
+const findBlocks = {
+  name: 'find_blocks',
+  text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
+};
+
+export function postgresSponsors({ run }: Pick<Connections, 'run'>): Sponsors {
+  return {
+    async findBlocks(sponsorKey) {
+      return toBlocks((await run<BlockRow>(findBlocks, [storable('sponsor_key', sponsorKey)])).rows);
+    },
+  };
+}
+
+export function postgresProvisionedUsers({ knex, run }: Connections): ProvisionedUsers {
+  return {
+    async find(userId) {
+      const { rows } = await run<ProvisionedUserRow>(findUser(knex, userId));
+      return rows[0] && toProvisionedUser(rows[0]);
+    },
+    async list(question) {
+      const { rows } = await run<ProvisionedUserRow>(pageOfUsers(knex, question));
+      const counted = await run<CountRow>(countUsers(knex, question.match));
+      return { users: rows.map(toProvisionedUser), total: counted.rows[0]?.users ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,414 @@
+-- The schema of Mandate on Postgres 15 and later: tables, the guards of the ledger, and the functions with which the
+-- serving role appends where it has no right to insert. Rules are in application/decisions, not here.
+--
+-- Text that is a key has the collation "C": it sorts by code point, and no change of the operating system's collation
+-- can break its index. The first number of each advisory lock is one of locks.ts.
+
+-- Registered agents (specification "Agent registration"). sponsor_required is always true and not stored.
+create table agents (
+  agent_id text collate "C" primary key,
+  display_name text not null,
+  allowed_scopes text not null,
+  allowed_audiences json not null,
+  high_risk_audiences json not null,
+  max_task_ttl integer not null,
+  max_token_ttl integer not null,
+  max_delegation_depth integer not null,
+  jwks_uri text,
+  jwks json,
+  enabled boolean not null,
+  revision bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
+);
+
+-- Blocks, one for each person and source (specification "Sponsor block"). A row exists only while its source blocks the
+-- person.
+create table sponsor_blocks (
+  sponsor_key text collate "C" not null,
+  source text not null check (source in ('admin', 'scim', 'ssf')),
+  kind text not null check (kind in ('disabled', 'deleted')),
+  blocked_at timestamptz not null,
+  -- The latest statement of its source: the iat of a security event, else blocked_at.
+  stated_at timestamptz not null,
+  primary key (sponsor_key, source)
+);
+
+-- The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, one partition a month.
+-- One number at a time: a cached range would give a later append an earlier number.
+create sequence ledger_seq as bigint cache 1;
+
+create table ledger (
+  seq bigint not null default nextval('ledger_seq'),
+  ts timestamptz not null,
+  event text not null,
+  task_id text collate "C",
+  agent_id text collate "C",
+  sponsor text collate "C",
+  audience text,
+  scope text,
+  jti text,
+  delegation_depth integer,
+  decision text constraint ledger_decision check (decision in ('allow', 'deny')),
+  reason text,
+  count integer,
+  detail text,
+  -- More than any request can hold. A longer record could be sealed but not exported, and its month could not leave.
+  constraint ledger_size check (
+    octet_length(event) + coalesce(octet_length(audience), 0) + coalesce(octet_length(scope), 0)
+      + coalesce(octet_length(jti), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(detail), 0)
+    <= 131072),
+  primary key (ts, seq)
+) partition by range (ts);
+alter sequence ledger_seq owned by ledger.seq;
+-- Ranges are sealed and read by number, in whichever partitions they lie.
+create index ledger_by_seq on ledger (seq);
+create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null;
+create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null;
+create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null;
+create index ledger_of_denials on ledger (ts, seq) where decision = 'deny';
+
+create table ledger_archives (
+  -- 2026-11
+  month text collate "C" primary key,
+  -- The first instant after it.
+  archived_before timestamptz not null,
+  archived_at timestamptz not null,
+  -- The contents of its export; null if the month was empty.
+  first_checkpoint integer,
+  last_checkpoint integer,
+  first_seq bigint,
+  last_seq bigint
+);
+
+-- Records that are not delivered to the sink yet.
+create table outbox (
+  seq bigint primary key,
+  due_at timestamptz not null,
+  failures integer not null
+) with (fillfactor = 90);
+
+-- One row: whether appends queue their record.
+create table outbox_queueing (
+  only_row boolean primary key check (only_row),
+  queueing boolean not null
+);
+insert into outbox_queueing (only_row, queueing) values (true, false);
+
+create function refuse_ledger_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'the ledger is append-only' using errcode = 'insufficient_privilege';
+end $$;
+
+-- Postgres copies a row trigger to every partition. A statement trigger guards one table: each partition gets its own
+-- when it is created.
+create trigger ledger_append_only_rows before update or delete on ledger
+  for each row execute function refuse_ledger_change();
+create trigger ledger_append_only before update or delete or truncate on ledger
+  for each statement execute function refuse_ledger_change();
+create trigger ledger_archives_append_only before update or delete or truncate on ledger_archives
+  for each statement execute function refuse_ledger_change();
+revoke update, delete, truncate on ledger, ledger_archives from public, current_user;
+
+-- A record before it has a number.
+create type ledger_entry as (
+  at timestamptz,
+  event text,
+  task_id text,
+  agent_id text,
+  sponsor text,
+  audience text,
+  scope text,
+  jti text,
+  delegation_depth integer,
+  decision text,
+  reason text,
+  count integer,
+  detail text
+);
+
+-- Appends entries (a JSON array of ledger_entry) in their order. It runs as its owner: the serving role can append, but
+-- neither choose a number nor skip the fence. See docs/decisions/0001-ledger-paging.md.
+--
+-- The fence comes first, the newest record in a later statement, the numbers last. A statement that did two of these at
+-- once would not see what it waited for. All later appends may have to wait for a sealer that waits for this one.
+--
+-- Clocks of the services differ, and a decision waits for locks after it was dated. So no entry is dated before a record
+-- that is already there, unless that record is more than a minute ahead: then its clock was wrong. A decision may have
+-- taken long since it was dated, so the minute counts from now.
+create function append_records(p_entries json) returns void
+language plpgsql security definer set enable_seqscan = off set jit = off as $$
+declare
+  v_from timestamptz;
+  v_until timestamptz;
+  v_newest timestamptz;
+  v_first bigint;
+begin
+  perform pg_advisory_xact_lock_shared(1296105476, 0);
+  select min(at), max(at) into v_from, v_until from json_populate_recordset(null::ledger_entry, p_entries);
+  v_until := v_until + interval '1 minute' + date_trunc('second', clock_timestamp() - transaction_timestamp());
+  select ts into v_newest from ledger where ts > v_from and ts < v_until order by ts desc limit 1;
+  with written as (
+    insert into ledger (
+      ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+    )
+    select greatest(at, v_newest), event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
+      from json_populate_recordset(null::ledger_entry, p_entries) with ordinality as entry (
+        at, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, nth
+      ) order by nth
+    returning seq
+  ), queued as (
+    -- Due at once, whatever clock dated the record.
+    insert into outbox (seq, due_at, failures)
+      select seq, '-infinity', 0 from written where (select queueing from outbox_queueing where only_row)
+  )
+  select min(seq) into v_first from written;
+  -- A sequence that was set back, for example by a failover that copies no sequences, would break the seal. A minimum is
+  -- one probe of the index; for exists a planner may read the whole table.
+  if (select min(last_seq) from checkpoints where last_seq >= v_first) is not null then
+    raise exception 'ledger_seq was set back into what is sealed' using errcode = '55000';
+  end if;
+end $$;
+
+-- Runs as its owner, so that the serving role can prepare next month's partition. A table is attached, not created as a
+-- partition: only then do appends go on meanwhile.
+create function create_ledger_partitions(p_now timestamptz, p_months_ahead integer) returns void
+language plpgsql security definer as $$
+declare
+  v_month timestamp := date_trunc('month', p_now at time zone 'UTC');
+  v_left timestamptz := (select max(archived_before) from ledger_archives);
+  v_name text;
+  v_grantee oid;
+begin
+  if p_months_ahead not between 0 and 12 then
+    raise exception 'partitions are created at most twelve months ahead';
+  end if;
+  -- The serving role must not be able to fill the catalogue with tables that can never be dropped.
+  if p_now not between now() - interval '10 years' and now() + interval '10 years' then
+    raise exception 'partitions are created around the present only';
+  end if;
+  perform pg_advisory_xact_lock(1296105478, 0);
+  for v_ahead in 0..p_months_ahead loop
+    v_name := 'ledger_' || to_char(v_month, 'YYYY_MM');
+    -- An archived month gets no partition again: it would keep all later months from leaving.
+    if to_regclass(format('%I.%I', current_schema(), v_name)) is null
+      and (v_left is null or v_month at time zone 'UTC' >= v_left)
+    then
+      execute format('create table %I (like ledger including defaults including constraints)', v_name);
+      execute format('revoke all on %I from public', v_name);
+      execute format('revoke update, delete, truncate on %I from current_user', v_name);
+      for v_grantee in
+        select distinct acl.grantee from pg_class c, aclexplode(c.relacl) acl
+          where c.oid = to_regclass(format('%I.%I', current_schema(), v_name)) and acl.grantee not in (0, c.relowner)
+      loop
+        execute format('revoke all on %I from %s', v_name, v_grantee::regrole);
+      end loop;
+      execute format('create trigger ledger_append_only before update or delete or truncate on %I
+        for each statement execute function refuse_ledger_change()', v_name);
+      execute format('alter table ledger attach partition %I for values from (%L) to (%L)', v_name,
+        v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');
+    end if;
+    v_month := v_month + interval '1 month';
+  end loop;
+end $$;
+-- A month's ends are written as text and read again: in a caller's time zone they could mean another instant.
+alter function create_ledger_partitions set timezone = 'UTC';
+alter function create_ledger_partitions set datestyle = 'ISO';
+
+-- Tasks with their grants, revoked tokens and used assertions (specification "Task (stored)", "Token"). There is no
+-- foreign key to the agent: it would lock the agent's row in every exchange. The agent's advisory lock does the same.
+create table tasks (
+  task_id text collate "C" primary key,
+  agent_id text collate "C" not null,
+  sponsor_key text collate "C" not null,
+  sponsor text not null,
+  session_id text collate "C",
+  parent_task_id text collate "C",
+  audience text not null,
+  scope text not null,
+  delegation_depth integer not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  state text not null default 'live',
+  ended_at timestamptz,
+  end_reason text,
+  constraint tasks_state check (
+    state = 'live' and ended_at is null and end_reason is null
+    or state = 'revoked' and ended_at is not null and end_reason is not null
+    or state = 'expired' and ended_at is not null and end_reason is null
+  )
+);
+
+-- These keys are never null, except session and parent. The condition keeps an index from lookups that do not name its
+-- key: a planner that thinks the table is empty may otherwise read one of them whole to find a live task by its id.
+create index tasks_by_agent on tasks (agent_id, state) where agent_id is not null;
+create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null;
+create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
+create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
+create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null;
+-- Statistics lag behind the newest tasks, so a planner expects no task to expire later, and would read all live tasks
+-- here to find one. The condition says live in words that do not match a lookup of live tasks.
+create index tasks_by_expiry on tasks (expires_at) where ended_at is null;
+create index tasks_by_end on tasks (ended_at) where ended_at is not null;
+
+create table task_grants (
+  -- SHA-256 of the grant, in lowercase hex.
+  grant_hash text collate "C" primary key,
+  task_id text collate "C" not null references tasks,
+  scope text not null,
+  renewals integer not null default 0,
+  -- Renewals without their own record.
+  unrecorded integer not null default 0,
+  revoked_at timestamptz
+) with (fillfactor = 90);
+
+create index task_grants_by_task on task_grants (task_id);
+
+create table revoked_tokens (
+  jti text collate "C" primary key,
+  task_id text collate "C" not null,
+  revoked_at timestamptz not null,
+  reason text not null,
+  -- From this time no tool server accepts the token, and the row may be deleted.
+  forget_at timestamptz not null
+);
+
+create index revoked_tokens_by_forgetting on revoked_tokens (forget_at);
+
+create table spent_assertions (
+  agent_id text collate "C" not null,
+  jti text collate "C" not null,
+  forget_at timestamptz not null,
+  primary key (agent_id, jti)
+);
+
+create index spent_assertions_by_forgetting on spent_assertions (forget_at);
+
+-- The checkpoints of the ledger (specification "Checkpoint", "Ledger and seal"): append-only.
+create table checkpoints (
+  checkpoint_id integer primary key,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  tree_size bigint not null,
+  root_hash text not null,
+  prev_checkpoint_hash text,
+  closed_at timestamptz not null,
+  kid text not null,
+  signature text not null
+);
+
+-- Ranges have no gap: the first one that ends at a number or after it covers the number.
+create index checkpoints_by_range on checkpoints (last_seq);
+
+create trigger checkpoints_append_only before update or delete or truncate on checkpoints
+  for each statement execute function refuse_ledger_change();
+
+revoke update, delete, truncate on checkpoints from public, current_user;
+
+-- The highest number that was ever taken, unless the sequence was set back: then there are higher ones.
+create function last_number() returns bigint language sql stable as $$
+  select case when is_called then last_value else last_value - 1 end from ledger_seq
+$$;
+
+-- The newest checkpoint and the newest record after it. The fence is taken in one statement and the range read in later
+-- ones. All earlier appends have then committed or lost their number, and all later ones get a higher number. Appends
+-- wait behind this function, so it gives up after a second.
+create function unsealed(out previous checkpoints, out highest bigint) language plpgsql
+set enable_seqscan = off set jit = off set lock_timeout = '1s' as $$
+begin
+  perform pg_advisory_xact_lock(1296105476, 0);
+  select * into previous from checkpoints order by checkpoint_id desc limit 1;
+  select max(seq) into highest from ledger where seq > coalesce(previous.last_seq, 0);
+  -- A number is about to be used twice, or was: that must not be signed.
+  if last_number() < greatest(previous.last_seq, highest) then
+    raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '55000';
+  end if;
+end $$;
+
+-- Adds a checkpoint if it is the successor of the newest one, and returns whether it is. Of two concurrent ones the second
+-- waits for the first, and then is no successor. It runs as its owner: the serving role can neither leave a gap nor seal
+-- a record that does not exist.
+create function add_checkpoint(
+  p_checkpoint_id integer, p_first_seq bigint, p_last_seq bigint, p_tree_size bigint, p_root_hash text,
+  p_prev_checkpoint_hash text, p_closed_at timestamptz, p_kid text, p_signature text
+) returns boolean language plpgsql security definer set enable_seqscan = off set jit = off as $$
+declare
+  v_newest checkpoints;
+begin
+  perform pg_advisory_xact_lock(1296105479, 0);
+  select * into v_newest from checkpoints order by checkpoint_id desc limit 1;
+  if p_checkpoint_id is distinct from coalesce(v_newest.checkpoint_id, 0) + 1
+    or p_first_seq is distinct from coalesce(v_newest.last_seq, 0) + 1
+  then
+    return false;
+  end if;
+  if p_last_seq < p_first_seq
+    or (p_prev_checkpoint_hash is null) <> (p_checkpoint_id = 1)
+    or not exists (select from ledger where seq = p_last_seq)
+  then
+    raise exception 'a checkpoint ends with a record that is held, and links to the one before it'
+      using errcode = 'data_exception';
+  end if;
+  -- A checkpoint that cannot be read would stop all sealing and verifying, and could never be removed.
+  if (p_tree_size between 1 and p_last_seq - p_first_seq + 1
+    and p_closed_at >= '1970-01-01Z' and p_closed_at < '10000-01-01Z'
+    and octet_length(p_root_hash) + octet_length(coalesce(p_prev_checkpoint_hash, '')) + octet_length(p_kid)
+      + octet_length(p_signature) <= 4096) is not true
+  then
+    raise exception 'a checkpoint says what can be' using errcode = 'data_exception';
+  end if;
+  insert into checkpoints (
+    checkpoint_id, first_seq, last_seq, tree_size, root_hash, prev_checkpoint_hash, closed_at, kid, signature
+  ) values (
+    p_checkpoint_id, p_first_seq, p_last_seq, p_tree_size, p_root_hash, p_prev_checkpoint_hash, p_closed_at,
+    p_kid, p_signature
+  );
+  return true;
+end $$;
+
+-- Signals of the identity provider (specification "POST /backchannel-logout", "POST /events").
+create table accepted_signals (
+  receiver text collate "C" not null check (receiver in ('logout', 'ssf')),
+  issuer text collate "C" not null,
+  jti text collate "C" not null,
+  forget_at timestamptz not null,
+  primary key (receiver, issuer, jti)
+);
+create index accepted_signals_by_forgetting on accepted_signals (forget_at);
+create table logouts (
+  kind text collate "C" not null check (kind in ('session', 'person')),
+  name text collate "C" not null,
+  -- The latest logout, by the provider's clock.
+  stated_at timestamptz not null,
+  forget_at timestamptz not null,
+  primary key (kind, name)
+);
+create index logouts_by_forgetting on logouts (forget_at);
+
+-- Users provisioned by SCIM (specification "Provisioning user").
+create table provisioned_users (
+  user_id text collate "C" primary key,
+  user_name text not null,
+  -- The name in the form in which names are compared.
+  user_name_key text collate "C" not null unique,
+  external_id text collate "C",
+  active boolean not null,
+  -- The person named by the last write.
+  sponsor_key text collate "C" not null,
+  revision bigint not null,
+  created_at timestamptz not null,
+  modified_at timestamptz not null
+);
+create index provisioned_users_by_external_id on provisioned_users (external_id) where external_id is not null;
+create index provisioned_users_by_sponsor on provisioned_users (sponsor_key);
+
+-- These functions must find our tables, whatever the caller's search path is.
+do $$
+declare
+  v_function text;
+begin
+  foreach v_function in array array['append_records', 'create_ledger_partitions', 'add_checkpoint'] loop
+    execute format('alter function %I set search_path = %I, pg_temp', v_function, current_schema());
+  end loop;
+end $$;

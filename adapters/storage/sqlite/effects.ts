@@ -1,0 +1,147 @@
+/** Applies the effects of decisions (application/decisions/effect.ts) to SQLite. */
+
+import { EFFECT_ORDER, type Effect, type EffectName, type Effects } from '../../../application/decisions/effect.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
+import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
+import { scopeColumn } from '../rows/column.ts';
+import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
+import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
+import { storable } from '../rows/text.ts';
+import { bindInstant } from './connection.ts';
+import type { Run } from './handle.ts';
+import { appendEntries } from './ledger.ts';
+import { APPENDED_AT_ONCE, ENDED_AT_ONCE } from './limits.ts';
+
+/**
+ * @param deadline by `performance.now()`, for what may hold very many rows. The first portion takes the time that it needs.
+ * @throws StorageUnavailable after the deadline. The decision is then rolled back and does not run again.
+ */
+export function applyEffects(run: Run, effects: readonly Effect[], deadline: number): void {
+  for (const name of EFFECT_ORDER) {
+    for (const effect of effects) if (effect.effect === name) apply(run, effect, deadline);
+  }
+}
+
+type Appliers = { readonly [Name in EffectName]: (run: Run, effect: Effects[Name], deadline: number) => void };
+
+function apply<Name extends EffectName>(
+  run: Run,
+  effect: { readonly effect: Name } & Effects[Name],
+  deadline: number,
+): void {
+  appliers[effect.effect](run, effect, deadline);
+}
+
+const insertAssertion = 'insert into spent_assertions (agent_id, jti, forget_at) values (?, ?, ?)';
+
+const insertSignal = 'insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?)';
+
+const insertTask = insertInto('tasks', insertedTaskColumns);
+const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values (?, ?, ?)';
+const updateGrant = 'update task_grants set scope = ?, renewals = ?, unrecorded = ? where grant_hash = ?';
+
+/** Lists of tasks are bound as JSON arrays. */
+const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';
+const revokeTasks = `update tasks set state = 'revoked', ended_at = ?, end_reason = ? ${GIVEN_TASKS}`;
+const expireTasks = `update tasks set state = 'expired', ended_at = expires_at ${GIVEN_TASKS}`;
+const revokeGrants = `update task_grants set revoked_at = ? ${GIVEN_TASKS}`;
+const deleteGrants = `delete from task_grants ${GIVEN_TASKS}`;
+const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
+
+const insertToken = 'insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at) values (?, ?, ?, ?, ?)';
+
+const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
+  on conflict (sponsor_key, source) do update set
+    kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`;
+const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
+
+const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
+  on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
+
+const insertAgent = insertInto('agents', agentColumnNames);
+const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
+
+const userColumnNames = [...provisionedUserColumnNames, 'user_name_key'] as const;
+const insertUser = insertInto('provisioned_users', userColumnNames);
+const updateUser = `update provisioned_users set ${userColumnNames.map((name) => `${name} = ?`).join(', ')}
+  where user_id = ?`;
+
+const appliers: Appliers = {
+  spend_assertion: (run, { agentId, jti, forgetAt }) => run(insertAssertion, [agentId, storable('jti', jti), forgetAt]),
+
+  accept_signal: (run, { receiver, issuer, jti, forgetAt }) =>
+    run(insertSignal, [receiver, storable('issuer', issuer), storable('jti', jti), forgetAt]),
+
+  insert_task: (run, { task, grantHash }) => {
+    run(insertTask, taskValues(task, bindInstant));
+    run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
+  },
+
+  update_grant: (run, { grantHash, scope, renewals, unrecorded }) =>
+    run(updateGrant, [scopeColumn(scope), renewals, unrecorded, grantHash]),
+
+  end_tasks: (run, { taskIds, at, end }, deadline) =>
+    inPortions(taskIds, ENDED_AT_ONCE, deadline, (some) => {
+      const ended = JSON.stringify(some);
+      if (end.state === 'revoked') run(revokeTasks, [at, end.reason, ended]);
+      else run(expireTasks, [ended]);
+      run(revokeGrants, [at, ended]);
+    }),
+
+  delete_tasks: (run, { taskIds }) => {
+    const deleted = JSON.stringify(taskIds);
+    // The grants first: they refer to their task.
+    run(deleteGrants, [deleted]);
+    run(deleteTasks, [deleted]);
+  },
+
+  revoke_token: (run, { tokenId, taskId, at, reason, forgetAt }) =>
+    run(insertToken, [tokenId, taskId, at, reason, forgetAt]),
+
+  put_block: (run, { sponsorKey, source, kind, blockedAt, statedAt }) =>
+    run(putBlock, [storable('sponsor_key', sponsorKey), source, kind, blockedAt, statedAt]),
+
+  remove_block: (run, { sponsorKey, source }) => run(deleteBlock, [storable('sponsor_key', sponsorKey), source]),
+
+  put_logout: (run, { kind, name, statedAt, forgetAt }) =>
+    run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
+
+  insert_agent: (run, agent) => run(insertAgent, agentValues(agent)),
+  replace_agent: (run, agent) => run(updateAgent, [...agentValues(agent), agent.agentId]),
+  remove_agent: (run, { agentId }) => run('delete from agents where agent_id = ?', [agentId]),
+
+  insert_user: (run, user) => run(insertUser, userValues(user)),
+  replace_user: (run, user) => run(updateUser, [...userValues(user), user.userId]),
+  remove_user: (run, { userId }) => run('delete from provisioned_users where user_id = ?', [userId]),
+
+  append: (run, { entries }, deadline) =>
+    inPortions(entries, APPENDED_AT_ONCE, deadline, (some) => appendEntries(run, some)),
+};
+
+function inPortions<Item>(
+  items: readonly Item[],
+  size: number,
+  deadline: number,
+  apply: (some: readonly Item[]) => void,
+): void {
+  for (let done = 0; done < items.length; done += size) {
+    if (done > 0 && performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
+    apply(items.slice(done, done + size));
+  }
+}
+
+function insertInto(table: string, columns: readonly string[]): string {
+  return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+}
+
+function agentValues(agent: Agent) {
+  const columns = agentColumns(agent, bindInstant);
+  return agentColumnNames.map((name) => columns[name]);
+}
+
+function userValues(user: ProvisionedUser) {
+  const columns = provisionedUserColumns(user, bindInstant);
+  return userColumnNames.map((name) => columns[name] ?? null);
+}

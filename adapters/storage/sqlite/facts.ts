@@ -1,0 +1,220 @@
+/** Reads the facts of decisions (application/decisions/fact.ts) from SQLite. */
+
+import type {
+  About,
+  Answer,
+  FactName,
+  GrantFacts,
+  LiveTask,
+  LogoutTimes,
+  TaskSelection,
+} from '../../../application/decisions/fact.ts';
+import type { SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
+import type { StatedBlock } from '../../../domain/sponsors/block.ts';
+import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
+import { type Bound, readScope } from '../rows/column.ts';
+import type { TaskRow } from '../rows/task-row.ts';
+import { storable } from '../rows/text.ts';
+import type { Run } from './handle.ts';
+
+type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };
+
+const readers: Readers = {
+  agent_revision: (run, agentId) =>
+    first<{ revision: number }>(run, 'select revision from agents where agent_id = ?', agentId)?.revision,
+
+  agent_has_tasks: (run, agentId) => isThere(run, 'select 1 from tasks where agent_id = ? limit 1', agentId),
+
+  blocks: readBlocks,
+
+  assertion_spent: (run, { agentId, jti }) =>
+    isThere(run, 'select 1 from spent_assertions where agent_id = ? and jti = ?', agentId, storable('jti', jti)),
+
+  logout: (run, { kind, name }) => {
+    const query = 'select stated_at, forget_at from logouts where kind = ? and name = ?';
+    const row = first<LogoutRow>(run, query, kind, storable('name', name));
+    return row && toLogoutTimes(row);
+  },
+
+  task_state: (run, taskId) => {
+    const row = first<TaskRow>(run, 'select state, expires_at from tasks where task_id = ?', taskId);
+    return row && { state: row.state, expiresAt: row.expires_at };
+  },
+
+  grant: (run, grantHash) => {
+    const query = 'select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?';
+    const row = first<GrantFactsRow>(run, query, grantHash);
+    return row && toGrantFacts(row);
+  },
+
+  live_tasks: (run, { selection, at }) => {
+    const { column, key } = selected(selection);
+    const { rows } = run<SelectedTaskRow>(LIVE_TASKS[column], [key, key, at]);
+    return {
+      selected: rows.filter((row) => row.selected === 1).map(toLiveTask),
+      delegated: rows.filter((row) => row.selected === 0).map(toLiveTask),
+    };
+  },
+
+  due_tasks: (run, { overBy, limit }) => run<LiveTaskRow>(dueTasks, [overBy, limit]).rows.map(toLiveTask),
+
+  ended_tasks: (run, { endedBy, limit }) =>
+    run<Pick<TaskRow, 'task_id'>>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
+
+  token_revoked: (run, tokenId) => isThere(run, 'select 1 from revoked_tokens where jti = ?', tokenId),
+
+  signal_accepted: (run, { receiver, issuer, jti }) => {
+    const query = 'select 1 from accepted_signals where receiver = ? and issuer = ? and jti = ?';
+    return isThere(run, query, receiver, storable('issuer', issuer), storable('jti', jti));
+  },
+
+  user_revision: (run, userId) =>
+    first<{ revision: number }>(run, 'select revision from provisioned_users where user_id = ?', userId)?.revision,
+
+  user_named: (run, name) => {
+    const query = 'select user_id from provisioned_users where user_name_key = ?';
+    return first<{ user_id: UserId }>(run, query, storable('user_name_key', name))?.user_id;
+  },
+
+  user_count: (run) => first<{ users: number }>(run, 'select count(*) as users from provisioned_users')?.users ?? 0,
+
+  other_users: (run, { sponsorKey, except }) => {
+    const key = storable('sponsor_key', sponsorKey);
+    return first<OtherUsers>(run, otherUsers, key, except) ?? { users: 0, inactive: 0 };
+  },
+};
+
+export function readFact<Name extends FactName>(
+  run: Run,
+  { fact, about }: { readonly fact: Name; readonly about: About<Name> },
+): Answer<Name> {
+  return readers[fact](run, about);
+}
+
+function first<Row>(run: Run, query: string, ...values: readonly Bound[]): Row | undefined {
+  return run<Row>(query, values).rows[0];
+}
+
+function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean {
+  return run(query, values).count > 0;
+}
+
+const blocks = `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
+
+interface StatedBlockRow extends BlockRow {
+  readonly stated_at: Instant;
+}
+
+function readBlocks(run: Run, sponsorKey: SponsorKey): readonly StatedBlock[] {
+  return run<StatedBlockRow>(blocks, [storable('sponsor_key', sponsorKey)]).rows.map((row) => ({
+    sponsorKey: row.sponsor_key,
+    source: row.source,
+    kind: row.kind,
+    blockedAt: row.blocked_at,
+    statedAt: row.stated_at,
+  }));
+}
+
+interface LogoutRow {
+  readonly stated_at: Instant;
+  readonly forget_at: Instant;
+}
+
+function toLogoutTimes(row: LogoutRow): LogoutTimes {
+  return { statedAt: row.stated_at, forgetAt: row.forget_at };
+}
+
+interface GrantFactsRow {
+  readonly task_id: TaskId;
+  readonly scope: string;
+  readonly renewals: number;
+  readonly unrecorded: number;
+  readonly revoked_at: Instant | null;
+}
+
+function toGrantFacts(row: GrantFactsRow): GrantFacts {
+  return {
+    taskId: row.task_id,
+    scope: readScope(row.scope),
+    renewals: row.renewals,
+    unrecorded: row.unrecorded,
+    revokedAt: row.revoked_at ?? undefined,
+  };
+}
+
+interface LiveTaskRow
+  extends Pick<TaskRow, 'task_id' | 'agent_id' | 'sponsor' | 'audience' | 'scope' | 'delegation_depth' | 'created_at'> {
+  readonly unrecorded: number;
+}
+
+/** For a `select` that calls the task `t`. */
+const LIVE_TASK_COLUMNS = `t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.created_at,
+    coalesce((select sum(unrecorded) from task_grants g where g.task_id = t.task_id), 0) as unrecorded`;
+
+function toLiveTask(row: LiveTaskRow): LiveTask {
+  return {
+    taskId: row.task_id,
+    agentId: row.agent_id,
+    sponsor: row.sponsor,
+    audience: row.audience,
+    scope: row.scope,
+    delegationDepth: row.delegation_depth,
+    createdAt: row.created_at,
+    unrecorded: row.unrecorded,
+  };
+}
+
+interface SelectedTaskRow extends LiveTaskRow {
+  readonly selected: 0 | 1;
+}
+
+/**
+ * A tree begins at the task that is selected, live or ended, or at the live tasks of the selection, and goes on through
+ * ended tasks. The cross join keeps its order, so each task is looked up by its key: SQLite's planner does not know how
+ * few the tree holds, and would read all live tasks.
+ */
+function liveTasks(column: string, roots: string): string {
+  return `with recursive tree (task_id) as (
+      select task_id from tasks where ${roots}
+      union
+      select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
+    )
+    select ${LIVE_TASK_COLUMNS}, t.${column} = ? as selected
+      from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?`;
+}
+
+const LIVE_TASKS = {
+  task_id: liveTasks('task_id', 'task_id = ?'),
+  agent_id: liveTasks('agent_id', "agent_id = ? and state = 'live'"),
+  sponsor_key: liveTasks('sponsor_key', "sponsor_key = ? and state = 'live'"),
+  session_id: liveTasks('session_id', "session_id = ? and state = 'live'"),
+  sponsor: liveTasks('sponsor', "sponsor = ? and state = 'live'"),
+} as const;
+
+/** The column that the selected tasks share, and its value. */
+function selected(selection: TaskSelection): { readonly column: keyof typeof LIVE_TASKS; readonly key: string } {
+  switch (selection.kind) {
+    case 'task':
+      return { column: 'task_id', key: selection.taskId };
+    case 'agent':
+      return { column: 'agent_id', key: selection.agentId };
+    case 'sponsor':
+      return { column: 'sponsor_key', key: storable('sponsor_key', selection.sponsorKey) };
+    case 'session':
+      return { column: 'session_id', key: storable('session_id', selection.sessionId) };
+    case 'subject':
+      return { column: 'sponsor', key: storable('sponsor', selection.subject) };
+  }
+}
+
+const dueTasks = `select ${LIVE_TASK_COLUMNS} from tasks t where t.state = 'live' and t.expires_at <= ?
+  order by t.expires_at limit ?`;
+
+const endedTasks = `select task_id from tasks ended where ended_at <= ?
+    and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)
+  order by ended_at limit ?`;
+
+const otherUsers = `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users
+  where sponsor_key = ? and user_id <> ?`;

@@ -1,0 +1,92 @@
+/**
+ * Group commit: decisions that wait together share one BEGIN IMMEDIATE … COMMIT, so the disk is waited for once. Each is
+ * answered after the commit. If one fails, the batch runs again with a savepoint for each, so that the failed one takes
+ * no write of the others with it. While the service runs, nothing else opens a transaction.
+ */
+
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { collector } from '../collector.ts';
+import { asUnavailable, isBusy, whileBusy } from './errors.ts';
+import type { Handle, Run } from './handle.ts';
+import { BATCH_SIZE } from './limits.ts';
+
+export interface GroupCommit {
+  submit<Answer>(work: (run: Run) => Answer): Promise<Answer>;
+  drained(): Promise<void>;
+}
+
+interface Member {
+  /** Runs in the transaction. The returned function answers, and is called after the commit. */
+  readonly work: () => () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+export function groupCommit(handle: Handle, run: Run): GroupCommit {
+  const { submit, drained } = collector<Member>({
+    size: BATCH_SIZE,
+    underWay: 1,
+    perform: async (batch) => {
+      try {
+        await whileBusy(() => commitTogether(handle, run, batch));
+      } catch (error) {
+        for (const { fail } of batch) fail(asUnavailable(error));
+      }
+    },
+  });
+  return {
+    submit: (work) =>
+      new Promise((resolve, reject) => {
+        const answered = () => {
+          const answer = work(run);
+          return () => resolve(answer);
+        };
+        submit({ work: answered, fail: reject });
+      }),
+    drained,
+  };
+}
+
+function commitTogether(handle: Handle, run: Run, batch: readonly Member[]): void {
+  run('begin immediate');
+  try {
+    const answers = runAll(handle, run, batch);
+    run('commit');
+    for (const answer of answers) answer();
+  } catch (error) {
+    if (handle.inTransaction()) run('rollback');
+    throw error;
+  }
+}
+
+/**
+ * A savepoint costs as much as a small decision, so the first attempt sets none. A decision that exceeded its time limit
+ * does not run again: the others have waited for it long enough.
+ */
+function runAll(handle: Handle, run: Run, batch: readonly Member[]): readonly (() => void)[] {
+  const answers: (() => void)[] = [];
+  try {
+    for (const { work } of batch) answers.push(work());
+    return answers;
+  } catch (error) {
+    if (isBusy(error) || !handle.inTransaction()) throw error;
+    run('rollback');
+    run('begin immediate');
+    const exceeded = error instanceof StorageUnavailable ? answers.length : undefined;
+    return batch.map((member, nth) => (nth === exceeded ? () => member.fail(error) : runOne(handle, run, member)));
+  }
+}
+
+function runOne(handle: Handle, run: Run, { work, fail }: Member): () => void {
+  run('savepoint decision');
+  try {
+    const answer = work();
+    run('release decision');
+    return answer;
+  } catch (error) {
+    // On a full or failing disk SQLite rolls back the whole transaction by itself.
+    if (!handle.inTransaction()) throw error;
+    run('rollback to decision');
+    run('release decision');
+    return () => fail(asUnavailable(error));
+  }
+}

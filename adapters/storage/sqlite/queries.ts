@@ -1,0 +1,92 @@
+/** Reads of agents, tasks, blocks and users on SQLite. */
+
+import createKnex from 'knex';
+import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { listAgents } from '../rows/agent-queries.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import { silentKnex } from '../rows/knex-log.ts';
+import { type CountRow, countUsers, findUser, pageOfUsers } from '../rows/provisioned-user-queries.ts';
+import { type ProvisionedUserRow, toProvisionedUser } from '../rows/provisioned-user-row.ts';
+import {
+  GRANT_COLUMNS,
+  type GrantRow,
+  TOKEN_FACTS_COLUMNS,
+  type TokenFactsRow,
+  toGrant,
+  toTokenFacts,
+} from '../rows/task-row.ts';
+import type { Connection } from './connection.ts';
+import type { Run } from './handle.ts';
+
+/** Builds the rare queries, and has no connection. */
+export const queryBuilder = createKnex({ client: 'better-sqlite3', useNullAsDefault: true, log: silentKnex });
+
+const selectAgent = `select ${agentColumnNames.join(', ')} from agents where agent_id = ?`;
+
+export function sqliteAgents({ read }: Connection): Agents {
+  return {
+    find: (agentId) =>
+      read((run) => {
+        const row = run<AgentRow>(selectAgent, [agentId]).rows[0];
+        return row && toAgent(row);
+      }),
+
+    list: (page) => read((run) => run<AgentRow>(listAgents(queryBuilder, page)).rows.map(toAgent)),
+  };
+}
+
+const selectGrant = `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
+  where g.grant_hash = ? and t.agent_id = ?`;
+
+const selectSponsor = 'select sponsor_key from tasks where task_id = ?';
+
+const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
+  left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?`;
+
+export function sqliteTasks({ read }: Connection): Tasks {
+  return {
+    findGrant: (agentId, grantHash) =>
+      read((run) => {
+        const row = run<GrantRow>(selectGrant, [grantHash, agentId]).rows[0];
+        return row && toGrant(row);
+      }),
+
+    findSponsor: (taskId) =>
+      read((run) => run<{ sponsor_key: SponsorKey }>(selectSponsor, [taskId]).rows[0]?.sponsor_key),
+
+    tokenFacts: (tokenId, taskId) =>
+      read((run) => {
+        const row = run<TokenFactsRow>(selectTokenFacts, [tokenId, taskId]).rows[0];
+        return row && toTokenFacts(row);
+      }),
+  };
+}
+
+const selectBlocks = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
+
+export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
+  return toBlocks(run<BlockRow>(selectBlocks, [sponsorKey]).rows);
+}
+
+export function sqliteSponsors({ read }: Connection): Sponsors {
+  return { findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)) };
+}
+
+export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
+  return {
+    find: (userId) =>
+      read((run) => {
+        const row = run<ProvisionedUserRow>(findUser(queryBuilder, userId)).rows[0];
+        return row && toProvisionedUser(row);
+      }),
+
+    list: (question) =>
+      read((run) => ({
+        users: run<ProvisionedUserRow>(pageOfUsers(queryBuilder, question)).rows.map(toProvisionedUser),
+        total: run<CountRow>(countUsers(queryBuilder, question.match)).rows[0]?.users ?? 0,
+      })),
+  };
+}

@@ -1,0 +1,217 @@
+-- The schema of a SQLite database. Instants are integers, microseconds.
+
+-- Registered agents (specification "Agent registration"). `sponsor_required` is always true and not stored.
+create table agents (
+  agent_id text primary key,
+  display_name text not null,
+  allowed_scopes text not null,
+  allowed_audiences text not null,
+  high_risk_audiences text not null,
+  max_task_ttl integer not null,
+  max_token_ttl integer not null,
+  max_delegation_depth integer not null,
+  jwks_uri text,
+  jwks text,
+  enabled integer not null,
+  revision integer not null,
+  created_at integer not null,
+  updated_at integer not null,
+  constraint agents_one_source_of_keys check ((jwks_uri is null) <> (jwks is null))
+) strict;
+
+-- Blocks, one per person and source (specification "Sponsor block"). A row exists only while its source blocks the person.
+create table sponsor_blocks (
+  sponsor_key text not null,
+  source text not null check (source in ('admin', 'scim', 'ssf')),
+  kind text not null check (kind in ('disabled', 'deleted')),
+  blocked_at integer not null,
+  -- The latest statement of the source: the iat of a security event, else blocked_at.
+  stated_at integer not null,
+  primary key (sponsor_key, source)
+) strict;
+
+-- Users provisioned by SCIM (specification "Provisioning user").
+create table provisioned_users (
+  user_id text primary key,
+  user_name text not null,
+  -- The name in the form in which names are compared.
+  user_name_key text not null unique,
+  external_id text,
+  active integer not null,
+  -- The person that the last write was about.
+  sponsor_key text not null,
+  revision integer not null,
+  created_at integer not null,
+  modified_at integer not null
+) strict, without rowid;
+create index provisioned_users_by_external_id on provisioned_users (external_id) where external_id is not null;
+create index provisioned_users_by_sponsor on provisioned_users (sponsor_key);
+
+-- Tasks (specification "Task (stored)").
+create table tasks (
+  task_id text primary key,
+  agent_id text not null,
+  sponsor_key text not null,
+  sponsor text not null,
+  session_id text,
+  parent_task_id text,
+  audience text not null,
+  scope text not null,
+  delegation_depth integer not null,
+  created_at integer not null,
+  expires_at integer not null,
+  state text not null default 'live',
+  ended_at integer,
+  end_reason text,
+  constraint tasks_state check (
+    state = 'live' and ended_at is null and end_reason is null
+    or state = 'revoked' and ended_at is not null and end_reason is not null
+    or state = 'expired' and ended_at is not null and end_reason is null
+  )
+) strict, without rowid;
+create index tasks_by_agent on tasks (agent_id, state);
+create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live';
+-- A logout names the subject, which need not be the sponsor key.
+create index tasks_live_by_subject on tasks (sponsor) where state = 'live';
+create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
+create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
+create index tasks_live_by_expiry on tasks (expires_at) where state = 'live';
+create index tasks_by_end on tasks (ended_at) where ended_at is not null;
+
+create table task_grants (
+  -- SHA-256 of the grant, in lowercase hex.
+  grant_hash text primary key,
+  task_id text not null references tasks,
+  scope text not null,
+  renewals integer not null default 0,
+  -- Renewals without their own record.
+  unrecorded integer not null default 0,
+  revoked_at integer
+) strict, without rowid;
+create index task_grants_by_task on task_grants (task_id);
+
+create table revoked_tokens (
+  jti text primary key,
+  task_id text not null,
+  revoked_at integer not null,
+  reason text not null,
+  -- When the token is over, and the row may be deleted.
+  forget_at integer not null
+) strict, without rowid;
+create index revoked_tokens_by_forgetting on revoked_tokens (forget_at);
+
+create table spent_assertions (
+  agent_id text not null,
+  jti text not null,
+  forget_at integer not null,
+  primary key (agent_id, jti)
+) strict, without rowid;
+create index spent_assertions_by_forgetting on spent_assertions (forget_at);
+
+-- Signals of identity providers, each accepted once (specification "POST /backchannel-logout", "POST /events").
+create table accepted_signals (
+  receiver text not null check (receiver in ('logout', 'ssf')),
+  issuer text not null,
+  jti text not null,
+  forget_at integer not null,
+  primary key (receiver, issuer, jti)
+) strict, without rowid;
+create index accepted_signals_by_forgetting on accepted_signals (forget_at);
+
+-- Sessions by sid and people by sub, while their logout refuses subject tokens.
+create table logouts (
+  kind text not null check (kind in ('session', 'person')),
+  name text not null,
+  -- The latest logout, by the provider's clock.
+  stated_at integer not null,
+  forget_at integer not null,
+  primary key (kind, name)
+) strict, without rowid;
+create index logouts_by_forgetting on logouts (forget_at);
+
+-- The ledger (specification "Audit record", "Ledger and seal"), append-only. INSERT OR REPLACE deletes a row without
+-- running its DELETE trigger, so the tables of the ledger refuse to insert a key that exists.
+create table ledger (
+  -- AUTOINCREMENT never uses a number twice, not even the highest.
+  seq integer primary key autoincrement,
+  ts integer not null,
+  event text not null,
+  task_id text,
+  agent_id text,
+  sponsor text,
+  audience text,
+  scope text,
+  jti text,
+  delegation_depth integer,
+  decision text constraint ledger_decision check (decision in ('allow', 'deny')),
+  reason text,
+  count integer,
+  detail text
+) strict;
+create index ledger_by_time on ledger (ts);
+create index ledger_by_sponsor on ledger (sponsor, ts) where sponsor is not null;
+create index ledger_by_agent on ledger (agent_id, ts) where agent_id is not null;
+create index ledger_by_task on ledger (task_id, ts) where task_id is not null;
+create index ledger_of_denials on ledger (ts) where decision = 'deny';
+create trigger ledger_no_update before update on ledger
+  begin select raise(abort, 'the ledger is append-only'); end;
+create trigger ledger_no_delete before delete on ledger
+  begin select raise(abort, 'the ledger is append-only'); end;
+create trigger ledger_no_replace before insert on ledger
+  when exists (select 1 from ledger where seq = new.seq)
+  begin select raise(abort, 'the ledger is append-only'); end;
+
+create table ledger_archives (
+  -- For example 2026-11.
+  month text primary key,
+  -- The first instant after the month.
+  archived_before integer not null,
+  archived_at integer not null,
+  -- The contents of the export; null if the month had no records.
+  first_checkpoint integer,
+  last_checkpoint integer,
+  first_seq integer,
+  last_seq integer
+) strict;
+create trigger ledger_archives_no_update before update on ledger_archives
+  begin select raise(abort, 'the ledger is append-only'); end;
+create trigger ledger_archives_no_delete before delete on ledger_archives
+  begin select raise(abort, 'the ledger is append-only'); end;
+create trigger ledger_archives_no_replace before insert on ledger_archives
+  when exists (select 1 from ledger_archives where month = new.month)
+  begin select raise(abort, 'the ledger is append-only'); end;
+
+-- The seals of the ledger (specification "Checkpoint").
+create table checkpoints (
+  checkpoint_id integer primary key,
+  first_seq integer not null,
+  last_seq integer not null,
+  tree_size integer not null,
+  root_hash text not null,
+  prev_checkpoint_hash text,
+  closed_at integer not null,
+  kid text not null,
+  signature text not null
+) strict;
+-- The ranges have no gaps: the first checkpoint that ends at a number or after it seals the number.
+create index checkpoints_by_range on checkpoints (last_seq);
+create trigger checkpoints_no_update before update on checkpoints
+  begin select raise(abort, 'the checkpoints are append-only'); end;
+create trigger checkpoints_no_delete before delete on checkpoints
+  begin select raise(abort, 'the checkpoints are append-only'); end;
+create trigger checkpoints_no_replace before insert on checkpoints
+  when exists (select 1 from checkpoints where checkpoint_id = new.checkpoint_id)
+  begin select raise(abort, 'the checkpoints are append-only'); end;
+
+-- Records that the sink has not received yet (specification "Sink").
+create table outbox (
+  seq integer primary key,
+  due_at integer not null,
+  failures integer not null
+) strict;
+-- One row: whether an append queues its record.
+create table outbox_queueing (
+  only_row integer primary key check (only_row = 1),
+  queueing integer not null
+) strict;
+insert into outbox_queueing (only_row, queueing) values (1, 0);

@@ -1,0 +1,45 @@
+/**
+ * Errors serialized between threads. A structured clone would lose our own classes and the error codes, which decide the
+ * answer and the log entry.
+ */
+
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+
+/** The classes that callers distinguish. An error of another class arrives as an Error. */
+const CLASSES = { StorageUnavailable, RangeError, TypeError, Error } as const;
+
+export interface SerializedError {
+  readonly class: keyof typeof CLASSES;
+  readonly message: string;
+  readonly code: string | number | undefined;
+  readonly stack: string | undefined;
+  readonly cause: SerializedError | undefined;
+}
+
+/** As many as the log reports. A chain of causes may be a ring. */
+const MAX_CAUSES = 4;
+
+export function serializeError(thrown: unknown, causes: number = MAX_CAUSES): SerializedError {
+  if (!(thrown instanceof Error)) return serializeError(new Error(`A ${typeof thrown} was thrown, which is no error.`));
+  const code: unknown = 'code' in thrown ? thrown.code : undefined;
+  return {
+    class: classOf(thrown),
+    message: thrown.message,
+    code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
+    stack: thrown.stack,
+    cause: thrown.cause === undefined || causes === 0 ? undefined : serializeError(thrown.cause, causes - 1),
+  };
+}
+
+function classOf(error: Error): SerializedError['class'] {
+  if (error instanceof StorageUnavailable) return 'StorageUnavailable';
+  if (error instanceof RangeError) return 'RangeError';
+  return error instanceof TypeError ? 'TypeError' : 'Error';
+}
+
+/** The stack is that of the other thread. */
+export function deserializeError({ class: name, message, code, stack, cause }: SerializedError): Error {
+  const error = new CLASSES[name](message, cause === undefined ? {} : { cause: deserializeError(cause) });
+  if (stack !== undefined) error.stack = stack;
+  return code === undefined ? error : Object.assign(error, { code });
+}

@@ -1,0 +1,85 @@
+/** The entry of the database thread: opens the database and serves the methods that the main thread calls. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { catalogue } from '../../../../application/decisions/catalogue.ts';
+import type { Decision } from '../../../../application/decisions/decision.ts';
+import { sqliteCheckpoints } from '../checkpoints.ts';
+import { readBacklog, sqliteCondition } from '../condition.ts';
+import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
+import { sqliteDecisions } from '../decide.ts';
+import { sqliteLedger } from '../ledger.ts';
+import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
+import { sqliteOutboxEntries } from '../outbox.ts';
+import { sqliteAgents, sqliteProvisionedUsers, sqliteSponsors, sqliteTasks } from '../queries.ts';
+import { sqliteReadiness } from '../readiness.ts';
+import { sqliteSweeping } from '../sweeping.ts';
+import { serve } from './rpc.ts';
+
+const decisions = new Map(catalogue.map((decision) => [decision.name, decision]));
+
+/** @throws Error for a decision that is not in the catalogue */
+function decisionNamed(name: string): Decision<never, unknown> {
+  const decision = decisions.get(name);
+  if (decision === undefined) throw new Error(`There is no decision ${name} in the catalogue.`);
+  return decision;
+}
+
+function methodsOf(connection: Connection) {
+  const { decide } = sqliteDecisions(connection);
+  const agents = sqliteAgents(connection);
+  const tasks = sqliteTasks(connection);
+  const sponsors = sqliteSponsors(connection);
+  const users = sqliteProvisionedUsers(connection);
+  const checkpoints = sqliteCheckpoints(connection);
+  const outbox = sqliteOutboxEntries(connection);
+  const condition = sqliteCondition(connection);
+  return {
+    decide: (name: string, input: unknown) => decide(decisionNamed(name), input as never),
+    findAgent: agents.find,
+    listAgents: agents.list,
+    findGrant: tasks.findGrant,
+    findSponsor: tasks.findSponsor,
+    tokenFacts: tasks.tokenFacts,
+    findBlocks: sponsors.findBlocks,
+    findUser: users.find,
+    listUsers: users.list,
+    ledgerPage: sqliteLedger(connection).page,
+    forget: sqliteSweeping(connection).forget,
+    unsealed: checkpoints.unsealed,
+    sealedRecords: checkpoints.records,
+    addCheckpoint: checkpoints.add,
+    checkpointPage: checkpoints.page,
+    sealing: checkpoints.sealing,
+    archivedThrough: checkpoints.archivedThrough,
+    setQueueing: outbox.setQueueing,
+    dueRecords: outbox.due,
+    removeQueued: outbox.remove,
+    postponeQueued: outbox.postpone,
+    checkReadiness: sqliteReadiness(connection).check,
+    backlog: () => readBacklog(connection),
+    schemaStatus: () => readSchemaStatus(connection),
+    migrate: () => migrateSqlite(connection),
+    serverVersion: condition.server,
+    guards: condition.guards,
+    sealingCondition: condition.sealing,
+    outboxCondition: condition.outbox,
+    isLoggedOut: condition.isLoggedOut,
+  };
+}
+
+export type DatabaseMethods = ReturnType<typeof methodsOf>;
+
+if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
+const { path, readOnly = false }: SqliteOptions = workerData;
+
+await serve(parentPort, async () => {
+  const connection = await openConnection(path, readOnly ? 'read' : 'write');
+  try {
+    // SQLite opens the file at the first query, and finds out then whether it is a database.
+    await connection.read((run) => run('select count(*) from sqlite_schema'));
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return { methods: methodsOf(connection), close: connection.close };
+});

@@ -1,0 +1,238 @@
+/**
+ * Calls to a worker thread: request and response over `postMessage`. The requests of one turn of the event loop go in one
+ * message, and so do the responses, because a message costs more than its contents.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MessagePort, Worker } from 'node:worker_threads';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { deserializeError, type SerializedError, serializeError } from './errors.ts';
+
+/** What a thread serves. Arguments and answers are structured-cloned. */
+export type Methods<Served> = { readonly [Name in keyof Served]: (...args: never[]) => Promise<unknown> };
+
+/** Each message is a list of these. */
+type Request =
+  | { readonly kind: 'call'; readonly id: number; readonly method: string; readonly args: readonly unknown[] }
+  /** The last one. */
+  | { readonly kind: 'close' };
+
+type Response =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'not_opened'; readonly error: SerializedError }
+  | { readonly kind: 'answered'; readonly id: number; readonly answer: unknown }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: SerializedError };
+
+export type Call<Served extends Methods<Served>> = <Name extends keyof Served & string>(
+  method: Name,
+  args: Parameters<Served[Name]>,
+  limitMs: number,
+) => Promise<Awaited<ReturnType<Served[Name]>>>;
+
+/** A thread as its callers see it. */
+export interface Client<Served extends Methods<Served>> {
+  /**
+   * @param limitMs until the call is refused
+   * @throws StorageUnavailable if the thread dies, or does not answer in time. Whether a decision was applied is then
+   *   unknown.
+   */
+  readonly call: Call<Served>;
+  /** The number of calls that wait for their answers. */
+  unanswered(): number;
+  /** Resolves once all calls are answered and the thread has ended. */
+  close(): Promise<void>;
+  /** Resolves when the thread has ended: with the error that it died of, or `undefined` if it was closed. */
+  readonly ended: Promise<{ readonly fault: unknown } | undefined>;
+}
+
+interface PendingCall {
+  readonly deadline: number;
+  resolve(answer: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** How often the deadlines are checked. They need not be exact. */
+const CHECK_MS = 500;
+
+/** @throws the error with which the thread failed to open */
+export async function connectTo<Served extends Methods<Served>>(worker: Worker): Promise<Client<Served>> {
+  const pending = new Map<number, PendingCall>();
+  let lastId = 0;
+  let state: 'running' | 'closing' | 'ended' = 'running';
+  let fault: unknown;
+
+  const settle = (id: number, how: (call: PendingCall) => void): void => {
+    const call = pending.get(id);
+    pending.delete(id);
+    if (call !== undefined) how(call);
+  };
+
+  const send = messageBatcher<Request>(
+    (requests) => worker.postMessage(requests),
+    setImmediate,
+    (request, error) => {
+      if (request.kind === 'call') settle(request.id, ({ reject }) => reject(error));
+    },
+  );
+
+  const call = (method: string, args: readonly unknown[], limitMs: number) =>
+    new Promise<unknown>((resolve, reject) => {
+      if (state !== 'running') throw new StorageUnavailable('The database thread has ended');
+      lastId += 1;
+      pending.set(lastId, { deadline: performance.now() + limitMs, resolve, reject });
+      send({ kind: 'call', id: lastId, method, args });
+    });
+
+  const checking = setInterval(() => {
+    const now = performance.now();
+    const late = [...pending].filter(([, { deadline }]) => deadline <= now);
+    for (const [id] of late) {
+      settle(id, ({ reject }) => reject(new StorageUnavailable('The database thread did not answer in time')));
+    }
+  }, CHECK_MS).unref();
+
+  worker.on('error', (error) => {
+    fault = error;
+  });
+  const ended: Client<Served>['ended'] = new Promise((resolve) => {
+    worker.once('exit', () => {
+      const death = state === 'closing' ? undefined : { fault };
+      state = 'ended';
+      clearInterval(checking);
+      for (const { reject } of pending.values()) {
+        reject(new StorageUnavailable('The database thread ended', { cause: fault }));
+      }
+      pending.clear();
+      resolve(death);
+    });
+  });
+
+  const opened = new Promise<void>((resolve, reject) => {
+    const receive = (response: Response): void => {
+      switch (response.kind) {
+        case 'answered':
+          settle(response.id, (waiting) => waiting.resolve(response.answer));
+          break;
+        case 'failed':
+          settle(response.id, ({ reject: fail }) => fail(deserializeError(response.error)));
+          break;
+        case 'opened':
+          resolve();
+          break;
+        case 'not_opened':
+          reject(deserializeError(response.error));
+          break;
+      }
+    };
+    worker.on('message', (responses: readonly Response[]) => responses.forEach(receive));
+    void ended.then(() => reject(fault ?? new StorageUnavailable('The database thread ended before it was open')));
+  });
+
+  await opened;
+  return {
+    call: call as Call<Served>,
+    unanswered: () => pending.size,
+    async close() {
+      if (state === 'running') {
+        send({ kind: 'close' });
+        state = 'closing';
+      }
+      await ended;
+    },
+    ended,
+  };
+}
+
+export interface Served {
+  readonly methods: object;
+  close(): Promise<void>;
+}
+
+/** The thread's side: opens, then runs the methods that are called. */
+export async function serve(port: MessagePort, open: () => Promise<Served>): Promise<void> {
+  // The ticks run after the promises of this turn: the responses of a batch go before the next batch begins.
+  const send = messageBatcher<Response>(
+    (responses) => port.postMessage(responses),
+    process.nextTick,
+    (response, error) => {
+      if (response.kind !== 'answered') throw error;
+      send({ kind: 'failed', id: response.id, error: serializeError(error) });
+    },
+  );
+
+  let served: Served;
+  try {
+    served = await open();
+  } catch (error) {
+    send({ kind: 'not_opened', error: serializeError(error) });
+    return;
+  }
+  const methods = new Map<string, (...args: readonly unknown[]) => Promise<unknown>>(Object.entries(served.methods));
+  const running = new Set<Promise<void>>();
+
+  async function run({ id, method, args }: Extract<Request, { kind: 'call' }>): Promise<void> {
+    try {
+      const called = methods.get(method);
+      if (called === undefined) throw new Error('The database thread has no such method.');
+      send({ kind: 'answered', id, answer: await called(...args) });
+    } catch (error) {
+      send({ kind: 'failed', id, error: serializeError(error) });
+    }
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all(running);
+    await served.close();
+    // The last responses are still to be sent.
+    await nextTurn();
+    port.close();
+  }
+
+  port.on('message', (requests: readonly Request[]) => {
+    for (const request of requests) {
+      if (request.kind === 'close') {
+        void close();
+        continue;
+      }
+      const call = run(request).finally(() => running.delete(call));
+      running.add(call);
+    }
+  });
+  send({ kind: 'opened' });
+}
+
+/**
+ * @param post sends a list; throws if an item cannot be cloned
+ * @param soon schedules the sending
+ * @param refuse is called with an item that cannot be cloned
+ */
+function messageBatcher<Item>(
+  post: (items: readonly Item[]) => void,
+  soon: (flush: () => void) => void,
+  refuse: (item: Item, error: unknown) => void,
+): (item: Item) => void {
+  let items: Item[] = [];
+
+  const postOne = (item: Item): void => {
+    try {
+      post([item]);
+    } catch (error) {
+      refuse(item, error);
+    }
+  };
+
+  const flush = (): void => {
+    const batch = items;
+    items = [];
+    try {
+      post(batch);
+    } catch {
+      // None of the batch was sent.
+      batch.forEach(postOne);
+    }
+  };
+
+  return (item) => {
+    if (items.push(item) === 1) soon(flush);
+  };
+}

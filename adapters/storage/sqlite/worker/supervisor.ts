@@ -1,0 +1,74 @@
+/**
+ * Restarts a database thread that died. That is as safe as a restart of the process: all commits are in the file, the
+ * next reader of the file rolls back everything else, and no caller was told otherwise. A service that stayed down could
+ * not revoke either. Until the thread is open again every call is refused as StorageUnavailable.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import type { Log } from '../../../../application/ports/telemetry.ts';
+import type { Call, Client, Methods } from './rpc.ts';
+
+export type Supervised<Served extends Methods<Served>> = Pick<Client<Served>, 'call' | 'unanswered' | 'close'>;
+
+export interface Supervision {
+  readonly log: Log;
+  /**
+   * Milliseconds from a death to the restart, and between attempts. `undefined` if the data was in memory: an empty
+   * database would have forgotten every revocation, so there is no restart.
+   */
+  readonly restartAfterMs: number | undefined;
+}
+
+/** @throws the error with which the first thread failed to open */
+export async function supervise<Served extends Methods<Served>>(
+  start: () => Promise<Client<Served>>,
+  { log, restartAfterMs }: Supervision,
+): Promise<Supervised<Served>> {
+  const first = await start();
+  let current: Client<Served> | undefined = first;
+  const closing = new AbortController();
+
+  async function watch(): Promise<void> {
+    for (let thread: Client<Served> | undefined = first; thread !== undefined; thread = await restarted()) {
+      current = thread;
+      const death = await thread.ended;
+      current = undefined;
+      if (death === undefined) return;
+      log.error('the database thread died; its unanswered calls are refused', death.fault);
+    }
+  }
+
+  /** Retries until a thread has opened, or `close` is called. */
+  async function restarted(): Promise<Client<Served> | undefined> {
+    if (restartAfterMs === undefined) return undefined;
+    for (;;) {
+      await pause(restartAfterMs, undefined, { signal: closing.signal }).catch(() => undefined);
+      if (closing.signal.aborted) return undefined;
+      try {
+        const thread = await start();
+        if (!closing.signal.aborted) {
+          log.info('the database thread was restarted');
+          return thread;
+        }
+        await thread.close();
+      } catch (error) {
+        log.error('the database thread could not be restarted', error);
+      }
+    }
+  }
+
+  const watching = watch();
+  return {
+    call: (async (method, args, limitMs) => {
+      if (current === undefined) throw new StorageUnavailable('The database thread has ended');
+      return current.call(method, args, limitMs);
+    }) as Call<Served>,
+    unanswered: () => current?.unanswered() ?? 0,
+    async close() {
+      closing.abort();
+      await current?.close();
+      await watching;
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** Appends an entry that needs no decision (specification "Audit events"). It is durable with the answer. */
+
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { decision } from './decision.ts';
+import { recorded } from './effect.ts';
+
+export const append = decision({
+  name: 'append',
+  transaction: 'shared',
+  locks: () => [],
+  asks: () => ({}),
+  judge: (entry: LedgerEntry) => ({ verdict: undefined, effects: recorded([entry]) }),
+});

@@ -1,0 +1,42 @@
+/** The one use of a client assertion (decisions "Client assertions"). */
+
+import type { AgentId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Effect } from './effect.ts';
+import { ask } from './fact.ts';
+import { exclusive, type Lock } from './lock.ts';
+
+export interface SpentAssertion {
+  readonly agentId: AgentId;
+  readonly jti: string;
+  /** From this time the assertion is expired, and its `jti` can be forgotten. */
+  readonly forgetAt: Instant;
+  /** The agent's `client_assertion` of the same exchange, with another `jti`. Both are used up together. */
+  readonly clientAssertion?: Omit<SpentAssertion, 'agentId' | 'clientAssertion'> | undefined;
+}
+
+export function assertionLocks(assertion: SpentAssertion | undefined): readonly Lock[] {
+  return each(assertion).map(({ agentId, jti }) => exclusive('assertion', `${agentId} ${jti}`));
+}
+
+/** One question for the assertion, and one for the client assertion. */
+export function assertionQuestions(assertion: SpentAssertion | undefined) {
+  return each(assertion).map(({ agentId, jti }) => ask('assertion_spent', { agentId, jti }));
+}
+
+/** @param spent the answers to `assertionQuestions` */
+export function isReplayed(spent: readonly boolean[]): boolean {
+  return spent.includes(true);
+}
+
+/** @param spent the answers to `assertionQuestions`: an assertion that is spent stays as it is */
+export function spend(assertion: SpentAssertion | undefined, spent: readonly boolean[]): readonly Effect[] {
+  return each(assertion).flatMap((one, nth) => (spent[nth] === true ? [] : [{ effect: 'spend_assertion', ...one }]));
+}
+
+function each(assertion: SpentAssertion | undefined) {
+  if (assertion === undefined) return [];
+  const { agentId, jti, forgetAt, clientAssertion } = assertion;
+  const acting = { agentId, jti, forgetAt };
+  return clientAssertion === undefined ? [acting] : [acting, { agentId, ...clientAssertion }];
+}

@@ -1,0 +1,41 @@
+/** Every decision. The SQLite thread runs a decision that the main thread names. */
+
+import { append } from './append.ts';
+import { applySecurityEvent } from './apply-security-event.ts';
+import type { Decision } from './decision.ts';
+import { endTasks } from './end-tasks.ts';
+import { liftBlock } from './lift-block.ts';
+import { logOut } from './log-out.ts';
+import { openTask } from './open-task.ts';
+import { placeBlock } from './place-block.ts';
+import { refuse } from './refuse.ts';
+import { renewGrant } from './renew-grant.ts';
+import { revokeGrant } from './revoke-grant.ts';
+import { revokeSingleToken } from './revoke-single-token.ts';
+import { spendAssertion } from './spend-assertion.ts';
+import { deleteEndedTasks, expireDueTasks } from './sweep.ts';
+import { addAgent, changeAgent, deleteAgent } from './write-agent.ts';
+import { addUser, changeUser, deleteUser } from './write-user.ts';
+
+export const catalogue: readonly Decision<never, unknown>[] = [
+  addAgent,
+  addUser,
+  append,
+  applySecurityEvent,
+  changeAgent,
+  changeUser,
+  deleteAgent,
+  deleteEndedTasks,
+  deleteUser,
+  endTasks,
+  expireDueTasks,
+  liftBlock,
+  logOut,
+  openTask,
+  placeBlock,
+  refuse,
+  renewGrant,
+  revokeGrant,
+  revokeSingleToken,
+  spendAssertion,
+];

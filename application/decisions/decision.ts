@@ -1,0 +1,55 @@
+/**
+ * A decision: which locks it needs, which facts it reads, and a judge that answers with a verdict and effects. The
+ * database engines lock, read and write; every rule is in the judges. See docs/decisions/0017-lock-read-judge-write.md.
+ */
+
+import type { DenialReason } from '../../domain/denial.ts';
+import type { LedgerEvent } from '../../domain/ledger/record.ts';
+import type { ConflictReason } from '../ports/telemetry.ts';
+import type { Effect } from './effect.ts';
+import type { Answers, Questions } from './fact.ts';
+import type { Lock } from './lock.ts';
+
+export interface Judgement<Verdict> {
+  readonly verdict: Verdict;
+  readonly effects: readonly Effect[];
+}
+
+/**
+ * How an engine runs the transaction.
+ * - `shared`: frequent and short. Decisions that wait together may share one transaction.
+ * - `own`: touches more rows, or locks exclusively.
+ * - `operator`, `provider`: `own`, may end very many tasks. Each has connections that the other cannot use up.
+ */
+export type TransactionUse = 'shared' | 'own' | 'operator' | 'provider';
+
+/** A decision as its own file writes it: `asks` names the questions, and the judge gets the answers by these names. */
+interface TypedDecision<Input, Asked extends Questions, Verdict> {
+  /** Unique. The SQLite thread finds the decision by it. */
+  readonly name: string;
+  readonly transaction: TransactionUse;
+  locks(input: Input): readonly Lock[];
+  asks(input: Input): Asked;
+  /** Pure: the same input and facts give the same judgement. */
+  judge(input: Input, facts: Answers<Asked>): Judgement<Verdict>;
+  /** The denial that this verdict recorded, for the metrics. */
+  denial?(input: Input, verdict: Verdict): Denial | undefined;
+}
+
+/** A recorded denial. */
+export interface Denial {
+  readonly event: LedgerEvent;
+  readonly reason: DenialReason | ConflictReason;
+}
+
+/** A decision as an engine runs it. */
+export interface Decision<Input, Verdict> extends Omit<TypedDecision<Input, Questions, Verdict>, 'judge'> {
+  /** @param facts the answers to `asks`, under the same names */
+  judge(input: Input, facts: Readonly<Record<string, unknown>>): Judgement<Verdict>;
+}
+
+export function decision<Input, Asked extends Questions, Verdict>(
+  typed: TypedDecision<Input, Asked, Verdict>,
+): Decision<Input, Verdict> {
+  return { ...typed, judge: (input, facts) => typed.judge(input, facts as Answers<Asked>) };
+}

@@ -1,0 +1,78 @@
+/**
+ * The effects that a verdict can have: rows to insert, change or delete, and records to append. They hold no rule: the
+ * judge has decided everything. An engine applies them in the order of `EFFECT_ORDER`, all in one transaction.
+ */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
+import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
+import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
+import type { AssertionName, LogoutName, LogoutTimes, SignalName } from './fact.ts';
+
+export interface Effects {
+  spend_assertion: AssertionName & { readonly forgetAt: Instant };
+  accept_signal: SignalName & { readonly forgetAt: Instant };
+  insert_task: { readonly task: Task; readonly grantHash: GrantHash };
+  update_grant: {
+    readonly grantHash: GrantHash;
+    readonly scope: Scope;
+    readonly renewals: number;
+    readonly unrecorded: number;
+  };
+  /** Ends tasks and revokes their grants as of `at`. A task that expired ends at its own expiry. May hold very many. */
+  end_tasks: { readonly taskIds: readonly TaskId[]; readonly at: Instant; readonly end: TaskEnd };
+  delete_tasks: { readonly taskIds: readonly TaskId[] };
+  revoke_token: Revocation & { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant };
+  /** Inserts the block, or replaces the one of its source. */
+  put_block: StatedBlock;
+  remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
+  /** Inserts the logout, or replaces its times. */
+  put_logout: LogoutName & LogoutTimes;
+  insert_agent: Agent;
+  replace_agent: Agent;
+  remove_agent: { readonly agentId: AgentId };
+  insert_user: ProvisionedUser;
+  replace_user: ProvisionedUser;
+  remove_user: { readonly userId: UserId };
+  /** Appends the entries in order; at least one. May hold very many, and then all have one time. */
+  append: { readonly entries: readonly LedgerEntry[] };
+}
+
+/** How a task ends: before its time, or at its expiry. */
+export type TaskEnd =
+  | { readonly state: 'revoked'; readonly reason: Revocation['reason'] }
+  | { readonly state: 'expired' };
+
+export type EffectName = keyof Effects;
+
+export type Effect = { readonly [Name in EffectName]: { readonly effect: Name } & Effects[Name] }[EffectName];
+
+/** Appending comes last, because an append holds the ledger's fence until the transaction ends. */
+export const EFFECT_ORDER = [
+  'spend_assertion',
+  'accept_signal',
+  'insert_task',
+  'update_grant',
+  'end_tasks',
+  'delete_tasks',
+  'revoke_token',
+  'put_block',
+  'remove_block',
+  'put_logout',
+  'insert_agent',
+  'replace_agent',
+  'remove_agent',
+  'insert_user',
+  'replace_user',
+  'remove_user',
+  'append',
+] as const satisfies readonly EffectName[];
+
+/** Appends the entries. No effect if there are none. */
+export function recorded(entries: readonly LedgerEntry[]): readonly Effect[] {
+  return entries.length === 0 ? [] : [{ effect: 'append', entries }];
+}

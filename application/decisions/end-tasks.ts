@@ -1,0 +1,43 @@
+/** The operator's kill switches: end one task, or all tasks of an agent or of a person (specification "Admin API"). */
+
+import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
+import type { Revocation } from '../../domain/tasks/task.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { revokeTasks } from './ending.ts';
+import { ask } from './fact.ts';
+import { exclusive } from './lock.ts';
+
+export interface TasksEnd extends Revocation {
+  readonly selection: /** With the task's person, who never changes. */
+    | { readonly kind: 'task'; readonly taskId: TaskId; readonly sponsorKey: SponsorKey }
+    | { readonly kind: 'agent'; readonly agentId: AgentId }
+    | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+}
+
+/** If no task is live, nothing is written. */
+export type EndVerdict =
+  | { readonly kind: 'ended'; readonly tasks: number }
+  /** The agent does not exist. Never for a person: the service has no list of all people. */
+  | { readonly kind: 'not_found' };
+
+/** Also ends all tasks delegated from the selected ones, and the tasks of exchanges that were running when it began. */
+export const endTasks = decision({
+  name: 'end_tasks',
+  transaction: 'operator',
+
+  locks: ({ selection }: TasksEnd) => [
+    selection.kind === 'agent' ? exclusive('agent', selection.agentId) : exclusive('sponsor', selection.sponsorKey),
+  ],
+
+  asks: ({ selection, at }) => ({
+    live: ask('live_tasks', { selection, at }),
+    revision: selection.kind === 'agent' ? ask('agent_revision', selection.agentId) : undefined,
+  }),
+
+  judge: ({ selection, at, reason }, { live, revision }): Judgement<EndVerdict> => {
+    if (selection.kind === 'agent' && revision === undefined) return { verdict: { kind: 'not_found' }, effects: [] };
+    const { effects, entries, tasks } = revokeTasks(live, { at, reason });
+    return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded(entries)] };
+  },
+});

@@ -1,0 +1,136 @@
+/**
+ * The facts that a decision can ask for. An engine reads them under the decision's locks, in statements that begin after
+ * the locks are held, so every fact includes all that was committed before.
+ */
+
+import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
+import type { StatedBlock } from '../../domain/sponsors/block.ts';
+import type { GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
+
+/** Each fact: its subject, and the answer. */
+export interface Facts {
+  /** The revision of a registered agent. */
+  agent_revision: Fact<AgentId, number | undefined>;
+  /** Whether any task of the agent is stored, live or ended. */
+  agent_has_tasks: Fact<AgentId, boolean>;
+  /** Oldest first (`blockedAt`, then source), at most one per source. */
+  blocks: Fact<SponsorKey, readonly StatedBlock[]>;
+  assertion_spent: Fact<AssertionName, boolean>;
+  /** The remembered logout. */
+  logout: Fact<LogoutName, LogoutTimes | undefined>;
+  /** The task's state and expiry. */
+  task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
+  grant: Fact<GrantHash, GrantFacts | undefined>;
+  /**
+   * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
+   * is up is not live. Locks their rows and the rows of their grants until the transaction ends: no task joins them, and
+   * no renewal is counted.
+   */
+  live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
+  /** Up to `limit` live tasks that expired by `overBy`, oldest expiry first, locked like `live_tasks`. Skips locked rows. */
+  due_tasks: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly LiveTask[]>;
+  /** Up to `limit` tasks that ended by `endedBy` and have no stored child, earliest end first. Skips locked rows. */
+  ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
+  token_revoked: Fact<TokenId, boolean>;
+  signal_accepted: Fact<SignalName, boolean>;
+  user_revision: Fact<UserId, number | undefined>;
+  /** The user with this name, in the form in which names are compared (`userNameKey`). */
+  user_named: Fact<string, UserId | undefined>;
+  user_count: Fact<null, number>;
+  /** A person's users other than `except`. */
+  other_users: Fact<{ readonly sponsorKey: SponsorKey; readonly except: UserId }, OtherUsers>;
+}
+
+interface Fact<About, Answer> {
+  readonly about: About;
+  readonly answer: Answer;
+}
+
+export interface AssertionName {
+  readonly agentId: AgentId;
+  readonly jti: string;
+}
+
+/** The name is a session's `sid` or a person's `sub`. */
+export interface LogoutName {
+  readonly kind: LoggedOut['kind'];
+  readonly name: string;
+}
+
+export interface LogoutTimes {
+  /** The latest logout, by the provider's clock. */
+  readonly statedAt: Instant;
+  readonly forgetAt: Instant;
+}
+
+export interface GrantFacts {
+  readonly taskId: TaskId;
+  readonly scope: Scope;
+  readonly renewals: number;
+  /** Renewals without their own record. */
+  readonly unrecorded: number;
+  readonly revokedAt: Instant | undefined;
+}
+
+/** A live task, as its records need it. */
+export interface LiveTask
+  extends Pick<Task, 'taskId' | 'agentId' | 'sponsor' | 'audience' | 'delegationDepth' | 'createdAt'> {
+  /** Space-separated. */
+  readonly scope: string;
+  /** Renewals without their own record, of all its grants. */
+  readonly unrecorded: number;
+}
+
+/** No task is in both lists. */
+export interface LiveTasks {
+  readonly selected: readonly LiveTask[];
+  /** Delegated from selected ones, directly or not, and not selected. */
+  readonly delegated: readonly LiveTask[];
+}
+
+/** One task, or all tasks of an agent, a person or a session. */
+export type TaskSelection =
+  | { readonly kind: 'task'; readonly taskId: TaskId }
+  | { readonly kind: 'agent'; readonly agentId: AgentId }
+  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
+  | { readonly kind: 'session'; readonly sessionId: string }
+  /** A person by `sub`, whichever claim is the sponsor key. */
+  | { readonly kind: 'subject'; readonly subject: string };
+
+export interface SignalName {
+  readonly receiver: 'logout' | 'ssf';
+  readonly issuer: string;
+  readonly jti: string;
+}
+
+export type FactName = keyof Facts;
+export type About<Name extends FactName> = Facts[Name]['about'];
+export type Answer<Name extends FactName> = Facts[Name]['answer'];
+
+/** A question about one fact. */
+export type Question<Name extends FactName = FactName> = {
+  readonly [Each in Name]: { readonly fact: Each; readonly about: About<Each> };
+}[Name];
+
+/** A decision's questions by names of its own. */
+export type Questions = Readonly<Record<string, Question | readonly Question[] | undefined>>;
+
+/** The answers to such questions, under the same names. */
+export type Answers<Asked extends Questions> = { readonly [Name in keyof Asked]: AnswerTo<Asked[Name]> };
+
+type AnswerTo<Asked> = Asked extends readonly (infer Each)[]
+  ? readonly AnswerTo<Each>[]
+  : Asked extends { readonly fact: infer Name extends FactName }
+    ? Answer<Name>
+    : undefined;
+
+export function ask<Name extends FactName>(
+  fact: Name,
+  about: About<Name>,
+): { readonly fact: Name; readonly about: About<Name> } {
+  return { fact, about };
+}

@@ -1,0 +1,47 @@
+/**
+ * The locks of the decisions, and the one order in which they are taken. Two transactions that lock in one order never
+ * wait for each other in a circle. SQLite takes none of them: its transactions write one after another.
+ */
+
+/**
+ * The order. An engine takes all locks of a class before the next class, and then, in this order: the rows of the tasks
+ * that end and of their grants (`live_tasks`), and the ledger's fence, with which it appends. Nothing is locked later.
+ */
+export const LOCK_ORDER = [
+  /** A person, by sponsor key. Exchange and refresh share it; a block, a kill switch and a signal take it exclusively. */
+  'sponsor',
+  /** A person, by `sub`: taken by an exchange where the sponsor key is another claim, because a logout names `sub`. */
+  'subject',
+  /** A session of the identity provider. */
+  'session',
+  'agent',
+  /** A provisioned user, by id. */
+  'user',
+  /** All names of provisioned users, and with them the number of users. */
+  'user_names',
+  /** An accepted signal, by receiver, issuer and `jti`. */
+  'signal',
+  /** A client assertion, by agent and `jti`. */
+  'assertion',
+  /** A token, by `jti`. */
+  'token',
+  /** The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively. */
+  'task',
+  /** The row of a grant. The end of its task takes it as well, whichever of the locks above that end holds. */
+  'grant',
+] as const;
+export type LockClass = (typeof LOCK_ORDER)[number];
+
+export interface Lock {
+  readonly on: LockClass;
+  readonly key: string;
+  readonly mode: 'shared' | 'exclusive';
+}
+
+export function shared(on: LockClass, key: string): Lock {
+  return { on, key, mode: 'shared' };
+}
+
+export function exclusive(on: LockClass, key: string): Lock {
+  return { on, key, mode: 'exclusive' };
+}

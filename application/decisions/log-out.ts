@@ -1,0 +1,97 @@
+/** Applies a logout: ends the tasks of a session or a person (specification "POST /backchannel-logout"). */
+
+import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import { decision, type Judgement } from './decision.ts';
+import { type Effect, recorded } from './effect.ts';
+import { revokeTasks } from './ending.ts';
+import { ask, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
+import { exclusive } from './lock.ts';
+import { accept, isAccepted, type SignalOccurrence, type SignalVerdict, signalLock } from './signal.ts';
+
+export interface LogoutSignal extends SignalOccurrence {
+  readonly loggedOut: LoggedOut;
+  /** Set if subject tokens from before the logout are to be refused. */
+  readonly remember?: RememberedLogout | undefined;
+}
+
+export interface RememberedLogout {
+  /** The logout token's `iat`, a whole second of the provider's clock. */
+  readonly statedAt: Instant;
+  /** When this logout stops refusing subject tokens. */
+  readonly forgetAt: Instant;
+}
+
+/**
+ * Ends the live tasks of the session, of whichever person, or without a session those of the person by `sub`. No block is
+ * placed. The record names the person of the signal; without one, the only person whose tasks end; else no person.
+ */
+export const logOut = decision({
+  name: 'log_out',
+  transaction: 'provider',
+
+  locks: (signal: LogoutSignal) => {
+    const { loggedOut } = signal;
+    const whom =
+      loggedOut.kind === 'session'
+        ? [exclusive('session', loggedOut.sessionId)]
+        : // An exchange locks `sub` only where it is not the sponsor key.
+          [exclusive('sponsor', loggedOut.subject), exclusive('subject', loggedOut.subject)];
+    return [...whom, signalLock('logout', signal)];
+  },
+
+  asks: (signal) => ({
+    accepted: isAccepted('logout', signal),
+    remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
+    live: ask('live_tasks', { selection: selectionOf(signal.loggedOut), at: signal.at }),
+  }),
+
+  judge: (signal, { accepted, remembered, live }): Judgement<SignalVerdict> => {
+    if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
+    const { at, loggedOut, remember } = signal;
+    const reason = 'sponsor_logged_out';
+    const { effects, entries, tasks } = revokeTasks(live, { at, reason });
+    const sponsor = loggedOut.subject ?? onlyOne(live.selected.map((task) => task.sponsor));
+    const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
+    return {
+      verdict: { kind: 'accepted', revokedTasks: tasks },
+      effects: [
+        accept('logout', signal),
+        ...(remember === undefined ? [] : [rememberLogout(nameOf(loggedOut), remember, remembered)]),
+        ...effects,
+        ...recorded([entry, ...entries]),
+      ],
+    };
+  },
+});
+
+function nameOf(loggedOut: LoggedOut): LogoutName {
+  return { kind: loggedOut.kind, name: loggedOut.kind === 'session' ? loggedOut.sessionId : loggedOut.subject };
+}
+
+function selectionOf(loggedOut: LoggedOut): TaskSelection {
+  return loggedOut.kind === 'session'
+    ? { kind: 'session', sessionId: loggedOut.sessionId }
+    : { kind: 'subject', subject: loggedOut.subject };
+}
+
+/** Of several logouts the latest times count. */
+function rememberLogout(name: LogoutName, logout: RememberedLogout, known: LogoutTimes | undefined): Effect {
+  return {
+    effect: 'put_logout',
+    ...name,
+    statedAt: later(logout.statedAt, known?.statedAt),
+    forgetAt: later(logout.forgetAt, known?.forgetAt),
+  };
+}
+
+function later(one: Instant, other: Instant | undefined): Instant {
+  return other !== undefined && other > one ? other : one;
+}
+
+/** `undefined` if no task ends, or if a provider gave several people one session. */
+function onlyOne(people: readonly string[]): string | undefined {
+  const [person, ...others] = new Set(people);
+  return others.length === 0 ? person : undefined;
+}

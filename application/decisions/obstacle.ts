@@ -1,0 +1,27 @@
+/** The obstacles of an exchange and a refresh. The first one in the order of `findObstacle` is the verdict. */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { BlockKind, SponsorBlock } from '../../domain/sponsors/block.ts';
+import { isReplayed } from './assertion.ts';
+
+export type Obstacle =
+  /** The agent's revision is no longer the judged one: judge again. */
+  | { readonly kind: 'agent_changed' }
+  /** The assertion was used before, by the decision that committed first. */
+  | { readonly kind: 'replayed' }
+  /** The person is blocked; `block` is the kind of the block placed first. */
+  | { readonly kind: 'sponsor_blocked'; readonly block: BlockKind };
+
+export function findObstacle(
+  judged: Agent['revision'],
+  facts: {
+    readonly revision: Agent['revision'] | undefined;
+    readonly spent: readonly boolean[];
+    readonly blocks: readonly SponsorBlock[];
+  },
+): Obstacle | undefined {
+  if (facts.revision !== judged) return { kind: 'agent_changed' };
+  if (isReplayed(facts.spent)) return { kind: 'replayed' };
+  const block = facts.blocks[0]?.kind;
+  return block && { kind: 'sponsor_blocked', block };
+}

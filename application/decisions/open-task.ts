@@ -1,0 +1,71 @@
+/** Opens a task with its grant and first token (specification "POST /oauth2/token", Exchange). */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { Person } from '../../domain/sponsors/subject-token.ts';
+import type { GrantHash, Task } from '../../domain/tasks/task.ts';
+import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { ask } from './fact.ts';
+import { shared } from './lock.ts';
+import { isLoggedOut, logoutQuestions } from './logged-out.ts';
+import { findObstacle, type Obstacle } from './obstacle.ts';
+
+export interface TaskOpening {
+  readonly task: Task;
+  readonly grantHash: GrantHash;
+  readonly assertion: SpentAssertion;
+  /** The revision that was judged. */
+  readonly agentRevision: Agent['revision'];
+  /** Set if remembered logouts refuse tasks: the `iat` of the subject token (`log-out.ts`, `remember`). */
+  readonly refuseLoggedOut?: Pick<Person, 'issuedAt'> | undefined;
+  /** The `token.issued` entry. */
+  readonly entry: LedgerEntry;
+}
+
+/**
+ * Nothing is written unless the task is opened.
+ * - `logged_out`, only with `refuseLoggedOut`: a remembered logout covers the task's session, or the person and the
+ *   token was not issued after it. A token without `iat` counts as issued before.
+ * - `parent_ended`: the parent task is not stored, not live, or over by the new task's `createdAt`.
+ */
+export type OpenVerdict = { readonly kind: 'opened' | 'logged_out' | 'parent_ended' } | Obstacle;
+
+/** A block, kill switch or logout that runs first is seen here. One that runs later waits, and ends the new task. */
+export const openTask = decision({
+  name: 'open_task',
+  transaction: 'shared',
+
+  locks: ({ task, assertion }: TaskOpening) => [
+    shared('sponsor', task.sponsorKey),
+    // A logout names `sub` only. Where `sub` is the sponsor key, the lock above holds it off.
+    ...(task.sponsor === task.sponsorKey ? [] : [shared('subject', task.sponsor)]),
+    ...(task.sessionId === undefined ? [] : [shared('session', task.sessionId)]),
+    shared('agent', task.agentId),
+    ...assertionLocks(assertion),
+    ...(task.parentTaskId === undefined ? [] : [shared('task', task.parentTaskId)]),
+  ],
+
+  asks: ({ task, assertion, refuseLoggedOut }) => ({
+    revision: ask('agent_revision', task.agentId),
+    spent: assertionQuestions(assertion),
+    blocks: ask('blocks', task.sponsorKey),
+    logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
+    parent: task.parentTaskId && ask('task_state', task.parentTaskId),
+  }),
+
+  judge: ({ task, grantHash, assertion, agentRevision, refuseLoggedOut, entry }, facts): Judgement<OpenVerdict> => {
+    const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
+    const obstacle = findObstacle(agentRevision, facts);
+    if (obstacle !== undefined) return refused(obstacle);
+    if (isLoggedOut(facts.logouts, refuseLoggedOut?.issuedAt, task.createdAt)) return refused({ kind: 'logged_out' });
+    const { parent } = facts;
+    const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
+    if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
+    return {
+      verdict: { kind: 'opened' },
+      effects: [...spend(assertion, facts.spent), { effect: 'insert_task', task, grantHash }, ...recorded([entry])],
+    };
+  },
+});

@@ -1,0 +1,63 @@
+/** Blocks a person and ends their tasks (specification "Sponsor block"). */
+
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { oldestFirst, type SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { RevocationReason } from '../../domain/tasks/task.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { revokeTasks } from './ending.ts';
+import { ask } from './fact.ts';
+import { exclusive } from './lock.ts';
+
+export interface BlockPlacement {
+  readonly block: SponsorBlock;
+  /** Why the person's live tasks end. */
+  readonly reason: RevocationReason;
+}
+
+export interface BlockVerdict {
+  /** All blocks of the person, oldest first. */
+  readonly blocks: readonly SponsorBlock[];
+  readonly revokedTasks: number;
+}
+
+/** An existing block of this source stays as it is and gets no record. The tasks end in any case. */
+export const placeBlock = decision({
+  name: 'place_block',
+  transaction: 'operator',
+
+  locks: ({ block }: BlockPlacement) => [exclusive('sponsor', block.sponsorKey)],
+
+  asks: ({ block: { sponsorKey, blockedAt } }) => ({
+    blocks: ask('blocks', sponsorKey),
+    live: ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at: blockedAt }),
+  }),
+
+  judge: ({ block, reason }, { blocks, live }): Judgement<BlockVerdict> => {
+    const isNew = !blocks.some(({ source }) => source === block.source);
+    const ending = revokeTasks(live, { at: block.blockedAt, reason });
+    const all: readonly SponsorBlock[] = isNew ? [...blocks, block].sort(oldestFirst) : blocks;
+    return {
+      verdict: { blocks: all.map(withoutStatement), revokedTasks: ending.tasks },
+      effects: [
+        ...(isNew ? [{ effect: 'put_block', ...block, statedAt: block.blockedAt } as const] : []),
+        ...ending.effects,
+        ...recorded([...(isNew ? [blocked(block)] : []), ...ending.entries]),
+      ],
+    };
+  },
+});
+
+function withoutStatement({ sponsorKey, source, kind, blockedAt }: SponsorBlock): SponsorBlock {
+  return { sponsorKey, source, kind, blockedAt };
+}
+
+function blocked({ sponsorKey, blockedAt }: SponsorBlock): LedgerEntry {
+  return {
+    at: blockedAt,
+    event: 'sponsor.blocked',
+    sponsor: sponsorKey,
+    decision: 'allow',
+    reason: 'sponsor_blocked',
+  };
+}

@@ -1,0 +1,107 @@
+/** How a write of a provisioned user affects its people (specification "/scim/v2", effect per write). */
+
+import type { SponsorKey, UserId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import {
+  type HeldStatement,
+  heldStatement,
+  type OtherUsers,
+  type ProvisioningStatement,
+  SIGNAL_REASONS,
+  signalOf,
+} from '../../domain/signals/provisioning-statement.ts';
+import type { BlockKind, StatedBlock } from '../../domain/sponsors/block.ts';
+import { type Effect, recorded } from './effect.ts';
+import { revokeTasks } from './ending.ts';
+import { ask, type LiveTasks } from './fact.ts';
+import { exclusive } from './lock.ts';
+
+/** The statements of a write about people, and its time. Each is about another person. */
+export interface ProvisioningEffects {
+  readonly statements: readonly ProvisioningStatement[];
+  readonly at: Instant;
+}
+
+export function peopleLocks(...sponsorKeys: readonly SponsorKey[]) {
+  return [...new Set(sponsorKeys)].map((sponsorKey) => exclusive('sponsor', sponsorKey));
+}
+
+/** About each statement's person, in the order of the statements. @param userId the written user */
+export function peopleQuestions(userId: UserId, { statements, at }: ProvisioningEffects) {
+  const people = statements.map(({ sponsorKey }) => sponsorKey);
+  return {
+    others: people.map((sponsorKey) => ask('other_users', { sponsorKey, except: userId })),
+    blocks: people.map((sponsorKey) => ask('blocks', sponsorKey)),
+    live: people.map((sponsorKey) => ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at })),
+  };
+}
+
+/** The answers to `peopleQuestions`. */
+export interface People {
+  readonly others: readonly OtherUsers[];
+  readonly blocks: readonly (readonly StatedBlock[])[];
+  readonly live: readonly LiveTasks[];
+}
+
+/**
+ * - A refused person is blocked with source `scim`, even if another source has blocked them. Their live tasks end. An
+ *   existing block of this source takes the new kind and keeps its times.
+ * - An active person loses the block of this source. Blocks of other sources never change.
+ * - The `sponsor.signal` entry precedes the entries of its effects. A repeated statement without an effect has none.
+ */
+export function applyStatements({ statements, at }: ProvisioningEffects, people: People): readonly Effect[] {
+  const effects: Effect[] = [];
+  const entries: LedgerEntry[] = [];
+  const ended = new Set<string>();
+  for (const [nth, statement] of statements.entries()) {
+    const held = heldStatement(statement, people.others[nth] ?? { users: 0, inactive: 0 });
+    if (held === undefined) continue;
+    const own = people.blocks[nth]?.find(({ source }) => source === 'scim');
+    // A task that was delegated for the second person from one of the first person's has ended with it.
+    const live = without(ended, people.live[nth]);
+    const said = held.state === 'active' ? readmit(held, own, at) : refuse(held, held.state, own, live, at);
+    effects.push(...said.effects);
+    entries.push(...said.entries);
+    if (held.state !== 'active') for (const { taskId } of [...live.selected, ...live.delegated]) ended.add(taskId);
+  }
+  return [...effects, ...recorded(entries)];
+}
+
+interface Applied {
+  readonly effects: readonly Effect[];
+  readonly entries: readonly LedgerEntry[];
+}
+
+function readmit(held: HeldStatement, own: StatedBlock | undefined, at: Instant): Applied {
+  const { sponsorKey, isNew } = held;
+  return {
+    effects: own === undefined ? [] : [{ effect: 'remove_block', sponsorKey, source: 'scim' }],
+    entries: isNew || own !== undefined ? [signalOf(held, at)] : [],
+  };
+}
+
+function refuse(
+  held: HeldStatement,
+  kind: BlockKind,
+  own: StatedBlock | undefined,
+  live: LiveTasks,
+  at: Instant,
+): Applied {
+  const { sponsorKey, isNew } = held;
+  const block = own ?? { sponsorKey, source: 'scim' as const, blockedAt: at, statedAt: at };
+  const changed = own?.kind !== kind;
+  const ending = revokeTasks(live, { at, reason: SIGNAL_REASONS[kind] });
+  const hasEffect = isNew || changed || live.selected.length > 0;
+  return {
+    effects: [...(changed ? [{ effect: 'put_block', ...block, kind } as const] : []), ...ending.effects],
+    entries: hasEffect ? [signalOf(held, at), ...ending.entries] : ending.entries,
+  };
+}
+
+function without(ended: ReadonlySet<string>, live: LiveTasks = { selected: [], delegated: [] }): LiveTasks {
+  return {
+    selected: live.selected.filter(({ taskId }) => !ended.has(taskId)),
+    delegated: live.delegated.filter(({ taskId }) => !ended.has(taskId)),
+  };
+}

@@ -1,0 +1,85 @@
+/** Counts a renewal of a grant (specification "POST /oauth2/token", Refresh). */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { formatScope, type Scope } from '../../domain/scope.ts';
+import type { GrantHash } from '../../domain/tasks/task.ts';
+import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { ask } from './fact.ts';
+import { exclusive, shared } from './lock.ts';
+import { findObstacle, type Obstacle } from './obstacle.ts';
+
+export interface Renewal {
+  readonly taskId: TaskId;
+  readonly agentId: AgentId;
+  readonly sponsorKey: SponsorKey;
+  readonly grantHash: GrantHash;
+  /** The grant's scope when the request was judged. */
+  readonly grantScope: Scope;
+  /** The grant's new scope. */
+  readonly scope: Scope;
+  readonly assertion: SpentAssertion;
+  readonly agentRevision: Agent['revision'];
+  /** Whether every renewal gets its own record. Otherwise renewals after the first are only counted on the grant. */
+  readonly recordEach: boolean;
+  /** The `token.refreshed` entry: appended for the task's first renewal, and with `recordEach` for every one. */
+  readonly entry: LedgerEntry;
+}
+
+/**
+ * Nothing is written unless the grant is renewed. `grant_changed`: the grant's scope is no longer `grantScope`, or its
+ * task has ended. Read the grant and judge again.
+ */
+export type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' } | Obstacle;
+
+export const renewGrant = decision({
+  name: 'renew_grant',
+  transaction: 'shared',
+
+  locks: ({ sponsorKey, agentId, assertion, grantHash }: Renewal) => [
+    shared('sponsor', sponsorKey),
+    shared('agent', agentId),
+    ...assertionLocks(assertion),
+    exclusive('grant', grantHash),
+  ],
+
+  asks: ({ agentId, assertion, sponsorKey, grantHash }) => ({
+    revision: ask('agent_revision', agentId),
+    spent: assertionQuestions(assertion),
+    blocks: ask('blocks', sponsorKey),
+    grant: ask('grant', grantHash),
+  }),
+
+  judge: (renewal, facts): Judgement<RenewVerdict> => {
+    const refused = (verdict: RenewVerdict): Judgement<RenewVerdict> => ({ verdict, effects: [] });
+    const { grantHash, scope, assertion, recordEach, entry } = renewal;
+    const obstacle = findObstacle(renewal.agentRevision, facts);
+    if (obstacle !== undefined) return refused(obstacle);
+    const { grant } = facts;
+    // The transaction that ends a task revokes its grants, so the state of the task need not be read.
+    const isJudged =
+      grant !== undefined &&
+      grant.taskId === renewal.taskId &&
+      grant.revokedAt === undefined &&
+      formatScope(grant.scope) === formatScope(renewal.grantScope);
+    if (!isJudged) return refused({ kind: 'grant_changed' });
+    const isRecorded = recordEach || grant.renewals === 0;
+    return {
+      verdict: { kind: 'renewed' },
+      effects: [
+        ...spend(assertion, facts.spent),
+        {
+          effect: 'update_grant',
+          grantHash,
+          scope,
+          renewals: grant.renewals + 1,
+          unrecorded: grant.unrecorded + (isRecorded ? 0 : 1),
+        },
+        ...recorded(isRecorded ? [entry] : []),
+      ],
+    };
+  },
+});

@@ -1,0 +1,50 @@
+/** Revokes a task by its grant (specification "POST /oauth2/revoke"). */
+
+import type { SponsorKey, TaskId } from '../../domain/identifiers.ts';
+import type { Revocation } from '../../domain/tasks/task.ts';
+import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, spend } from './assertion.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { revokeTasks } from './ending.ts';
+import { ask } from './fact.ts';
+import { exclusive } from './lock.ts';
+
+export interface GrantRevocation extends Revocation {
+  /** The grant's task and its person, which never change. */
+  readonly taskId: TaskId;
+  readonly sponsorKey: SponsorKey;
+  readonly assertion: SpentAssertion;
+}
+
+/**
+ * Ends the task and all tasks delegated from it, with their grants. `already_ended`: the task had ended, or its time is
+ * up; it stays as it is. The assertion is used up unless it is `replayed`; then nothing is written.
+ */
+export type RevokeGrantVerdict = 'revoked' | 'already_ended' | 'replayed';
+
+export const revokeGrant = decision({
+  name: 'revoke_grant',
+  transaction: 'own',
+
+  locks: ({ sponsorKey, assertion }: GrantRevocation) => [
+    exclusive('sponsor', sponsorKey),
+    ...assertionLocks(assertion),
+  ],
+
+  asks: ({ taskId, at, assertion }) => ({
+    spent: assertionQuestions(assertion),
+    task: ask('task_state', taskId),
+    live: ask('live_tasks', { selection: { kind: 'task', taskId }, at }),
+  }),
+
+  judge: ({ at, reason, assertion }, facts): Judgement<RevokeGrantVerdict> => {
+    if (isReplayed(facts.spent)) return { verdict: 'replayed', effects: [] };
+    const used = spend(assertion, facts.spent);
+    const ending = revokeTasks(facts.live, { at, reason });
+    if (facts.task?.state !== 'live' || ending.tasks === 0) return { verdict: 'already_ended', effects: used };
+    return {
+      verdict: 'revoked',
+      effects: [...used, ...ending.effects, ...recorded(ending.entries)],
+    };
+  },
+});

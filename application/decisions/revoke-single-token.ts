@@ -1,0 +1,48 @@
+/** Revokes one token by its `jti` (specification "POST /oauth2/revoke"). */
+
+import type { TaskId, TokenId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { Revocation } from '../../domain/tasks/task.ts';
+import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, spend } from './assertion.ts';
+import { decision, type Judgement } from './decision.ts';
+import { recorded } from './effect.ts';
+import { ask } from './fact.ts';
+import { exclusive } from './lock.ts';
+
+export interface TokenRevocation extends Revocation {
+  readonly tokenId: TokenId;
+  readonly taskId: TaskId;
+  /** The revocation is kept until then. */
+  readonly forgetAt: Instant;
+  readonly assertion: SpentAssertion;
+  /** The `token.revoked` entry. */
+  readonly entry: LedgerEntry;
+}
+
+/**
+ * `already_revoked`: only the assertion is used up. `replayed`: nothing is written.
+ */
+export type RevokeTokenVerdict = 'revoked' | 'already_revoked' | 'replayed';
+
+export const revokeSingleToken = decision({
+  name: 'revoke_single_token',
+  transaction: 'shared',
+
+  locks: ({ assertion, tokenId }: TokenRevocation) => [...assertionLocks(assertion), exclusive('token', tokenId)],
+
+  asks: ({ assertion, tokenId }) => ({
+    spent: assertionQuestions(assertion),
+    revoked: ask('token_revoked', tokenId),
+  }),
+
+  judge: ({ assertion, entry, ...revocation }, facts): Judgement<RevokeTokenVerdict> => {
+    if (isReplayed(facts.spent)) return { verdict: 'replayed', effects: [] };
+    const used = spend(assertion, facts.spent);
+    if (facts.revoked) return { verdict: 'already_revoked', effects: used };
+    return {
+      verdict: 'revoked',
+      effects: [...used, { effect: 'revoke_token', ...revocation }, ...recorded([entry])],
+    };
+  },
+});

@@ -1,0 +1,16 @@
+/** Uses up the assertion of a request that changes nothing else (decisions "Client assertions"). */
+
+import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, spend } from './assertion.ts';
+import { decision, type Judgement } from './decision.ts';
+
+/** `replayed`: it was used before, or another decision used it first. */
+export type SpendVerdict = 'spent' | 'replayed';
+
+export const spendAssertion = decision({
+  name: 'spend_assertion',
+  transaction: 'shared',
+  locks: (assertion: SpentAssertion) => assertionLocks(assertion),
+  asks: (assertion) => ({ spent: assertionQuestions(assertion) }),
+  judge: (assertion, { spent }): Judgement<SpendVerdict> =>
+    isReplayed(spent) ? { verdict: 'replayed', effects: [] } : { verdict: 'spent', effects: spend(assertion, spent) },
+});

@@ -1,0 +1,46 @@
+/** The changes of tasks that only the passing of time causes (specification "Task"; "Limits", Service:Tasks:*). */
+
+import type { Instant } from '../../domain/instant.ts';
+import { decision } from './decision.ts';
+import { recorded } from './effect.ts';
+import { expireTasks } from './ending.ts';
+import { ask } from './fact.ts';
+
+export interface DueTasks {
+  readonly overBy: Instant;
+  /** The date of the records. */
+  readonly at: Instant;
+  readonly limit: number;
+}
+
+/** Records the expiry of up to `limit` live tasks that expired by `overBy`. The verdict is their number. */
+export const expireDueTasks = decision({
+  name: 'expire_due_tasks',
+  transaction: 'own',
+  locks: () => [],
+  asks: ({ overBy, limit }: DueTasks) => ({ due: ask('due_tasks', { overBy, limit }) }),
+  judge: ({ at }, { due }) => {
+    const { effects, entries, tasks } = expireTasks(due, at);
+    return { verdict: tasks, effects: [...effects, ...recorded(entries)] };
+  },
+});
+
+export interface EndedTasks {
+  readonly endedBy: Instant;
+  readonly limit: number;
+}
+
+/**
+ * Deletes up to `limit` tasks that ended by `endedBy`, with their grants. A task stays while a task delegated from it is
+ * stored. The verdict is their number.
+ */
+export const deleteEndedTasks = decision({
+  name: 'delete_ended_tasks',
+  transaction: 'own',
+  locks: () => [],
+  asks: (ended: EndedTasks) => ({ ended: ask('ended_tasks', ended) }),
+  judge: (_, { ended }) => ({
+    verdict: ended.length,
+    effects: [{ effect: 'delete_tasks', taskIds: ended }],
+  }),
+});

@@ -1,0 +1,113 @@
+/** The writes of a provisioned user (specification "/scim/v2"). Each is applied with its statements about people. */
+
+import { type ProvisionedUser, userNameKey } from '../../domain/signals/provisioned-user.ts';
+import { statementsWithoutRoom } from '../../domain/signals/provisioning-statement.ts';
+import { decision, type Judgement } from './decision.ts';
+import { ask } from './fact.ts';
+import { exclusive, type Lock } from './lock.ts';
+import { applyStatements, type ProvisioningEffects, peopleLocks, peopleQuestions } from './provisioning.ts';
+
+/** Held by a write that takes a name, and so by each that adds a user. */
+const ALL_NAMES: Lock = exclusive('user_names', '');
+
+export interface UserAddition extends ProvisioningEffects {
+  readonly user: ProvisionedUser;
+  readonly maxUsers: number;
+}
+
+/**
+ * `uniqueness`: another user has the name. `full`: there are `maxUsers` already. An inactive user's person is blocked
+ * even then (`statementsWithoutRoom`).
+ */
+export type AddUserVerdict = 'created' | 'uniqueness' | 'full';
+
+export const addUser = decision({
+  name: 'add_user',
+  transaction: 'provider',
+  locks: ({ user }: UserAddition) => [...peopleLocks(user.sponsorKey), ALL_NAMES],
+  asks: ({ user, ...effects }) => ({
+    named: ask('user_named', userNameKey(user.userName)),
+    count: ask('user_count', null),
+    ...peopleQuestions(user.userId, effects),
+  }),
+
+  judge: ({ user, maxUsers, statements, at }, { named, count, ...people }): Judgement<AddUserVerdict> => {
+    if (named !== undefined) return { verdict: 'uniqueness', effects: [] };
+    if (count >= maxUsers) {
+      // A create makes one statement, so what is left of it is still the first person's.
+      const effective = { statements: statementsWithoutRoom(statements), at };
+      return { verdict: 'full', effects: applyStatements(effective, people) };
+    }
+    return {
+      verdict: 'created',
+      effects: [{ effect: 'insert_user', ...user }, ...applyStatements({ statements, at }, people)],
+    };
+  },
+});
+
+export interface UserChange extends ProvisioningEffects {
+  /** The user as it was read. */
+  readonly stored: ProvisionedUser;
+  readonly user: ProvisionedUser;
+}
+
+/** Compare-and-swap. `changed`: the stored revision is another. `gone`: the user does not exist any more. */
+export type ChangeUserVerdict = 'replaced' | 'uniqueness' | 'changed' | 'gone';
+
+export const changeUser = decision({
+  name: 'change_user',
+  transaction: 'provider',
+
+  locks: ({ stored, user }: UserChange) => [
+    ...peopleLocks(stored.sponsorKey, user.sponsorKey),
+    exclusive('user', stored.userId),
+    ...(takesName({ stored, user }) ? [ALL_NAMES] : []),
+  ],
+
+  asks: ({ stored, user, ...effects }) => ({
+    revision: ask('user_revision', stored.userId),
+    named: takesName({ stored, user }) ? ask('user_named', userNameKey(user.userName)) : undefined,
+    ...peopleQuestions(user.userId, effects),
+  }),
+
+  judge: ({ stored, user, ...effects }, { revision, named, ...people }): Judgement<ChangeUserVerdict> => {
+    if (revision === undefined) return { verdict: 'gone', effects: [] };
+    if (revision !== stored.revision) return { verdict: 'changed', effects: [] };
+    if (named !== undefined && named !== user.userId) return { verdict: 'uniqueness', effects: [] };
+    return {
+      verdict: 'replaced',
+      effects: [{ effect: 'replace_user', ...user }, ...applyStatements(effects, people)],
+    };
+  },
+});
+
+function takesName({ stored, user }: Pick<UserChange, 'stored' | 'user'>): boolean {
+  return userNameKey(stored.userName) !== userNameKey(user.userName);
+}
+
+export interface UserDeletion extends ProvisioningEffects {
+  /** The user as it was read. */
+  readonly stored: ProvisionedUser;
+}
+
+/** Compare-and-swap, as `ChangeUserVerdict`. */
+export type DeleteUserVerdict = 'removed' | 'changed' | 'gone';
+
+export const deleteUser = decision({
+  name: 'delete_user',
+  transaction: 'provider',
+  locks: ({ stored }: UserDeletion) => [...peopleLocks(stored.sponsorKey), exclusive('user', stored.userId)],
+  asks: ({ stored, ...effects }) => ({
+    revision: ask('user_revision', stored.userId),
+    ...peopleQuestions(stored.userId, effects),
+  }),
+
+  judge: ({ stored, ...effects }, { revision, ...people }): Judgement<DeleteUserVerdict> => {
+    if (revision === undefined) return { verdict: 'gone', effects: [] };
+    if (revision !== stored.revision) return { verdict: 'changed', effects: [] };
+    return {
+      verdict: 'removed',
+      effects: [{ effect: 'remove_user', userId: stored.userId }, ...applyStatements(effects, people)],
+    };
+  },
+});

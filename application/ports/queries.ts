@@ -1,0 +1,57 @@
+/** What is read of the stored agents, tasks, blocks and users. All methods may throw StorageUnavailable. */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
+import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
+import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { Grant, GrantHash } from '../../domain/tasks/task.ts';
+import type { TokenFacts } from '../../domain/tasks/token-status.ts';
+
+/** The registered agents. */
+export interface Agents {
+  find(agentId: AgentId): Promise<Agent | undefined>;
+
+  /** Agents after `after` in `agent_id` order (by code point); all of them without a `limit`. */
+  list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<readonly Agent[]>;
+}
+
+/** Tasks, their grants and tokens. */
+export interface Tasks {
+  /** The grant, if it was issued to this agent; `undefined` for another agent's. */
+  findGrant(agentId: AgentId, grantHash: GrantHash): Promise<Grant | undefined>;
+
+  /** The task's person, who never changes; `undefined` if the task is not stored. */
+  findSponsor(taskId: TaskId): Promise<SponsorKey | undefined>;
+
+  /** The stored facts for an introspection; `undefined` if the task is not stored. */
+  tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;
+}
+
+/** The blocked humans, for whom the service refuses to act. */
+export interface Sponsors {
+  /** The person's blocks, at most one per source, oldest first. Empty if the person is not blocked. */
+  findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
+}
+
+export interface UsersQuestion {
+  /** `userName` is compared without regard to case, `externalId` exactly. */
+  readonly match?: { readonly attribute: PersonAttribute; readonly value: string } | undefined;
+  /** The number of matches to skip. */
+  readonly skip: number;
+  readonly limit: number;
+}
+
+export interface UsersPage {
+  readonly users: readonly ProvisionedUser[];
+  /** The number of matches on all pages. */
+  readonly total: number;
+}
+
+/** The provisioned users. */
+export interface ProvisionedUsers {
+  find(userId: UserId): Promise<ProvisionedUser | undefined>;
+
+  /** In the order of ids, which is the order of creation. */
+  list(question: UsersQuestion): Promise<UsersPage>;
+}

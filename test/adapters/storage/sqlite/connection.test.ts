@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
+import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+
+describe('the connection to SQLite', () => {
+  let directory: string;
+  let path: string;
+  let connection: Connection;
+  let outside: Handle;
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'mandate-connection-'));
+    path = join(directory, 'test.sqlite');
+    connection = await openConnection(path);
+    await connection.write((run) => run('create table kept (name text primary key) strict'));
+    outside = openHandle(path, { timeout: 0 });
+  });
+  afterEach(async () => {
+    outside.close();
+    await connection.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const keep = (name: string) => connection.write((run) => run('insert into kept values (?)', [name]).count);
+  const kept = () =>
+    outside
+      .prepare('select name from kept order by name')
+      .all()
+      .map((row) => Object.values(row as object)[0]);
+  const thrownBy = (act: () => Promise<unknown>) =>
+    act().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  it('writes ahead, waits for the disk at every commit, and holds foreign keys', async () => {
+    const setting = (name: string) => connection.read((run) => run<Record<string, unknown>>(`pragma ${name}`).rows[0]);
+    expect(await setting('journal_mode')).to.deep.equal({ journal_mode: 'wal' });
+    expect(await setting('synchronous')).to.deep.equal({ synchronous: 2 });
+    expect(await setting('foreign_keys')).to.deep.equal({ foreign_keys: 1 });
+    expect(await setting('busy_timeout')).to.deep.equal({ timeout: 0 });
+  });
+
+  it('answers a decision only once it is committed', async () => {
+    await Promise.all(
+      ['a', 'b', 'c'].map(async (name) => {
+        await keep(name);
+        expect(kept()).to.include(name);
+      }),
+    );
+  });
+
+  it('commits the decisions that wait together, at most 32 at a time, as one', async () => {
+    const transactions = new Set<unknown>();
+    await connection.write((run) => run('create table batches (batch integer)'));
+    let largest = 0;
+    await Promise.all(
+      Array.from({ length: 100 }, (_, nth) =>
+        connection.write((run) => {
+          // Nobody outside sees what the batch has written so far.
+          const visible = kept().length;
+          transactions.add(visible);
+          run('insert into kept values (?)', [`n${nth}`]);
+          const { rows } = run<{ count: number }>('select count(*) as count from kept');
+          largest = Math.max(largest, (rows[0]?.count ?? 0) - visible);
+        }),
+      ),
+    );
+    expect(largest).to.equal(32);
+    expect([...transactions]).to.deep.equal([0, 32, 64, 96]);
+  });
+
+  it('takes nothing of the others’ back when one decision of a batch fails', async () => {
+    const failing = connection.write((run) => {
+      run('insert into kept values (?)', ['half']);
+      throw new Error('our own');
+    });
+    const outcomes = await Promise.allSettled([keep('before'), failing, keep('after'), keep('before')]);
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
+    expect(kept()).to.deep.equal(['after', 'before']);
+  });
+
+  it('tells a bug of ours from a database that cannot answer', async () => {
+    for (const text of ['select nothing from nowhere', "insert into kept values ('a'), ('a')"]) {
+      const thrown = await thrownBy(() => connection.write((run) => run(text)));
+      expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
+    }
+  });
+
+  it('waits a while for another process that writes, without holding up reads or the event loop', async () => {
+    outside.exec('begin immediate');
+    const writing = keep('patient');
+    let turns = 0;
+    for (let round = 0; round < 20; round++) {
+      await connection.read((run) => run('select 1'));
+      await pause(2);
+      turns++;
+    }
+    expect(turns).to.equal(20);
+    outside.exec('commit');
+    expect(await writing).to.equal(1);
+  });
+
+  it('waits for another process that holds a new file, before write-ahead logging is set in it', async () => {
+    const fresh = join(directory, 'begun-twice.sqlite');
+    const first = openHandle(fresh, { timeout: 0 });
+    first.exec('create table begun (name text) strict; begin immediate');
+    const opening = openConnection(fresh);
+    await pause(10);
+    first.exec('commit');
+    const second = await opening;
+    const mode = await second.read((run) => run<{ journal_mode: string }>('pragma journal_mode').rows[0]?.journal_mode);
+    expect(mode).to.equal('wal');
+    first.close();
+    await second.close();
+  });
+
+  it('answers that it is unavailable after a second, has written nothing, and goes on when it can', async () => {
+    outside.exec('begin immediate');
+    let ticks = 0;
+    const ticking = setInterval(() => {
+      ticks += 1;
+    }, 5);
+    const outcomes = await Promise.all([thrownBy(() => keep('a')), thrownBy(() => keep('b'))]);
+    clearInterval(ticking);
+    for (const thrown of outcomes) expect(thrown).to.be.instanceOf(StorageUnavailable);
+    // The event loop goes on in each of the pauses, of which fourteen are longer than a tick.
+    expect(ticks).to.be.at.least(10);
+    outside.exec('commit');
+    expect(kept()).to.deep.equal([]);
+    expect(await keep('a')).to.equal(1);
+  });
+
+  it('answers that it is unavailable when the disk is full, has written nothing of the batch, and goes on', async () => {
+    const { rows } = await connection.read((run) => run<{ page_count: number }>('pragma page_count'));
+    const limit = (pages: number) => connection.read((run) => run(`pragma max_page_count = ${pages}`));
+    await limit((rows[0]?.page_count ?? 0) + 4);
+    const outcomes = await Promise.all([
+      thrownBy(() => keep('small')),
+      thrownBy(() => keep('x'.repeat(100_000))),
+      thrownBy(() => keep('other')),
+    ]);
+    expect(outcomes[1]).to.be.instanceOf(StorageUnavailable);
+    for (const [nth, name] of [
+      [0, 'small'],
+      [2, 'other'],
+    ] as const) {
+      expect(kept().includes(name)).to.equal(outcomes[nth] === undefined);
+      if (outcomes[nth] !== undefined) expect(outcomes[nth]).to.be.instanceOf(StorageUnavailable);
+    }
+    await limit(1_000_000);
+    expect(await keep('later')).to.equal(1);
+  });
+
+  it('finishes what waits before it closes, and is unavailable afterwards', async () => {
+    const writing = Promise.all(Array.from({ length: 70 }, (_, nth) => keep(`n${nth}`)));
+    await connection.close();
+    expect(await writing).to.have.length(70);
+    expect(kept()).to.have.length(70);
+    expect(await thrownBy(() => keep('late'))).to.be.instanceOf(StorageUnavailable);
+  });
+});

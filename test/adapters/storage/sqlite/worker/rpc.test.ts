@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { connectTo } from '../../../../../adapters/storage/sqlite/worker/rpc.ts';
+import { reportError } from '../../../../../adapters/telemetry/error-report.ts';
+import { StorageUnavailable } from '../../../../../application/ports/decisions.ts';
+import { type Started, servingWorker, started, thrownBy } from './started.ts';
+
+describe('a database thread', () => {
+  let running: Started;
+  beforeEach(async () => {
+    running = await started();
+  });
+  afterEach(() => running.client.close());
+
+  it('answers with what was answered there', async () => {
+    const { call } = running;
+    const given = [{ a: 1, b: undefined, c: [true, null, 'text'] }, new Uint8Array([1, 2]), undefined];
+    expect(await call('echo', ...given)).to.deep.equal(given);
+  });
+
+  it('serves own methods only', async () => {
+    const thrown = await thrownBy(running.client.call('constructor' as 'echo', [], 1_000));
+    expect(String(thrown)).to.include('no such method');
+  });
+
+  it('carries the calls of one turn in one message, and the answers to them in one', async () => {
+    const { call, worker } = running;
+    let [sent, received] = [0, 0];
+    const post = worker.postMessage.bind(worker);
+    worker.postMessage = (message: unknown) => {
+      sent++;
+      post(message);
+    };
+    worker.on('message', () => received++);
+    const numbers = Array.from({ length: 50 }, (_, nth) => nth);
+    const answers = await Promise.all(numbers.map((nth) => call('echo', nth)));
+    expect(answers).to.deep.equal(numbers.map((nth) => [nth]));
+    expect({ sent, received }).to.deep.equal({ sent: 1, received: 1 });
+  });
+
+  it('answers a call that comes later first, when it is done first', async () => {
+    const { call } = running;
+    const order: unknown[] = [];
+    const slow = call('held', 'slow').then((answer) => order.push(answer));
+    await call('echo', 'quick').then(() => order.push('quick'));
+    await call('release');
+    await slow;
+    expect(order).to.deep.equal(['quick', 'slow']);
+  });
+
+  it('throws a StorageUnavailable as one, with what the log needs of its cause', async () => {
+    const thrown = await thrownBy(running.call('away'));
+    expect(thrown).to.be.instanceOf(StorageUnavailable);
+    const report = reportError(thrown);
+    expect(report.class).to.equal('StorageUnavailable');
+    expect(report.cause?.code).to.equal('SQLITE_BUSY');
+    expect(report.stack?.[0]).to.include('serving-thread.ts');
+    expect(report.cause?.stack?.[0]).to.include('serving-thread.ts');
+  });
+
+  it('throws anything else as an error that is none of the database, with class, code and stack', async () => {
+    const thrown = await thrownBy(running.call('bug'));
+    expect(thrown).to.be.instanceOf(RangeError).and.not.instanceOf(StorageUnavailable);
+    expect(reportError(thrown)).to.deep.include({ class: 'RangeError', code: 'ERR_OUT_OF_RANGE' });
+    expect(reportError(thrown).stack?.[0]).to.include('serving-thread.ts');
+    expect(await thrownBy(running.call('text'))).to.be.instanceOf(Error);
+  });
+
+  it('refuses only the call whose arguments or answer cannot travel', async () => {
+    const { call } = running;
+    const [given, answered, fine] = await Promise.allSettled([
+      call('echo', () => undefined),
+      call('unsendable'),
+      call('echo', 'fine'),
+    ]);
+    expect([given.status, answered.status]).to.deep.equal(['rejected', 'rejected']);
+    expect(fine).to.deep.equal({ status: 'fulfilled', value: ['fine'] });
+  });
+
+  it('finishes what is under way before it closes, and is unavailable from then on', async () => {
+    const { call } = running;
+    const held = call('held', 'kept');
+    await call('echo', 'it is under way');
+    const released = call('release');
+    const closed = running.client.close();
+    expect(await thrownBy(call('echo', 'too late'))).to.be.instanceOf(StorageUnavailable);
+    expect(await held).to.equal('kept');
+    await released;
+    await closed;
+    expect(await running.client.ended).to.equal(undefined);
+    expect(await thrownBy(call('echo', 'too late'))).to.be.instanceOf(StorageUnavailable);
+  });
+
+  for (const death of ['uncaught', 'exit', 'memory'] as const) {
+    it(`refuses as unavailable all that it leaves unanswered when it dies: ${death}`, async () => {
+      const { call } = running;
+      const [waiting, dying] = [thrownBy(call('never')), thrownBy(call(death))];
+      expect(await waiting).to.be.instanceOf(StorageUnavailable);
+      expect(await dying).to.be.instanceOf(StorageUnavailable);
+      expect(await running.client.ended).to.have.property('fault');
+      expect(await thrownBy(call('echo', 'later'))).to.be.instanceOf(StorageUnavailable);
+    });
+  }
+
+  it('says what it died of', async () => {
+    const thrown = await thrownBy(running.call('uncaught'));
+    expect(reportError(thrown).cause).to.deep.include({ class: 'Error', code: 'E_UNCAUGHT' });
+  });
+
+  it('refuses as unavailable what stays unanswered beyond its limit, and goes on', async () => {
+    const impatient = await started(1);
+    expect(await thrownBy(impatient.call('never'))).to.be.instanceOf(StorageUnavailable);
+    expect(await impatient.client.call('echo', ['after'], 60_000)).to.deep.equal(['after']);
+    const closing = impatient.client.close();
+    await impatient.worker.terminate();
+    await closing;
+  });
+
+  it('throws what kept it from opening', async () => {
+    const thrown = await thrownBy(connectTo(servingWorker('cannot open')));
+    expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
+    expect(reportError(thrown).code).to.equal('SQLITE_CANTOPEN');
+  });
+});

@@ -1,0 +1,102 @@
+/** A database whose decisions are methods, so that a test reads as a list of what happened. */
+
+import type { Storage as Product } from '../../adapters/storage/storage.ts';
+import { append } from '../../application/decisions/append.ts';
+import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
+import type { SpentAssertion } from '../../application/decisions/assertion.ts';
+import { endTasks } from '../../application/decisions/end-tasks.ts';
+import { liftBlock } from '../../application/decisions/lift-block.ts';
+import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
+import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
+import { placeBlock } from '../../application/decisions/place-block.ts';
+import type { ProvisioningEffects } from '../../application/decisions/provisioning.ts';
+import { type Refusal, refuse } from '../../application/decisions/refuse.ts';
+import { type Renewal, renewGrant } from '../../application/decisions/renew-grant.ts';
+import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
+import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
+import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
+import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
+import { addAgent, changeAgent, deleteAgent } from '../../application/decisions/write-agent.ts';
+import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import type { AgentId, SponsorKey, TaskId, TokenId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
+import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { GrantHash, Revocation, RevocationReason } from '../../domain/tasks/task.ts';
+
+export type TaskSelection =
+  /** Without the person, who is looked up first. */
+  | { readonly kind: 'task'; readonly taskId: TaskId; readonly sponsorKey?: SponsorKey }
+  | { readonly kind: 'agent'; readonly agentId: AgentId }
+  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+
+export type Storage = ReturnType<typeof withMethods>;
+
+export function withMethods(storage: Product) {
+  const { decide } = storage;
+  return {
+    ...storage,
+    agents: {
+      ...storage.agents,
+      register: (agent: Agent, entry: LedgerEntry, refusal: LedgerEntry) => decide(addAgent, { agent, entry, refusal }),
+      replace: (agent: Agent, entry: LedgerEntry) => decide(changeAgent, { agent, entry }),
+      remove: (agentId: AgentId, entry: LedgerEntry, refusal: LedgerEntry) =>
+        decide(deleteAgent, { agentId, entry, refusal }),
+    },
+    tasks: {
+      ...storage.tasks,
+      open: (opening: TaskOpening) => decide(openTask, opening),
+      renew: (renewal: Renewal) => decide(renewGrant, renewal),
+      async revokeByGrant(revocation: Revocation, agentId: AgentId, grantHash: GrantHash, assertion: SpentAssertion) {
+        const grant = await storage.tasks.findGrant(agentId, grantHash);
+        if (grant === undefined) return { kind: 'not_found' } as const;
+        const { taskId, sponsorKey } = grant.task;
+        return { kind: await decide(revokeGrant, { ...revocation, taskId, sponsorKey, assertion }) };
+      },
+      async end(selection: TaskSelection, revocation: Revocation) {
+        if (selection.kind !== 'task') return decide(endTasks, { selection, ...revocation });
+        const sponsorKey = selection.sponsorKey ?? (await storage.tasks.findSponsor(selection.taskId));
+        if (sponsorKey === undefined) return { kind: 'not_found' } as const;
+        return decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
+      },
+      revokeToken: async (
+        token: { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant },
+        revocation: Revocation,
+        assertion: SpentAssertion,
+        entry: LedgerEntry,
+      ) => ({ kind: await decide(revokeSingleToken, { ...token, ...revocation, assertion, entry }) }),
+      spend: async (assertion: SpentAssertion) => ({ kind: await decide(spendAssertion, assertion) }),
+    },
+    sponsors: {
+      ...storage.sponsors,
+      block: (block: SponsorBlock, reason: RevocationReason) => decide(placeBlock, { block, reason }),
+      lift: (sponsorKey: SponsorKey, source: BlockSource, entry: LedgerEntry, refusal: LedgerEntry) =>
+        decide(liftBlock, { sponsorKey, source, entry, refusal }),
+    },
+    signals: {
+      logOut: (signal: LogoutSignal) => decide(logOut, signal),
+      applySecurityEvent: (signal: SecuritySignal) => decide(applySecurityEvent, signal),
+    },
+    provisionedUsers: {
+      ...storage.provisionedUsers,
+      create: (user: ProvisionedUser, effects: ProvisioningEffects, maxUsers: number) =>
+        decide(addUser, { user, ...effects, maxUsers }),
+      replace: (stored: ProvisionedUser, user: ProvisionedUser, effects: ProvisioningEffects) =>
+        decide(changeUser, { stored, user, ...effects }),
+      remove: (stored: ProvisionedUser, effects: ProvisioningEffects) => decide(deleteUser, { stored, ...effects }),
+    },
+    ledger: {
+      ...storage.ledger,
+      append: (entry: LedgerEntry) => decide(append, entry),
+      refuse: (refusal: Refusal) => decide(refuse, refusal),
+    },
+    sweeping: {
+      ...storage.sweeping,
+      expire: (when: { readonly overBy: Instant; readonly at: Instant }, limit: number) =>
+        decide(expireDueTasks, { ...when, limit }),
+      deleteEnded: (endedBy: Instant, limit: number) => decide(deleteEndedTasks, { endedBy, limit }),
+    },
+  };
+}
