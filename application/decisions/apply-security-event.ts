@@ -5,7 +5,7 @@ import { reasonsOnRecord, type SecurityAction } from '../../domain/signals/secur
 import { type BlockKind, isOutdated, type StatedBlock } from '../../domain/sponsors/block.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
-import { type Ending, revokeTasks } from './ending.ts';
+import { revokeTasks } from './ending.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { accept, isAccepted, type SignalOccurrence, type SignalVerdict, signalLock } from './signal.ts';
@@ -42,21 +42,18 @@ export const applySecurityEvent = decision({
     const own = blocks.find(({ source }) => source === 'ssf');
     const outdated = action.lift && own !== undefined && isOutdated(statedAt, own.statedAt);
     const lifted: Effect = { effect: 'remove_block', sponsorKey, source: 'ssf' };
-    const ending: Ending =
-      end === undefined || live === undefined
-        ? { effects: [], entries: [], tasks: 0 }
-        : revokeTasks(live, { at, reason: end });
+    const ending = end === undefined || live === undefined ? undefined : revokeTasks(live, { at, reason: end });
     const entries = reasonsOnRecord(action, outdated).map(
       (reason): LedgerEntry => ({ at, event: 'sponsor.signal', sponsor: sponsorKey, decision: 'allow', reason }),
     );
     return {
-      verdict: { kind: outdated ? 'outdated' : 'accepted', revokedTasks: ending.tasks },
+      verdict: { kind: outdated ? 'outdated' : 'accepted', revokedTasks: ending?.tasks ?? 0 },
       effects: [
         accept('ssf', signal),
         ...(action.lift && !outdated ? [lifted] : []),
         ...(action.block === undefined ? [] : [restated(own, action.block, signal)]),
-        ...ending.effects,
-        ...recorded([...entries, ...ending.entries]),
+        ...(ending?.effects ?? []),
+        ...recorded(entries, ending?.ended),
       ],
     };
   },

@@ -6,11 +6,11 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
-import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
+import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import type { AssertionName, LogoutName, LogoutTimes, SignalName } from './fact.ts';
 
 export interface Effects {
@@ -23,8 +23,8 @@ export interface Effects {
     readonly renewals: number;
     readonly unrecorded: number;
   };
-  /** Ends tasks and revokes their grants as of `at`. A task that expired ends at its own expiry. May hold very many. */
-  end_tasks: { readonly taskIds: readonly TaskId[]; readonly at: Instant; readonly end: TaskEnd };
+  /** Changes the rows of the tasks, and revokes their grants as of `at`. */
+  end_tasks: EndedTasks;
   delete_tasks: { readonly taskIds: readonly TaskId[] };
   revoke_token: Revocation & { readonly tokenId: TokenId; readonly taskId: TaskId; readonly forgetAt: Instant };
   /** Inserts the block, or replaces the one of its source. */
@@ -38,14 +38,31 @@ export interface Effects {
   insert_user: ProvisionedUser;
   replace_user: ProvisionedUser;
   remove_user: { readonly userId: UserId };
-  /** Appends the entries in order; at least one. May hold very many, and then all have one time. */
-  append: { readonly entries: readonly LedgerEntry[] };
+  /** Appends the entries in order, then the records of the ended tasks in their order. */
+  append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks | undefined };
 }
 
-/** How a task ends: before its time, or at its expiry. */
-export type TaskEnd =
-  | { readonly state: 'revoked'; readonly reason: Revocation['reason'] }
-  | { readonly state: 'expired' };
+/** May be very many. Their records copy the columns of their rows. */
+export interface EndedTasks {
+  readonly tasks: readonly EndedTask[];
+  readonly at: Instant;
+  /**
+   * The event that sums up a task's renewals without their own record. Its record precedes that of the end; a task without
+   * such renewals has none.
+   */
+  readonly renewals: LedgerEvent;
+}
+
+export interface EndedTask {
+  readonly taskId: TaskId;
+  readonly end: TaskEnd;
+}
+
+export interface TaskEnd {
+  /** A revoked task ends at `at`, an expired one at its own expiry. */
+  readonly state: 'revoked' | 'expired';
+  readonly record: { readonly event: LedgerEvent; readonly reason: RevocationReason | 'task_ttl_elapsed' };
+}
 
 export type EffectName = keyof Effects;
 
@@ -72,7 +89,18 @@ export const EFFECT_ORDER = [
   'append',
 ] as const satisfies readonly EffectName[];
 
-/** Appends the entries. No effect if there are none. */
-export function recorded(entries: readonly LedgerEntry[]): readonly Effect[] {
-  return entries.length === 0 ? [] : [{ effect: 'append', entries }];
+/** Appends the entries, then the records of the ended tasks. No effect if there are none. */
+export function recorded(entries: readonly LedgerEntry[], ended?: EndedTasks): readonly Effect[] {
+  return entries.length === 0 && ended === undefined ? [] : [{ effect: 'append', entries, ended }];
+}
+
+/** The tasks of each end. */
+export function byEnd(tasks: readonly EndedTask[]): ReadonlyMap<TaskEnd, readonly TaskId[]> {
+  const grouped = new Map<TaskEnd, TaskId[]>();
+  for (const { taskId, end } of tasks) {
+    const group = grouped.get(end);
+    if (group === undefined) grouped.set(end, [taskId]);
+    else group.push(taskId);
+  }
+  return grouped;
 }

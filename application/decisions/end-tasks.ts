@@ -37,7 +37,7 @@ export const endTasks = decision({
 
   judge: ({ selection, at, reason }, { live, revision }): Judgement<EndVerdict> => {
     if (selection.kind === 'agent' && revision === undefined) return { verdict: { kind: 'not_found' }, effects: [] };
-    const { effects, entries, tasks } = revokeTasks(live, { at, reason });
-    return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded(entries)] };
+    const { tasks, effects, ended } = revokeTasks(live, { at, reason });
+    return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
   },
 });

@@ -9,7 +9,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
-import type { GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
+import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
 
 /** Each fact: its subject, and the answer. */
 export interface Facts {
@@ -31,8 +31,11 @@ export interface Facts {
    * no renewal is counted.
    */
   live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
-  /** Up to `limit` live tasks that expired by `overBy`, oldest expiry first, locked like `live_tasks`. Skips locked rows. */
-  due_tasks: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly LiveTask[]>;
+  /**
+   * Up to `limit` live tasks that expired by `overBy`, those that expired first, locked like `live_tasks`. Skips locked
+   * rows. In the order of their creation.
+   */
+  due_tasks: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly TaskId[]>;
   /** Up to `limit` tasks that ended by `endedBy` and have no stored child, earliest end first. Skips locked rows. */
   ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
   token_revoked: Fact<TokenId, boolean>;
@@ -76,20 +79,14 @@ export interface GrantFacts {
   readonly revokedAt: Instant | undefined;
 }
 
-/** A live task, as its records need it. */
-export interface LiveTask
-  extends Pick<Task, 'taskId' | 'agentId' | 'sponsor' | 'audience' | 'delegationDepth' | 'createdAt'> {
-  /** Space-separated. */
-  readonly scope: string;
-  /** Renewals without their own record, of all its grants. */
-  readonly unrecorded: number;
-}
-
-/** No task is in both lists. */
+/** There may be very many, so they are named only: everything else about them stays in the database. */
 export interface LiveTasks {
-  readonly selected: readonly LiveTask[];
-  /** Delegated from selected ones, directly or not, and not selected. */
-  readonly delegated: readonly LiveTask[];
+  /** In the order of their creation: a task comes after the task that it was delegated from. */
+  readonly taskIds: readonly TaskId[];
+  /** The tasks in `taskIds` that are not selected, but delegated from selected ones, directly or not. */
+  readonly delegated: ReadonlySet<TaskId>;
+  /** The people (`sub`) of the selected tasks; of three or more people only two. */
+  readonly sponsors: readonly string[];
 }
 
 /** One task, or all tasks of an agent, a person or a session. */

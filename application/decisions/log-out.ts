@@ -51,8 +51,10 @@ export const logOut = decision({
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
     const { at, loggedOut, remember } = signal;
     const reason = 'sponsor_logged_out';
-    const { effects, entries, tasks } = revokeTasks(live, { at, reason });
-    const sponsor = loggedOut.subject ?? onlyOne(live.selected.map((task) => task.sponsor));
+    const { tasks, effects, ended } = revokeTasks(live, { at, reason });
+    // A provider may give several people one session.
+    const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
+    const sponsor = loggedOut.subject ?? onlyOne;
     const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
     return {
       verdict: { kind: 'accepted', revokedTasks: tasks },
@@ -60,7 +62,7 @@ export const logOut = decision({
         accept('logout', signal),
         ...(remember === undefined ? [] : [rememberLogout(nameOf(loggedOut), remember, remembered)]),
         ...effects,
-        ...recorded([entry, ...entries]),
+        ...recorded([entry], ended),
       ],
     };
   },
@@ -88,10 +90,4 @@ function rememberLogout(name: LogoutName, logout: RememberedLogout, known: Logou
 
 function later(one: Instant, other: Instant | undefined): Instant {
   return other !== undefined && other > one ? other : one;
-}
-
-/** `undefined` if no task ends, or if a provider gave several people one session. */
-function onlyOne(people: readonly string[]): string | undefined {
-  const [person, ...others] = new Set(people);
-  return others.length === 0 ? person : undefined;
 }

@@ -42,7 +42,7 @@ export const placeBlock = decision({
       effects: [
         ...(isNew ? [{ effect: 'put_block', ...block, statedAt: block.blockedAt } as const] : []),
         ...ending.effects,
-        ...recorded([...(isNew ? [blocked(block)] : []), ...ending.entries]),
+        ...recorded(isNew ? [blocked(block)] : [], ending.ended),
       ],
     };
   },

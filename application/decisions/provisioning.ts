@@ -1,8 +1,7 @@
 /** How a write of a provisioned user affects its people (specification "/scim/v2", effect per write). */
 
-import type { SponsorKey, UserId } from '../../domain/identifiers.ts';
+import type { SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import {
   type HeldStatement,
   heldStatement,
@@ -52,33 +51,23 @@ export interface People {
  */
 export function applyStatements({ statements, at }: ProvisioningEffects, people: People): readonly Effect[] {
   const effects: Effect[] = [];
-  const entries: LedgerEntry[] = [];
-  const ended = new Set<string>();
+  const ended = new Set<TaskId>();
   for (const [nth, statement] of statements.entries()) {
     const held = heldStatement(statement, people.others[nth] ?? { users: 0, inactive: 0 });
     if (held === undefined) continue;
     const own = people.blocks[nth]?.find(({ source }) => source === 'scim');
     // A task that was delegated for the second person from one of the first person's has ended with it.
     const live = without(ended, people.live[nth]);
-    const said = held.state === 'active' ? readmit(held, own, at) : refuse(held, held.state, own, live, at);
-    effects.push(...said.effects);
-    entries.push(...said.entries);
-    if (held.state !== 'active') for (const { taskId } of [...live.selected, ...live.delegated]) ended.add(taskId);
+    effects.push(...(held.state === 'active' ? readmit(held, own, at) : refuse(held, held.state, own, live, at)));
+    if (held.state !== 'active') for (const taskId of live.taskIds) ended.add(taskId);
   }
-  return [...effects, ...recorded(entries)];
+  return effects;
 }
 
-interface Applied {
-  readonly effects: readonly Effect[];
-  readonly entries: readonly LedgerEntry[];
-}
-
-function readmit(held: HeldStatement, own: StatedBlock | undefined, at: Instant): Applied {
+function readmit(held: HeldStatement, own: StatedBlock | undefined, at: Instant): readonly Effect[] {
   const { sponsorKey, isNew } = held;
-  return {
-    effects: own === undefined ? [] : [{ effect: 'remove_block', sponsorKey, source: 'scim' }],
-    entries: isNew || own !== undefined ? [signalOf(held, at)] : [],
-  };
+  if (own === undefined) return recorded(isNew ? [signalOf(held, at)] : []);
+  return [{ effect: 'remove_block', sponsorKey, source: 'scim' }, ...recorded([signalOf(held, at)])];
 }
 
 function refuse(
@@ -87,21 +76,21 @@ function refuse(
   own: StatedBlock | undefined,
   live: LiveTasks,
   at: Instant,
-): Applied {
+): readonly Effect[] {
   const { sponsorKey, isNew } = held;
   const block = own ?? { sponsorKey, source: 'scim' as const, blockedAt: at, statedAt: at };
   const changed = own?.kind !== kind;
   const ending = revokeTasks(live, { at, reason: SIGNAL_REASONS[kind] });
-  const hasEffect = isNew || changed || live.selected.length > 0;
-  return {
-    effects: [...(changed ? [{ effect: 'put_block', ...block, kind } as const] : []), ...ending.effects],
-    entries: hasEffect ? [signalOf(held, at), ...ending.entries] : ending.entries,
-  };
+  const endsSelected = live.taskIds.some((taskId) => !live.delegated.has(taskId));
+  return [
+    ...(changed ? [{ effect: 'put_block', ...block, kind } as const] : []),
+    ...ending.effects,
+    ...recorded(isNew || changed || endsSelected ? [signalOf(held, at)] : [], ending.ended),
+  ];
 }
 
-function without(ended: ReadonlySet<string>, live: LiveTasks = { selected: [], delegated: [] }): LiveTasks {
-  return {
-    selected: live.selected.filter(({ taskId }) => !ended.has(taskId)),
-    delegated: live.delegated.filter(({ taskId }) => !ended.has(taskId)),
-  };
+const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
+
+function without(ended: ReadonlySet<TaskId>, live: LiveTasks = NO_TASKS): LiveTasks {
+  return ended.size === 0 ? live : { ...live, taskIds: live.taskIds.filter((taskId) => !ended.has(taskId)) };
 }

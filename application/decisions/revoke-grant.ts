@@ -44,7 +44,7 @@ export const revokeGrant = decision({
     if (facts.task?.state !== 'live' || ending.tasks === 0) return { verdict: 'already_ended', effects: used };
     return {
       verdict: 'revoked',
-      effects: [...used, ...ending.effects, ...recorded(ending.entries)],
+      effects: [...used, ...ending.effects, ...recorded([], ending.ended)],
     };
   },
 });

@@ -20,8 +20,8 @@ export const expireDueTasks = decision({
   locks: () => [],
   asks: ({ overBy, limit }: DueTasks) => ({ due: ask('due_tasks', { overBy, limit }) }),
   judge: ({ at }, { due }) => {
-    const { effects, entries, tasks } = expireTasks(due, at);
-    return { verdict: tasks, effects: [...effects, ...recorded(entries)] };
+    const { tasks, effects, ended } = expireTasks(due, at);
+    return { verdict: tasks, effects: [...effects, ...recorded([], ended)] };
   },
 });
 

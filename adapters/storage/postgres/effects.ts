@@ -1,8 +1,15 @@
 /** Applies the effects of decisions (application/decisions/effect.ts) to Postgres: one statement for all of a kind. */
 
 import type { Knex } from 'knex';
-import { EFFECT_ORDER, type Effect, type EffectName, type Effects } from '../../../application/decisions/effect.ts';
+import {
+  byEnd,
+  EFFECT_ORDER,
+  type Effect,
+  type EffectName,
+  type Effects,
+} from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-queries.ts';
 import { type Bound, scopeColumn } from '../rows/column.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
@@ -10,8 +17,8 @@ import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { storable } from '../rows/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
-import { appendEntries } from './ledger.ts';
-import { APPENDED_AT_ONCE, ENDED_AT_ONCE } from './limits.ts';
+import { appendEnds, appendEntries } from './ledger.ts';
+import { ENDED_AT_ONCE } from './limits.ts';
 
 export interface Applying {
   readonly run: Run;
@@ -129,12 +136,14 @@ const appliers: Appliers = {
     ]),
 
   async end_tasks({ run, deadline }, effects) {
-    for (const { taskIds, at, end } of effects) {
-      await inPortions(taskIds, ENDED_AT_ONCE, deadline, async (some) => {
-        const ended = JSON.stringify(some);
-        await run(revokeGrants, [ended, bindInstant(at)]);
-        if (end.state === 'revoked') await run(revokeTasks, [ended, bindInstant(at), end.reason]);
-        else await run(expireTasks, [ended]);
+    for (const { tasks, at } of effects) {
+      await inPortions(tasks, ENDED_AT_ONCE, deadline, async (some) => {
+        for (const [end, taskIds] of byEnd(some)) {
+          const ended = JSON.stringify(taskIds);
+          await run(revokeGrants, [ended, bindInstant(at)]);
+          if (end.state === 'revoked') await run(revokeTasks, [ended, bindInstant(at), end.record.reason]);
+          else await run(expireTasks, [ended]);
+        }
       });
     }
   },
@@ -194,13 +203,18 @@ const appliers: Appliers = {
   remove_user: ({ run, knex }, effects) =>
     each(effects, ({ userId }) => run(knex('provisioned_users').where({ user_id: userId }).delete())),
 
-  append: ({ run, deadline }, effects) =>
-    inPortions(
-      effects.flatMap(({ entries }) => entries),
-      APPENDED_AT_ONCE,
-      deadline,
-      (some) => appendEntries(run, some),
-    ),
+  async append({ run, deadline }, effects) {
+    let entries: readonly LedgerEntry[] = [];
+    for (const effect of effects) {
+      entries = [...entries, ...effect.entries];
+      const { ended } = effect;
+      if (ended === undefined) continue;
+      if (entries.length > 0) await appendEntries(run, entries);
+      entries = [];
+      await inPortions(ended.tasks, ENDED_AT_ONCE, deadline, (some) => appendEnds(run, { ...ended, tasks: some }));
+    }
+    if (entries.length > 0) await appendEntries(run, entries);
+  },
 };
 
 function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Record<string, Bound>>): string {

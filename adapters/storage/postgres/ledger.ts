@@ -3,6 +3,7 @@
  * docs/decisions/0001-ledger-paging.md.
  */
 
+import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
@@ -25,6 +26,34 @@ export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): 
     ]);
   });
   await run(appendRecords, [JSON.stringify(rows)]);
+}
+
+/** The records of a task repeat its columns, so the database makes them: it appends as many as there are at once. */
+const appendTaskEnds = {
+  name: 'append_task_ends',
+  text: `select append_records(json_agg(record order by nth, part)) from (
+      select ended.nth, part.nth as part, json_build_object(
+          'at', $2::text, 'event', part.event, 'task_id', t.task_id, 'agent_id', t.agent_id, 'sponsor', t.sponsor,
+          'audience', t.audience, 'scope', t.scope, 'delegation_depth', t.delegation_depth, 'decision', 'allow',
+          'reason', part.reason, 'count', part.count
+        ) as record
+      from rows from (json_to_recordset($1::json) as (task_id text, event text, reason text))
+        with ordinality as ended (task_id, event, reason, nth)
+      cross join lateral (select * from tasks where task_id = ended.task_id offset 0) t
+      cross join lateral (
+        select sum(unrecorded)::integer as renewals from task_grants where task_id = ended.task_id offset 0
+      ) g
+      cross join lateral (
+        values (1, $3::text, null, g.renewals), (2, ended.event, ended.reason, null)
+      ) part (nth, event, reason, count)
+      where part.nth = 2 or g.renewals > 0
+    ) records`,
+};
+
+/** Appends the records of the tasks' ends in the caller's transaction. */
+export async function appendEnds(run: Run, { tasks, at, renewals }: EndedTasks): Promise<void> {
+  const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
+  await run(appendTaskEnds, [JSON.stringify(ended), bindInstant(at), renewals]);
 }
 
 export function postgresLedger({ knex, run }: Connections): Ledger {

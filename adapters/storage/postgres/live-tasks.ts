@@ -1,24 +1,16 @@
 /** Reads the tasks that end, and locks their rows and those of their grants until the transaction ends. */
 
-import type { About, LiveTask, LiveTasks, TaskSelection } from '../../../application/decisions/fact.ts';
+import type { About, LiveTasks, TaskSelection } from '../../../application/decisions/fact.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
-import type { TaskRow } from '../rows/task-row.ts';
 import { storable } from '../rows/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 
-type LiveTaskRow = Pick<
-  TaskRow,
-  'task_id' | 'agent_id' | 'sponsor' | 'audience' | 'scope' | 'delegation_depth' | 'created_at' | 'parent_task_id'
->;
-
-const COLUMNS =
-  't.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.created_at, t.parent_task_id';
-
 /**
  * The tree begins at the selected task, live or ended, or at the live tasks of the selection, and goes on through ended
  * tasks. Each task is looked up by itself (`offset 0`, `for update`): no planner knows how few there are, and a join would
- * read all live tasks. The rows are locked in the order of their keys.
+ * read all live tasks. The rows are locked in the order of their keys. The answer is one JSON text: a row for each of
+ * 100,000 tasks would cost the event loop far more.
  */
 const selectTree = (column: string, roots: string) => ({
   name: `live_tasks_by_${column}`,
@@ -28,11 +20,17 @@ const selectTree = (column: string, roots: string) => ({
       select child.task_id from tree cross join lateral (
         select task_id from tasks where parent_task_id = tree.task_id offset 0
       ) child
+    ), live as (
+      select task.* from (select task_id from tree order by task_id) named cross join lateral (
+        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} = $1 as selected from tasks t
+          where t.task_id = named.task_id and t.state = 'live' and t.expires_at > $2 for update
+      ) task
     )
-    select task.* from (select task_id from tree order by task_id) named cross join lateral (
-      select ${COLUMNS}, t.${column} = $1 as selected from tasks t
-        where t.task_id = named.task_id and t.state = 'live' and t.expires_at > $2 for update
-    ) task`,
+    select json_build_object(
+      'taskIds', coalesce(json_agg(task_id order by created_at, task_id), '[]'),
+      'delegated', coalesce(json_agg(task_id) filter (where not selected), '[]'),
+      'sponsors', array_remove(array[min(sponsor) filter (where selected), max(sponsor) filter (where selected)], null)
+    )::text as found from live`,
 });
 
 const trees = {
@@ -43,10 +41,17 @@ const trees = {
   sponsor: selectTree('sponsor', "sponsor = $1 and state = 'live'"),
 } as const;
 
-const countChildren = {
+interface FoundTasks {
+  readonly taskIds: readonly TaskId[];
+  readonly delegated: readonly TaskId[];
+  /** The first and the last by name, equal if there is only one. */
+  readonly sponsors: readonly string[];
+}
+
+const selectChildren = {
   name: 'live_children',
-  text: `select count(*) as children from json_array_elements_text($1::json) as parent (task_id) cross join lateral (
-      select from tasks t where t.parent_task_id = parent.task_id and t.state = 'live' and t.expires_at > $2 offset 0
+  text: `select child.task_id from json_array_elements_text($1::json) as parent (task_id) cross join lateral (
+      select t.task_id from tasks t where t.parent_task_id = parent.task_id and t.state = 'live' and t.expires_at > $2 offset 0
     ) child`,
 };
 
@@ -57,20 +62,16 @@ const countChildren = {
 export async function readLiveTasks(run: Run, { selection, at }: About<'live_tasks'>): Promise<LiveTasks> {
   const { column, key } = selected(selection);
   for (;;) {
-    const values = [key, bindInstant(at)];
-    const { rows } = await run<LiveTaskRow & { readonly selected: boolean }>(trees[column], values);
-    const ids = new Set(rows.map((row) => row.task_id));
-    const known = rows.filter((row) => row.parent_task_id !== null && ids.has(row.parent_task_id)).length;
-    if (rows.length > 0) {
-      const parents = [JSON.stringify([...ids]), bindInstant(at)];
-      const counted = await run<{ children: number }>(countChildren, parents);
-      if ((counted.rows[0]?.children ?? 0) > known) continue;
+    const { rows } = await run<{ found: string }>(trees[column], [key, bindInstant(at)]);
+    const { taskIds, delegated, sponsors } = JSON.parse(rows[0]?.found ?? '') as FoundTasks;
+    if (taskIds.length > 0) {
+      const ids = JSON.stringify(taskIds);
+      const children = await run<{ task_id: TaskId }>(selectChildren, [ids, bindInstant(at)]);
+      const known = new Set(delegated.length === 0 && children.rows.length === 0 ? [] : taskIds);
+      if (children.rows.some((child) => !known.has(child.task_id))) continue;
+      await run(lockGrants, [ids]);
     }
-    const tasks = await withRenewals(run, rows);
-    return {
-      selected: tasks.filter((_, nth) => rows[nth]?.selected === true),
-      delegated: tasks.filter((_, nth) => rows[nth]?.selected === false),
-    };
+    return { taskIds, delegated: new Set(delegated), sponsors: [...new Set(sponsors)] };
   }
 }
 
@@ -92,13 +93,17 @@ function selected(selection: TaskSelection): { readonly column: keyof typeof tre
 
 const dueTasks = {
   name: 'due_tasks',
-  text: `select ${COLUMNS} from tasks t where t.ended_at is null and t.expires_at <= $1
-    order by t.expires_at limit $2 for update skip locked`,
+  text: `with due as (
+      select t.task_id, t.created_at from tasks t where t.ended_at is null and t.expires_at <= $1
+        order by t.expires_at limit $2 for update skip locked
+    ) select task_id from due order by created_at, task_id`,
 };
 
-export async function readDueTasks(run: Run, { overBy, limit }: About<'due_tasks'>): Promise<readonly LiveTask[]> {
-  const { rows } = await run<LiveTaskRow>(dueTasks, [bindInstant(overBy), limit]);
-  return withRenewals(run, rows);
+export async function readDueTasks(run: Run, { overBy, limit }: About<'due_tasks'>): Promise<readonly TaskId[]> {
+  const { rows } = await run<{ task_id: TaskId }>(dueTasks, [bindInstant(overBy), limit]);
+  const taskIds = rows.map((row) => row.task_id);
+  if (taskIds.length > 0) await run(lockGrants, [JSON.stringify(taskIds)]);
+  return taskIds;
 }
 
 const endedTasks = {
@@ -114,34 +119,15 @@ export async function readEndedTasks(run: Run, { endedBy, limit }: About<'ended_
 }
 
 /**
- * Looked up task by task: for one statement over all of them a planner may read every grant. Their order is free, because
- * only the transaction that holds a task's row waits for its grants.
+ * Waits for running renewals, so that their counts are final. Looked up task by task: for one statement over all of them a
+ * planner may read every grant. Their order is free, because only the transaction that holds a task's row waits for its
+ * grants.
  */
 const lockGrants = {
   name: 'lock_grants_of_tasks',
-  text: `select grants.* from json_array_elements_text($1::json) as named (task_id) cross join lateral (
-      select g.task_id, g.unrecorded from task_grants g where g.task_id = named.task_id for update
-    ) grants`,
+  text: `select count(*) from (
+      select grants.* from json_array_elements_text($1::json) as named (task_id) cross join lateral (
+        select g.grant_hash from task_grants g where g.task_id = named.task_id for update
+      ) grants offset 0
+    ) locked`,
 };
-
-/** Waits for running renewals, so that the counts are final. */
-async function withRenewals(run: Run, rows: readonly LiveTaskRow[]): Promise<readonly LiveTask[]> {
-  if (rows.length === 0) return [];
-  const grants = await run<{ task_id: TaskId; unrecorded: number }>(lockGrants, [
-    JSON.stringify(rows.map((row) => row.task_id)),
-  ]);
-  const unrecorded = new Map<TaskId, number>();
-  for (const grant of grants.rows) {
-    unrecorded.set(grant.task_id, (unrecorded.get(grant.task_id) ?? 0) + grant.unrecorded);
-  }
-  return rows.map((row) => ({
-    taskId: row.task_id,
-    agentId: row.agent_id,
-    sponsor: row.sponsor,
-    audience: row.audience,
-    scope: row.scope,
-    delegationDepth: row.delegation_depth,
-    createdAt: row.created_at,
-    unrecorded: unrecorded.get(row.task_id) ?? 0,
-  }));
-}

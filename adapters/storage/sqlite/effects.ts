@@ -1,6 +1,12 @@
 /** Applies the effects of decisions (application/decisions/effect.ts) to SQLite. */
 
-import { EFFECT_ORDER, type Effect, type EffectName, type Effects } from '../../../application/decisions/effect.ts';
+import {
+  byEnd,
+  EFFECT_ORDER,
+  type Effect,
+  type EffectName,
+  type Effects,
+} from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
@@ -11,8 +17,8 @@ import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { storable } from '../rows/text.ts';
 import { bindInstant } from './connection.ts';
 import type { Run } from './handle.ts';
-import { appendEntries } from './ledger.ts';
-import { APPENDED_AT_ONCE, ENDED_AT_ONCE } from './limits.ts';
+import { appendEnds, appendEntries } from './ledger.ts';
+import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
  * @param deadline by `performance.now()`, for what may hold very many rows. The first portion takes the time that it needs.
@@ -82,12 +88,14 @@ const appliers: Appliers = {
   update_grant: (run, { grantHash, scope, renewals, unrecorded }) =>
     run(updateGrant, [scopeColumn(scope), renewals, unrecorded, grantHash]),
 
-  end_tasks: (run, { taskIds, at, end }, deadline) =>
-    inPortions(taskIds, ENDED_AT_ONCE, deadline, (some) => {
-      const ended = JSON.stringify(some);
-      if (end.state === 'revoked') run(revokeTasks, [at, end.reason, ended]);
-      else run(expireTasks, [ended]);
-      run(revokeGrants, [at, ended]);
+  end_tasks: (run, { tasks, at }, deadline) =>
+    inPortions(tasks, ENDED_AT_ONCE, deadline, (some) => {
+      for (const [end, taskIds] of byEnd(some)) {
+        const ended = JSON.stringify(taskIds);
+        if (end.state === 'revoked') run(revokeTasks, [at, end.record.reason, ended]);
+        else run(expireTasks, [ended]);
+        run(revokeGrants, [at, ended]);
+      }
     }),
 
   delete_tasks: (run, { taskIds }) => {
@@ -116,8 +124,11 @@ const appliers: Appliers = {
   replace_user: (run, user) => run(updateUser, [...userValues(user), user.userId]),
   remove_user: (run, { userId }) => run('delete from provisioned_users where user_id = ?', [userId]),
 
-  append: (run, { entries }, deadline) =>
-    inPortions(entries, APPENDED_AT_ONCE, deadline, (some) => appendEntries(run, some)),
+  append: (run, { entries, ended }, deadline) => {
+    appendEntries(run, entries);
+    if (ended === undefined) return;
+    inPortions(ended.tasks, ENDED_AT_ONCE, deadline, (some) => appendEnds(run, { ...ended, tasks: some }));
+  },
 };
 
 function inPortions<Item>(

@@ -5,7 +5,6 @@ import type {
   Answer,
   FactName,
   GrantFacts,
-  LiveTask,
   LogoutTimes,
   TaskSelection,
 } from '../../../application/decisions/fact.ts';
@@ -51,17 +50,17 @@ const readers: Readers = {
 
   live_tasks: (run, { selection, at }) => {
     const { column, key } = selected(selection);
-    const { rows } = run<SelectedTaskRow>(LIVE_TASKS[column], [key, key, at]);
+    const { rows } = run<LiveTaskRow>(LIVE_TASKS[column], [key, key, at]);
     return {
-      selected: rows.filter((row) => row.selected === 1).map(toLiveTask),
-      delegated: rows.filter((row) => row.selected === 0).map(toLiveTask),
+      taskIds: rows.map((row) => row.task_id),
+      delegated: new Set(rows.flatMap((row) => (row.selected === 0 ? [row.task_id] : []))),
+      sponsors: [...new Set(rows.flatMap((row) => (row.selected === 1 ? [row.sponsor] : [])))].slice(0, 2),
     };
   },
 
-  due_tasks: (run, { overBy, limit }) => run<LiveTaskRow>(dueTasks, [overBy, limit]).rows.map(toLiveTask),
+  due_tasks: (run, { overBy, limit }) => run<TaskIdRow>(dueTasks, [overBy, limit]).rows.map((row) => row.task_id),
 
-  ended_tasks: (run, { endedBy, limit }) =>
-    run<Pick<TaskRow, 'task_id'>>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
+  ended_tasks: (run, { endedBy, limit }) => run<TaskIdRow>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
 
   token_revoked: (run, tokenId) => isThere(run, 'select 1 from revoked_tokens where jti = ?', tokenId),
 
@@ -144,31 +143,11 @@ function toGrantFacts(row: GrantFactsRow): GrantFacts {
   };
 }
 
-interface LiveTaskRow
-  extends Pick<TaskRow, 'task_id' | 'agent_id' | 'sponsor' | 'audience' | 'scope' | 'delegation_depth' | 'created_at'> {
-  readonly unrecorded: number;
-}
-
-/** For a `select` that calls the task `t`. */
-const LIVE_TASK_COLUMNS = `t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, t.created_at,
-    coalesce((select sum(unrecorded) from task_grants g where g.task_id = t.task_id), 0) as unrecorded`;
-
-function toLiveTask(row: LiveTaskRow): LiveTask {
-  return {
-    taskId: row.task_id,
-    agentId: row.agent_id,
-    sponsor: row.sponsor,
-    audience: row.audience,
-    scope: row.scope,
-    delegationDepth: row.delegation_depth,
-    createdAt: row.created_at,
-    unrecorded: row.unrecorded,
-  };
-}
-
-interface SelectedTaskRow extends LiveTaskRow {
+interface LiveTaskRow extends Pick<TaskRow, 'task_id' | 'sponsor'> {
   readonly selected: 0 | 1;
 }
+
+type TaskIdRow = Pick<TaskRow, 'task_id'>;
 
 /**
  * A tree begins at the task that is selected, live or ended, or at the live tasks of the selection, and goes on through
@@ -181,8 +160,9 @@ function liveTasks(column: string, roots: string): string {
       union
       select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
     )
-    select ${LIVE_TASK_COLUMNS}, t.${column} = ? as selected
-      from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?`;
+    select t.task_id, t.sponsor, t.${column} = ? as selected
+      from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
+      order by t.created_at, t.task_id`;
 }
 
 const LIVE_TASKS = {
@@ -209,8 +189,9 @@ function selected(selection: TaskSelection): { readonly column: keyof typeof LIV
   }
 }
 
-const dueTasks = `select ${LIVE_TASK_COLUMNS} from tasks t where t.state = 'live' and t.expires_at <= ?
-  order by t.expires_at limit ?`;
+const dueTasks = `select task_id from (
+    select task_id, created_at from tasks where state = 'live' and expires_at <= ? order by expires_at limit ?
+  ) order by created_at, task_id`;
 
 const endedTasks = `select task_id from tasks ended where ended_at <= ?
     and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)

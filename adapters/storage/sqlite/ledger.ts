@@ -3,6 +3,7 @@
  * committed: a page needs no lock, only the dates of `appendEntries`.
  */
 
+import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
@@ -26,6 +27,30 @@ export function appendEntries(run: Run, entries: readonly LedgerEntry[]): void {
     run(insert, entryValues({ ...entry, at: dated.at }, bindInstant));
   }
   if (entries.length > 0) run(queueLast, [entries.length]);
+}
+
+/** The records of a task repeat its columns, so SQLite makes them. */
+const insertEnds = `with given (at, renewals) as (values (?, ?)), ended (nth, task_id, event, reason) as materialized (
+    select key, value ->> 'taskId', value ->> 'event', value ->> 'reason' from json_each(?)
+  ), record (nth, part, task_id, event, reason, count) as (
+    select nth, 1, task_id, given.renewals, null,
+        (select sum(unrecorded) from task_grants g where g.task_id = ended.task_id) from ended, given
+    union all
+    select nth, 2, task_id, event, reason, null from ended
+  )
+  insert into ledger (
+    ts, event, task_id, agent_id, sponsor, audience, scope, delegation_depth, decision, reason, count
+  )
+  select given.at, record.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, 'allow',
+      record.reason, record.count
+    from given cross join record cross join tasks t using (task_id)
+    where record.part = 2 or record.count > 0 order by record.nth, record.part`;
+
+/** Appends the records of the tasks' ends, and queues them for the sink. */
+export function appendEnds(run: Run, { tasks, at, renewals }: EndedTasks): void {
+  const ended = tasks.map(({ taskId, end }) => ({ taskId, ...end.record }));
+  const { count } = run(insertEnds, [dateOf(run, at), renewals, JSON.stringify(ended)]);
+  run(queueLast, [count]);
 }
 
 const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc limit 1';
