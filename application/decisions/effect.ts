@@ -39,7 +39,7 @@ export interface Effects {
   replace_user: ProvisionedUser;
   remove_user: { readonly userId: UserId };
   /** Appends the entries in order, then the records of the ended tasks in their order. */
-  append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks | undefined };
+  append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks };
 }
 
 /** May be very many. Their records copy the columns of their rows. */
@@ -91,7 +91,8 @@ export const EFFECT_ORDER = [
 
 /** Appends the entries, then the records of the ended tasks. No effect if there are none. */
 export function recorded(entries: readonly LedgerEntry[], ended?: EndedTasks): readonly Effect[] {
-  return entries.length === 0 && ended === undefined ? [] : [{ effect: 'append', entries, ended }];
+  if (ended !== undefined) return [{ effect: 'append', entries, ended }];
+  return entries.length === 0 ? [] : [{ effect: 'append', entries }];
 }
 
 /** The tasks of each end. */

@@ -74,7 +74,7 @@ describe('The judge of a refresh', () => {
 
 describe('The judges of signals', () => {
   const signal = { issuer: 'https://idp.example', jti: 'a-jti', forgetAt: NOON, at: NOON };
-  const live = { selected: [], delegated: [] };
+  const live = { taskIds: [], delegated: new Set<never>(), sponsors: [] };
 
   it('do nothing for a signal that was accepted before', () => {
     const repeated = { verdict: { kind: 'repeated' }, effects: [] };

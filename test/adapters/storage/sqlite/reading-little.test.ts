@@ -42,7 +42,18 @@ const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
 const { agentId, sponsor, taskId } = anOpening(anAgent()).task;
 
 /** What may be read from end to end: what the request itself brought, and tables of one row. */
-const SMALL = ['tree', 'json_each', 'given', 'said', 'CONSTANT', '2 CONSTANT', 'outbox_queueing', 'sqlite_sequence'];
+const SMALL = [
+  'tree',
+  'json_each',
+  'given',
+  'ended',
+  'record',
+  'said',
+  'CONSTANT',
+  '2 CONSTANT',
+  'outbox_queueing',
+  'sqlite_sequence',
+];
 const FOUND = [
   // An automatic index is made by reading the whole table.
   /^SEARCH (?!.*AUTOMATIC).*=\?/,
