@@ -1,7 +1,7 @@
 /** Sentences for the operator about an unusable database. */
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/storage/database-refusal.ts';
-import type { AddonFault } from '../adapters/storage/sqlite/addon-fault.ts';
+import type { AddonFault } from '../adapters/storage/sqlite/errors.ts';
 import type { LedgerFileProblem } from '../adapters/storage/sqlite/open-ledger.ts';
 import { variableOf } from './settings/setting-error.ts';
 

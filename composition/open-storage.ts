@@ -37,7 +37,7 @@ export async function openStorage(
     return await openSqlite({ path: chosen.path }, surroundings);
   } catch (error) {
     surroundings.log.error('the database file could not be opened', error);
-    const { addonFault } = await import('../adapters/storage/sqlite/addon-fault.ts');
+    const { addonFault } = await import('../adapters/storage/sqlite/errors.ts');
     const fault = addonFault(error);
     if (fault !== undefined) throw new StartupError([ADDON_FAULTS[fault]]);
     const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');

@@ -3,7 +3,7 @@
  * database.
  */
 
-import type { ConnectionStringFault } from '../adapters/storage/postgres/connection-string.ts';
+import type { ConnectionStringFault } from '../adapters/storage/postgres/connections.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
 import { variableOf } from './settings/setting-error.ts';
 import { StartupError } from './startup-error.ts';
@@ -20,7 +20,7 @@ const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
 
 /** A sentence for the operator; `undefined` if the driver can use the connection string. */
 export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<string | undefined> {
-  const { connectionStringFault } = await import('../adapters/storage/postgres/connection-string.ts');
+  const { connectionStringFault } = await import('../adapters/storage/postgres/connections.ts');
   const { connectionString, migrationConnectionString } = chosen;
   const meant = of === 'serving' ? connectionString : migrationConnectionString;
   // Without a setting for the owner, its connection is the serving role's.

@@ -100,7 +100,7 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   if (chosen.provider === 'postgres') {
     const sentence = await unusableConnection(chosen, 'serving');
     if (sentence !== undefined) return { kind: 'unusable', sentence, remedy: CORRECT_IT };
-    const { openPostgresCondition } = await import('../../adapters/storage/postgres/open-condition.ts');
+    const { openPostgresCondition } = await import('../../adapters/storage/postgres/condition.ts');
     const condition = openPostgresCondition(chosen.connectionString.reveal(), log);
     return { kind: 'opened', condition, refusal: describeRefusal };
   }

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { sha256Bytes } from '../../adapters/platform/sha256.ts';
 import { storedExport } from '../../adapters/platform/stored-export.ts';
 import { eventLoopTurn } from '../../adapters/platform/timers.ts';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
-import { type OpenedArchives, openPostgresArchives } from '../../adapters/storage/postgres/open-archives.ts';
+import { type OpenedArchives, openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
 import { type ArchivedMonth, type Archiving, archive } from '../../application/ledger/archive.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
@@ -24,10 +24,10 @@ import { describeStop } from '../../domain/ledger/archiving.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type Month, parseMonth } from '../../domain/ledger/month.ts';
 import { capturedLog } from '../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
+import { type FreshDatabase, type Outside, freshDatabase } from '../support/databases.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
-import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import { type SealingKey, makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { byLength } from '../support/length.ts';
 import type { Storage } from '../support/storage.ts';
 

@@ -9,13 +9,18 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Archives, Departure, Exported, HeldMonth } from '../../../application/ports/archives.ts';
+import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/month.ts';
+import type { SchemaStatus } from '../storage.ts';
+import { postgresCheckpoints } from './checkpoints.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections, Prepared, Run } from './connections.ts';
-import { isLockTimeout } from './errors.ts';
+import { type Connections, openConnections, type Prepared, type Run } from './connections.ts';
+import { isLockTimeout, orRefusal } from './errors.ts';
 import { appendEntries } from './ledger.ts';
+import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
-import { partitionOf } from './partitions.ts';
+import { partitionOf, readSchemaStatus } from './migrate.ts';
 
 /** A request waits at most two seconds for a lock: it must not be our waiting that it gives up on. */
 const LOCK_LIMIT_MS = 1_000;
@@ -176,4 +181,37 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
     range?.firstSeq ?? null,
     range?.lastSeq ?? null,
   ]);
+}
+
+/** Opens what archiving needs of a Postgres database, as the role that owns the schema: only an owner can drop. */
+
+export interface OpenedArchives {
+  readonly archives: Archives;
+  readonly checkpoints: Checkpoints;
+  schemaStatus(): Promise<SchemaStatus>;
+  /** Whether the role may do with the ledger what its owner may. */
+  isOwner(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** One holds other archivers off, one leaves; while a page is written the next one is read, and the checkpoints too. */
+const POOL_SIZE = 4;
+
+const ownsLedger = {
+  name: 'owns_ledger',
+  text: `select pg_has_role(relowner, 'usage') as owns from pg_class where oid = 'ledger'::regclass`,
+};
+
+export function openPostgresArchives(connectionString: string, log: Log): OpenedArchives {
+  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
+  return {
+    archives: postgresArchives(connections),
+    checkpoints: postgresCheckpoints(connections),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
+    async isOwner() {
+      const { rows } = await connections.run<{ owns: boolean }>(ownsLedger);
+      return rows[0]?.owns === true;
+    },
+    close: () => connections.close(),
+  };
 }

@@ -14,8 +14,7 @@ import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import type { Bound } from '../rows/column.ts';
-import type { Built, Rows } from '../rows/query.ts';
+import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import {
@@ -26,7 +25,7 @@ import {
   RETRY_PAUSE_MS,
   RETRYING_LIMIT_MS,
 } from './limits.ts';
-import { type IsThere, unlessSilent } from './silence.ts';
+import { type IsThere, unlessSilent } from './watchdog.ts';
 
 /** A statement that each connection parses once. */
 export interface Prepared {
@@ -201,4 +200,20 @@ function describe(query: Built | Prepared, values: readonly Bound[]): pg.QueryCo
   if ('text' in query) return { name: query.name, text: query.text, values: [...values] };
   const { sql, bindings } = query.toSQL().toNative();
   return { text: sql, values: [...bindings] };
+}
+
+/** What the driver makes of a connection string (libpq's form) before it connects to anything. */
+
+/** A file of certificates or keys that it names (`sslrootcert`, `sslcert`, `sslkey`), or something else of it. */
+export type ConnectionStringFault = 'unreadable_file' | 'unusable';
+
+/** @returns `undefined` where the driver could connect with it, whether or not somebody is there */
+export function connectionStringFault(connectionString: string): ConnectionStringFault | undefined {
+  try {
+    // It is read, and the files are, whenever a client is made; a client that is not told to does not connect.
+    new pg.Client({ connectionString });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && 'syscall' in error ? 'unreadable_file' : 'unusable';
+  }
 }

@@ -10,11 +10,10 @@ import {
 } from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-queries.ts';
-import { type Bound, scopeColumn } from '../rows/column.ts';
+import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
+import { type Bound, scopeColumn, storable } from '../rows/column.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
-import { storable } from '../rows/text.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 import { appendEnds, appendEntries } from './ledger.ts';

@@ -5,9 +5,8 @@ import type { TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
-import { type Bound, readScope } from '../rows/column.ts';
+import { type Bound, readScope, storable } from '../rows/column.ts';
 import type { TaskRow } from '../rows/task-row.ts';
-import { storable } from '../rows/text.ts';
 import type { Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
 

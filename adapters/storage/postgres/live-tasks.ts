@@ -2,7 +2,7 @@
 
 import type { About, LiveTasks, TaskSelection } from '../../../application/decisions/fact.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
-import { storable } from '../rows/text.ts';
+import { storable } from '../rows/column.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 

@@ -1,7 +1,7 @@
 /** The locks of decisions on Postgres (application/decisions/lock.ts): advisory locks, and rows of tasks and grants. */
 
 import { LOCK_ORDER, type Lock, type LockClass } from '../../../application/decisions/lock.ts';
-import { storable } from '../rows/text.ts';
+import { storable } from '../rows/column.ts';
 import type { Run } from './connections.ts';
 
 /**

@@ -2,13 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import createKnex, { type Knex } from 'knex';
-import type { Instant } from '../../../domain/instant.ts';
+import { type Instant, toMillisecondText } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
-import { silentKnex } from '../rows/knex-log.ts';
-import { applyMigrations, compareSchema, MIGRATIONS_TABLE, type Migration } from '../rows/migrations.ts';
+import { applyMigrations, compareSchema, MIGRATIONS_TABLE, type Migration, silentKnex } from '../rows/migrations.ts';
 import type { SchemaStatus } from '../storage.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, Run } from './connections.ts';
 import { asUnavailable } from './errors.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
@@ -83,4 +82,17 @@ async function refuseUnfit(transaction: Knex.Transaction): Promise<void> {
   const { version, encoding }: { version: number; encoding: string } = rows[0];
   if (version < OLDEST_SERVER) throw new DatabaseRefusal('server_too_old', 'migrating');
   if (encoding !== 'UTF8') throw new DatabaseRefusal('encoding_not_utf8', 'migrating');
+}
+
+/** The ledger's partitions: one a month, created ahead by `migrate`, and every hour while the service runs. */
+
+const create = { name: 'create_ledger_partitions', text: 'select create_ledger_partitions($1, $2)' };
+
+/** `ledger_2026_11` for any instant in that month, UTC. */
+export function partitionOf(instant: Instant): string {
+  return `ledger_${toMillisecondText(instant).slice(0, 7).replace('-', '_')}`;
+}
+
+export async function createPartitions(run: Run, now: Instant, monthsAhead: number): Promise<void> {
+  await run(create, [bindInstant(now), monthsAhead]);
 }

@@ -4,9 +4,9 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
+import { orRefusal } from './errors.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
-import { orRefusal } from './refusal.ts';
 
 /** While a page is worked through the next one is read, and the checkpoints too. */
 const POOL_SIZE = 3;

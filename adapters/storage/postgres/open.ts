@@ -5,6 +5,7 @@ import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { postgresDecisions } from './decide.ts';
+import { orRefusal } from './errors.ts';
 import { postgresLedger } from './ledger.ts';
 import {
   DRAINING_POOL_SIZE,
@@ -15,16 +16,18 @@ import {
   STOPPING_POOL_SIZE,
   STOPPING_SHARES,
 } from './limits.ts';
-import { migratePostgres, readSchemaStatus } from './migrate.ts';
+import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
 import { postgresOutbox } from './outbox.ts';
-import { createPartitions } from './partitions.ts';
 import { shareOf } from './places.ts';
-import { postgresAgents, postgresProvisionedUsers, postgresSponsors, postgresTasks } from './queries.ts';
+import {
+  postgresAgents,
+  postgresProvisionedUsers,
+  postgresSponsors,
+  postgresSweeping,
+  postgresTasks,
+} from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
-import { orRefusal } from './refusal.ts';
-import type { IsThere } from './silence.ts';
-import { postgresSweeping } from './sweeping.ts';
-import { serverIsThere, watched } from './watched.ts';
+import { type IsThere, serverIsThere, watched } from './watchdog.ts';
 
 export interface PostgresOptions {
   /** A libpq URI, for the role that serves. */

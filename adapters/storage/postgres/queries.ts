@@ -1,12 +1,19 @@
 /** Reads agents, tasks, blocks and users on Postgres (application/ports/queries.ts). */
 
 import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
+import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
-import { listAgents } from '../rows/agent-queries.ts';
-import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
+import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
-import { type CountRow, countUsers, findUser, pageOfUsers } from '../rows/provisioned-user-queries.ts';
-import { type ProvisionedUserRow, toProvisionedUser } from '../rows/provisioned-user-row.ts';
+import { storable } from '../rows/column.ts';
+import {
+  type CountRow,
+  countUsers,
+  findUser,
+  type ProvisionedUserRow,
+  pageOfUsers,
+  toProvisionedUser,
+} from '../rows/provisioned-user-row.ts';
 import {
   GRANT_COLUMNS,
   type GrantRow,
@@ -15,8 +22,9 @@ import {
   toGrant,
   toTokenFacts,
 } from '../rows/task-row.ts';
-import { storable } from '../rows/text.ts';
+import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
+import { LOCK } from './locks.ts';
 
 const findAgent = {
   name: 'find_agent',
@@ -89,5 +97,33 @@ export function postgresProvisionedUsers({ knex, run }: Connections): Provisione
       const counted = await run<CountRow>(countUsers(knex, question.match));
       return { users: rows.map(toProvisionedUser), total: counted.rows[0]?.users ?? 0 };
     },
+  };
+}
+
+/** Deletes old rows on Postgres, some at a time (application/ports/storage.ts, Sweeping). */
+
+const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_lock(${LOCK.forgetting}, 0) as held` };
+
+/**
+ * By ctid: no other transaction changes these rows, and by their keys a planner would join them, and read the whole table
+ * for each batch.
+ */
+const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({
+  name: `forget_${table}`,
+  text: `delete from ${table} where ctid = any (array(
+    select ctid from ${table} where forget_at <= $1 order by forget_at limit $2))`,
+}));
+
+export function postgresSweeping({ transact }: Connections): Sweeping {
+  return {
+    // A serving role may not lock these rows, so one instance at a time deletes them.
+    forget: (until, limit) =>
+      transact(async (run) => {
+        const { rows } = await run<{ held: boolean }>(tryLock);
+        if (rows[0]?.held !== true) return 0;
+        let forgotten = 0;
+        for (const deletion of deletions) forgotten += (await run(deletion, [bindInstant(until), limit])).count;
+        return forgotten;
+      }),
   };
 }

@@ -6,11 +6,10 @@
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { describeSchema } from '../rows/readiness.ts';
+import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
 import { isReadOnly } from './errors.ts';
-import { readSchemaStatus } from './migrate.ts';
-import { partitionOf } from './partitions.ts';
+import { partitionOf, readSchemaStatus } from './migrate.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 

@@ -3,8 +3,7 @@
 import type { Sealing } from '../../../application/ports/checkpoints.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
-import type { BindInstant, Bound } from './column.ts';
-import { storable } from './text.ts';
+import { type BindInstant, type Bound, storable } from './column.ts';
 
 export interface CheckpointRow {
   readonly checkpoint_id: number;

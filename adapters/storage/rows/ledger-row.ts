@@ -2,8 +2,7 @@
 
 import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
-import type { BindInstant, Bound } from './column.ts';
-import { storableOrNull } from './text.ts';
+import { type BindInstant, type Bound, storableOrNull } from './column.ts';
 
 export interface LedgerRow {
   readonly seq: number;

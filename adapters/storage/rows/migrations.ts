@@ -5,6 +5,7 @@
  */
 
 import type { Knex } from 'knex';
+import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { SchemaStatus } from '../storage.ts';
 
 export interface Migration {
@@ -60,3 +61,33 @@ export function compareSchema(
 }
 
 export const NEWER_SCHEMA = 'The database was migrated by a newer release of mandate; this one cannot change it.';
+
+/** What `/readyz` says of a schema. */
+
+type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
+
+/**
+ * A schema ahead of this release is no reason to leave the load balancer: older replicas go on serving while a
+ * release is rolled out, whose migrations keep them working.
+ */
+export function describeSchema(status: SchemaStatus): Verdict {
+  switch (status) {
+    case 'current':
+      return { status: 'Healthy', detail: 'The database answers.' };
+    case 'ahead':
+      return { status: 'Degraded', detail: 'The database was migrated by a newer release.' };
+    case 'absent':
+    case 'behind':
+      return { status: 'Unhealthy', detail: 'The schema is not current; run `mandate migrate`.' };
+  }
+}
+
+/** Keeps Knex from writing to standard output, which holds the service's log. */
+
+/** Every error of Knex is also thrown. */
+export const silentKnex: Knex.Logger = {
+  warn: () => undefined,
+  error: () => undefined,
+  deprecate: () => undefined,
+  debug: () => undefined,
+};

@@ -1,10 +1,11 @@
 /** The `provisioned_users` table's rows and the users they stand for. */
 
+import type { Knex } from 'knex';
+import type { UsersQuestion } from '../../../application/ports/queries.ts';
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
-import type { BindInstant, Bound } from './column.ts';
-import { storable, storableOrNull } from './text.ts';
+import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
 
 export interface ProvisionedUserRow {
   readonly user_id: UserId;
@@ -53,4 +54,36 @@ export function provisionedUserColumns(user: ProvisionedUser, instant: BindInsta
     created_at: instant(user.createdAt),
     modified_at: instant(user.modifiedAt),
   };
+}
+
+/** Reads of `provisioned_users`, built with Knex; the same on both engines. */
+
+const TABLE = 'provisioned_users';
+
+export function findUser(knex: Knex, userId: UserId) {
+  return knex
+    .select(...provisionedUserColumnNames)
+    .from(TABLE)
+    .where({ user_id: userId });
+}
+
+export function pageOfUsers(knex: Knex, { match, skip, limit }: UsersQuestion) {
+  const query = knex
+    .select(...provisionedUserColumnNames)
+    .from(TABLE)
+    .orderBy('user_id');
+  return query.where(matching(match)).limit(limit).offset(skip);
+}
+
+export interface CountRow {
+  readonly users: number;
+}
+
+export function countUsers(knex: Knex, match?: UsersQuestion['match']) {
+  return knex(TABLE).count('* as users').where(matching(match));
+}
+
+function matching(match: UsersQuestion['match']): Readonly<Record<string, string>> {
+  if (match === undefined) return {};
+  return match.attribute === 'externalId' ? { external_id: match.value } : { user_name_key: userNameKey(match.value) };
 }

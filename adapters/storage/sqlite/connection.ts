@@ -1,8 +1,7 @@
 /** The one connection to SQLite: reads, and writes that share commits. Lives in the database thread. */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { BindInstant, Bound } from '../rows/column.ts';
-import type { Built, Rows } from '../rows/query.ts';
+import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
 import { asUnavailable, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type Run } from './handle.ts';

@@ -13,9 +13,8 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
-import { type Bound, readScope } from '../rows/column.ts';
+import { type Bound, readScope, storable } from '../rows/column.ts';
 import type { TaskRow } from '../rows/task-row.ts';
-import { storable } from '../rows/text.ts';
 import type { Run } from './handle.ts';
 
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };

@@ -7,8 +7,7 @@
  */
 
 import Database from 'better-sqlite3';
-import type { Bound } from '../rows/column.ts';
-import type { Built, Rows } from '../rows/query.ts';
+import type { Bound, Built, Rows } from '../rows/column.ts';
 
 /** Runs one statement. */
 export type Run = <Row>(query: Built | string, values?: readonly Bound[]) => Rows<Row>;

@@ -7,7 +7,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import type { LedgerReading } from '../storage.ts';
-import { type AddonFault, addonFault } from './addon-fault.ts';
+import { type AddonFault, addonFault } from './errors.ts';
 import { callerOf, checkpointsOf, startDatabaseThread } from './open.ts';
 import type { DatabaseMethods } from './worker/main.ts';
 import type { Client } from './worker/rpc.ts';

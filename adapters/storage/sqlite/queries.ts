@@ -2,14 +2,20 @@
 
 import createKnex from 'knex';
 import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
+import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
-import { listAgents } from '../rows/agent-queries.ts';
-import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
+import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
-import { silentKnex } from '../rows/knex-log.ts';
-import { type CountRow, countUsers, findUser, pageOfUsers } from '../rows/provisioned-user-queries.ts';
-import { type ProvisionedUserRow, toProvisionedUser } from '../rows/provisioned-user-row.ts';
+import { silentKnex } from '../rows/migrations.ts';
+import {
+  type CountRow,
+  countUsers,
+  findUser,
+  type ProvisionedUserRow,
+  pageOfUsers,
+  toProvisionedUser,
+} from '../rows/provisioned-user-row.ts';
 import {
   GRANT_COLUMNS,
   type GrantRow,
@@ -88,5 +94,26 @@ export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
         users: run<ProvisionedUserRow>(pageOfUsers(queryBuilder, question)).rows.map(toProvisionedUser),
         total: run<CountRow>(countUsers(queryBuilder, question.match)).rows[0]?.users ?? 0,
       })),
+  };
+}
+
+/** Deletes rows whose time is over, on SQLite. */
+
+const deletions = [
+  deleteFrom('spent_assertions', 'agent_id, jti'),
+  deleteFrom('revoked_tokens', 'jti'),
+  deleteFrom('accepted_signals', 'receiver, issuer, jti'),
+  deleteFrom('logouts', 'kind, name'),
+];
+
+function deleteFrom(table: string, key: string): string {
+  return `delete from ${table} where (${key}) in (
+    select ${key} from ${table} where forget_at <= ? order by forget_at limit ?)`;
+}
+
+export function sqliteSweeping({ write }: Connection): Sweeping {
+  return {
+    forget: (until, limit) =>
+      write((run) => deletions.reduce((count, deletion) => count + run(deletion, [until, limit]).count, 0)),
   };
 }

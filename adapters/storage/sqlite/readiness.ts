@@ -1,7 +1,7 @@
 /** Whether SQLite accepts decisions: the file answers, its schema is current, and a write transaction begins. */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { describeSchema } from '../rows/readiness.ts';
+import { describeSchema } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { readSchemaStatus } from './migrate.ts';
 

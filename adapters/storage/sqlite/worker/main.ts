@@ -10,9 +10,8 @@ import { sqliteDecisions } from '../decide.ts';
 import { sqliteLedger } from '../ledger.ts';
 import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
 import { sqliteOutboxEntries } from '../outbox.ts';
-import { sqliteAgents, sqliteProvisionedUsers, sqliteSponsors, sqliteTasks } from '../queries.ts';
+import { sqliteAgents, sqliteProvisionedUsers, sqliteSponsors, sqliteSweeping, sqliteTasks } from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
-import { sqliteSweeping } from '../sweeping.ts';
 import { serve } from './rpc.ts';
 
 const decisions = new Map(catalogue.map((decision) => [decision.name, decision]));

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openPostgresCondition } from '../../../../adapters/storage/postgres/open-condition.ts';
+import { openPostgresCondition } from '../../../../adapters/storage/postgres/condition.ts';
 import type { StorageCondition } from '../../../../application/ports/storage.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase } from '../../../support/databases.ts';

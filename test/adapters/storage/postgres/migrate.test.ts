@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { partitionOf } from '../../../../adapters/storage/postgres/migrate.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
-import { partitionOf } from '../../../../adapters/storage/postgres/partitions.ts';
 import { type Instant, instantFromMillis } from '../../../../domain/instant.ts';
 import { anEntry, aRenewal, ledgerOf, openedTask } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';

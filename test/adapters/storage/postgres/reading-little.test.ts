@@ -12,7 +12,7 @@ import { ulid } from 'ulid';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import { postgresSweeping } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { postgresSweeping } from '../../../../adapters/storage/postgres/queries.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';

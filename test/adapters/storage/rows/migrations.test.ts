@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { compareSchema } from '../../../../adapters/storage/rows/migrations.ts';
-import { describeSchema } from '../../../../adapters/storage/rows/readiness.ts';
+import { compareSchema, describeSchema } from '../../../../adapters/storage/rows/migrations.ts';
 
 const migrations = [{ name: '0001-schema' }, { name: '0002-more' }];
 

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { Built } from '../../../../adapters/storage/rows/query.ts';
+import type { Built } from '../../../../adapters/storage/rows/column.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
 import type { Run } from '../../../../adapters/storage/sqlite/handle.ts';

@@ -1,0 +1,235 @@
+/** Opens a Postgres database for somebody who only looks at its condition, as the role that serves. */
+
+import pg from 'pg';
+import type { LogoutTimes } from '../../../application/decisions/fact.ts';
+import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
+import type {
+  DatabaseLink,
+  GuardCondition,
+  MissingGuard,
+  RoleCondition,
+  SealingCondition,
+  StorageCondition,
+} from '../../../application/ports/storage.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import { parseMonth } from '../../../domain/ledger/month.ts';
+import { isLoopback } from '../../../domain/transport.ts';
+import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { openConnections, type Run } from './connections.ts';
+import { orRefusal } from './errors.ts';
+import { readFacts } from './facts.ts';
+import { SERVING_LIMITS } from './limits.ts';
+import { readSchemaStatus } from './migrate.ts';
+import { postgresSponsors } from './queries.ts';
+import { isSetBack } from './readiness.ts';
+import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
+
+/** Its questions are asked side by side. */
+const POOL_SIZE = 4;
+
+const version = { name: 'condition_version', text: "select current_setting('server_version') as version" };
+const time = { name: 'condition_time', text: 'select clock_timestamp() as now' };
+const partitions = {
+  name: 'condition_partitions',
+  text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
+    where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
+};
+const signers = { name: 'condition_signers', text: 'select distinct kid from checkpoints' };
+
+export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
+  const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: SERVING_LIMITS }, log);
+  const { run } = connections;
+  return {
+    async server() {
+      const { rows } = await orRefusal('serving', () => run<{ version: string }>(version));
+      return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
+    },
+    link: async () => linkCondition(connectionString),
+    schema: () => readSchemaStatus(connections),
+    async now() {
+      const { rows } = await run<{ now: Instant }>(time);
+      return rows[0]?.now;
+    },
+    role: () => roleCondition(run),
+    guards: () => guardCondition(run),
+    async months() {
+      const { rows } = await run<{ name: string }>(partitions);
+      return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
+    },
+    async isSetBack() {
+      const { rows } = await run<{ set_back: boolean | null }>(isSetBack);
+      return rows[0]?.set_back === true;
+    },
+    async sealing(): Promise<SealingCondition> {
+      const backlog = await sealingBacklog(run);
+      const kids = (await run<{ kid: string }>(signers)).rows.map(({ kid }) => kid);
+      return { ...backlog, signers: kids };
+    },
+    outbox: () => outboxBacklog(run),
+    findBlocks: postgresSponsors(connections).findBlocks,
+    async isLoggedOut(token, at) {
+      const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
+      return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);
+    },
+    close: () => connections.close(),
+  };
+}
+
+/**
+ * Whether everything that keeps the ledger from being changed is in its place, on every partition too
+ * (`schema.sql`).
+ */
+
+/**
+ * A trigger counts by what it does, not by its name: refuse_ledger_change, before, without a condition or a choice of
+ * columns, enabled. The bits of `tgtype` are row 1, before 2, insert 4, delete 8, update 16, truncate 32.
+ */
+const guards = {
+  name: 'condition_guards',
+  text: `
+    with partitions as (
+      select inhrelid as oid from pg_inherits where inhparent = 'ledger'::regclass
+    ), guarded as (
+      select oid, relname::text as name, relacl, relowner, oid = 'ledger'::regclass or oid in (table partitions) as by_row
+        from pg_class
+        where oid in ('ledger'::regclass, 'ledger_archives'::regclass, 'checkpoints'::regclass) or oid in (table partitions)
+    ), active as (
+      select tgrelid, tgtype from pg_trigger
+        where tgfoid = 'refuse_ledger_change'::regproc and tgenabled in ('O', 'A') and tgqual is null and tgattr = ''
+    )
+    select name,
+        exists (select from active where tgrelid = oid and tgtype & 59 = 58) as by_statement,
+        not by_row or exists (select from active where tgrelid = oid and tgtype & 27 = 27) as by_row,
+        array(
+          select distinct lower(acl.privilege_type) || ' granted to '
+              || case acl.grantee when 0 then 'everybody' else acl.grantee::regrole::text end
+            from aclexplode(coalesce(relacl, acldefault('r', relowner))) acl
+            where acl.privilege_type in ('UPDATE', 'DELETE', 'TRUNCATE')
+        ) as granted
+      from guarded order by name`,
+};
+
+/** What the triggers call must refuse, and they must fire. */
+const refusal = {
+  name: 'condition_refusal',
+  text: `select prosrc ~ '^\\s*begin\\s+raise exception ' as refuses, current_setting('session_replication_role') as fires
+    from pg_proc where oid = 'refuse_ledger_change'::regproc`,
+};
+
+interface GuardRow {
+  readonly name: string;
+  readonly by_statement: boolean;
+  readonly by_row: boolean;
+  readonly granted: readonly string[];
+}
+
+export async function guardCondition(run: Run): Promise<GuardCondition> {
+  const { rows } = await run<GuardRow>(guards);
+  const [state] = (await run<{ refuses: boolean; fires: string }>(refusal)).rows;
+  return {
+    tables: rows.length,
+    missing: [
+      ...(state?.refuses === true ? [] : [{ table: 'ledger', what: 'refuse_ledger_change does not refuse' }]),
+      ...(state?.fires === 'origin'
+        ? []
+        : [{ table: 'ledger', what: 'session_replication_role keeps triggers from firing' }]),
+      ...rows.flatMap(missingFrom),
+    ],
+  };
+}
+
+function missingFrom({ name, by_statement, by_row, granted }: GuardRow): readonly MissingGuard[] {
+  return [
+    ...(by_statement ? [] : ['no trigger refuses statements']),
+    ...(by_row ? [] : ['no trigger refuses changes of rows']),
+    ...granted,
+  ].map((what) => ({ table: name, what }));
+}
+
+/** What the role that serves may do, held against what its decisions need (`serving-role.ts`). */
+
+const who = {
+  name: 'condition_role',
+  text: `select current_user as role, rolsuper as is_superuser, pg_has_role(relowner, 'usage') as is_owner
+    from pg_roles, pg_class where rolname = current_user and pg_class.oid = 'ledger'::regclass`,
+};
+
+/** Of everything that the ledger's owner has beside the ledger; a column's only where the whole table's is not held. */
+const held = {
+  name: 'condition_privileges',
+  text: `
+    with ours as (
+      select c.oid, c.relname::text as name, c.relkind from pg_class c join pg_class l on l.oid = 'ledger'::regclass
+        where c.relnamespace = l.relnamespace and c.relowner = l.relowner and c.relkind in ('r', 'p', 'S')
+    ), of_tables as (
+      select ours.oid, name, lower(p) as privilege from ours,
+          unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) p
+        where relkind <> 'S' and has_table_privilege(ours.oid, p)
+    )
+    select privilege || ' on ' || name as held from of_tables
+    union all
+    select lower(p) || ' (' || attname || ') on ' || name from ours
+      join pg_attribute on attrelid = ours.oid and attnum > 0 and not attisdropped,
+        unnest(array['SELECT', 'INSERT', 'UPDATE', 'REFERENCES']) p
+      where relkind <> 'S' and has_column_privilege(ours.oid, attnum, p)
+        and not exists (select from of_tables t where t.oid = ours.oid and t.privilege = lower(p))
+    union all
+    select lower(p) || ' on ' || name from ours, unnest(array['SELECT', 'UPDATE', 'USAGE']) p
+      where relkind = 'S' and has_sequence_privilege(ours.oid, p)
+    union all
+    select 'create in the schema' from pg_class l
+      where l.oid = 'ledger'::regclass and has_schema_privilege(l.relnamespace, 'CREATE')`,
+};
+
+const closedFunctions = {
+  name: 'condition_functions',
+  text: `select distinct 'execute on ' || f.proname as missing from ${OUR_FUNCTIONS}
+    where not has_function_privilege(f.oid, 'EXECUTE')`,
+};
+
+export async function roleCondition(run: Run): Promise<RoleCondition> {
+  const { rows } = await run<{ role: string; is_superuser: boolean; is_owner: boolean }>(who);
+  const row = rows[0];
+  if (row === undefined) throw new Error('Postgres has no name for the role that serves');
+  const privileges = (await run<{ held: string }>(held)).rows.map((one) => one.held);
+  const functions = (await run<{ missing: string }>(closedFunctions)).rows.map((one) => one.missing);
+  const needed = neededPrivileges();
+  return {
+    role: row.role,
+    isSuperuser: row.is_superuser,
+    isOwner: row.is_owner,
+    surplus: privileges.filter((one) => !needed.includes(one)).sort(),
+    missing: [...needed.filter((one) => !isHeld(one, privileges)), ...functions].sort(),
+  };
+}
+
+/** A privilege on a table is one on its columns too. */
+function isHeld(needed: string, privileges: readonly string[]): boolean {
+  return privileges.includes(needed) || privileges.includes(needed.replace(/ \(.*?\)/, ''));
+}
+
+/** `update (due_at) on outbox`, one for each column. */
+function neededPrivileges(): readonly string[] {
+  return Object.entries(TABLE_PRIVILEGES).flatMap(([table, privileges]) =>
+    privileges.split(/, (?![^(]*\))/).flatMap((privilege) => {
+      const [, word = privilege, columns] = /^(\w+) \((.*)\)$/.exec(privilege) ?? [];
+      if (columns === undefined) return [`${word} on ${table}`];
+      return columns.split(', ').map((column) => `${word} (${column}) on ${table}`);
+    }),
+  );
+}
+
+/** Who could read what is sent to Postgres, or answer in its place. */
+
+/** As the driver reads the address, and the environment where that leaves something out. Nothing is connected. */
+export function linkCondition(connectionString: string): DatabaseLink {
+  const client = new pg.Client({ connectionString });
+  // Its options of TLS, where there are any: the types know only of yes and no.
+  const ssl: unknown = client.ssl;
+  if (client.host.startsWith('/') || isLoopback(client.host)) return 'local';
+  if (ssl === false) return 'plain';
+  const isAnybodyTaken =
+    typeof ssl === 'object' && ssl !== null && 'rejectUnauthorized' in ssl && !ssl.rejectUnauthorized;
+  return isAnybodyTaken ? 'unverified' : 'verified';
+}
