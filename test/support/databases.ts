@@ -151,7 +151,7 @@ const TEMPLATE = 'mandate_template';
  */
 export const PATIENT: LimitsByUse = {
   serving: tenfold(LIMITS.serving),
-  stopping: tenfold(LIMITS.stopping),
+  revoking: tenfold(LIMITS.revoking),
   draining: tenfold(LIMITS.draining),
   readiness: tenfold(LIMITS.readiness),
 };
@@ -159,7 +159,6 @@ export const PATIENT: LimitsByUse = {
 function tenfold(limits: Limits): Limits {
   const { connect, acquire, lock, statement, query } = limits;
   return {
-    ...{ ...limits, connect: connect * 10, acquire: acquire * 10 },
     ...{ lock: lock * 10, statement: statement * 10, query: query * 10 },
   };
 }

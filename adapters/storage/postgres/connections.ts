@@ -1,9 +1,8 @@
 /**
- * Knex's pool of connections to Postgres, and the two ways in which they are used: one prepared round trip for a
- * decision, or a short transaction of built queries for what is rare.
+ * A pool of connections to Postgres, used in two ways: one prepared statement, or a transaction of several.
  *
- * Knex builds queries and owns the connections; we run them, because only so a connection whose call timed out can be
- * destroyed. Such a call may still commit, and its answer must not be taken for the next one's.
+ * Knex only builds queries. A connection whose call reached its time limit is destroyed: the call may still be committed,
+ * and its late answer must not be taken for that of the next call.
  */
 
 import { randomInt } from 'node:crypto';
@@ -19,8 +18,8 @@ import { columnTypes } from './column-types.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import {
   ATTEMPTS,
+  CLOSING_LIMIT_MS,
   IDLE_IN_TRANSACTION_LIMIT_MS,
-  LEAVING_LIMIT_MS,
   type Limits,
   RETRY_PAUSE_MS,
   RETRYING_LIMIT_MS,
@@ -36,13 +35,13 @@ export interface Prepared {
 export type Run = <Row>(query: Built | Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
 
 export interface Connections {
-  /** For building queries; they are run here, not by Knex. */
+  /** Builds queries; it never connects. */
   readonly knex: Knex;
   /** One statement, one round trip, one transaction. */
   readonly run: Run;
-  /** READ COMMITTED: each statement sees what has been committed by then. */
+  /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
-  /** As it is now. */
+  /** The pool's state now. */
   line(name: string): DatabaseLine;
   close(): Promise<void>;
 }
@@ -51,7 +50,7 @@ export interface ConnectionOptions {
   readonly connectionString: string;
   readonly poolSize: number;
   readonly limits: Limits;
-  /** Asked while a call takes long, where its own limit is longer than anybody waits for a server that is frozen. */
+  /** Set if the limits are longer than an operator waits for a frozen server: the watchdog then aborts calls earlier. */
   readonly isThere?: IsThere | undefined;
 }
 
@@ -75,20 +74,23 @@ export function openConnections(
       return socket;
     },
   });
-  const lost = (error: Error) => log.warn('database connection', { detail: error.message });
-  pool.on('error', lost);
-  pool.on('connect', (client) => {
-    // The pool listens only while the connection is idle; a query in progress fails with the same error.
-    client.on('error', () => undefined);
-    // Queries of a client run in order, so this one runs before that of the request. It fails only with the connection.
-    client.query(sessionSettings(limits)).catch(lost);
-  });
+  pool.on('error', (error) => log.warn('database connection', { detail: error.message }));
+  // The pool listens only while the connection is idle; a query in progress fails with the same error.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const configured = new WeakSet<pg.PoolClient>();
 
   async function withConnection<Answer>(work: (client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
     const client = await acquire(pool);
     let fault: unknown;
+    const call = async () => {
+      if (!configured.has(client)) {
+        await client.query(sessionSettings(limits));
+        configured.add(client);
+      }
+      return work(client);
+    };
     try {
-      return await (isThere === undefined ? work(client) : unlessSilent(work(client), isThere));
+      return await (isThere === undefined ? call() : unlessSilent(call(), isThere));
     } catch (error) {
       fault = error;
       throw error;
@@ -99,8 +101,8 @@ export function openConnections(
 
   return {
     knex: createKnex({ client: 'pg' }),
-    run: (query, values) => decide(() => withConnection((client) => send(client, query, values)), log),
-    transact: (work) => decide(() => withConnection((client) => inTransaction(client, work)), log),
+    run: (query, values) => retryIfRolledBack(() => withConnection((client) => send(client, query, values)), log),
+    transact: (work) => retryIfRolledBack(() => withConnection((client) => inTransaction(client, work)), log),
     line: (name) => ({
       name,
       waiting: pool.waitingCount,
@@ -114,11 +116,11 @@ export function openConnections(
   };
 }
 
-/** Whether the socket closes within LEAVING_LIMIT_MS. */
+/** Whether the socket closes within CLOSING_LIMIT_MS. */
 function closed(socket: Socket): Promise<boolean> {
   if (socket.closed) return Promise.resolve(true);
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), LEAVING_LIMIT_MS);
+    const timer = setTimeout(() => resolve(false), CLOSING_LIMIT_MS);
     socket.once('close', () => {
       clearTimeout(timer);
       resolve(true);
@@ -127,8 +129,8 @@ function closed(socket: Socket): Promise<boolean> {
 }
 
 /**
- * Set by statement rather than while connecting, because poolers refuse start-up parameters that they do not know. A
- * database's own default of `synchronous_commit = off` is the one durability setting that would make us tell lies.
+ * Set by a statement, because poolers refuse start-up parameters that they do not know. With a database's own default
+ * `synchronous_commit = off` an answered decision could be lost.
  */
 function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACTION_LIMIT_MS }: Limits): string {
   return `
@@ -149,32 +151,32 @@ async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** Said here, since by its code alone nobody would find out what is wrong, and waiting does not help. */
+/** The error's code alone would not explain it, and waiting does not help. */
 const SET_BACK_SENTENCE =
   'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed';
 
 /**
- * Makes a decision again that Postgres is known to have rolled back, and no other: one whose connection was lost may
- * stand, and one that waited for a lock, or for its statement, for as long as it may has kept its client for long enough.
+ * Repeats an attempt that Postgres is known to have rolled back. Not one whose connection was lost: it may have been
+ * committed. Nor one that reached the limit of a lock or a statement: its client has waited long enough.
  */
-async function decide<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
+async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
   const began = performance.now();
-  const mayTryAgain = (attempts: number) => attempts < ATTEMPTS && performance.now() - began < RETRYING_LIMIT_MS;
+  const mayRetry = (attempts: number) => attempts < ATTEMPTS && performance.now() - began < RETRYING_LIMIT_MS;
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
       if (isSetBack(error)) log.error(SET_BACK_SENTENCE, error);
-      if (!isRolledBack(error) || !mayTryAgain(attempts)) throw asUnavailable(error);
+      if (!isRolledBack(error) || !mayRetry(attempts)) throw asUnavailable(error);
       await pause(randomInt(1, RETRY_PAUSE_MS));
     }
   }
 }
 
 /**
- * PostgreSQL keeps the plan of a prepared statement that it made while a table was small, and then reads the whole table
- * until the next ANALYZE. Without sequential scans each lookup uses its index. Nothing is compiled (jit), whatever a
- * statement seems to cost: the number of tasks that it is about cannot be known.
+ * PostgreSQL caches the plan of a prepared statement that it made while a table was small (a sequential scan) until the
+ * next ANALYZE. Without sequential scans each lookup uses its index. JIT compilation stays off: its cost estimate knows
+ * nothing of how many tasks a statement is about.
  */
 export const BEGIN = `begin isolation level read committed;
   set local enable_seqscan = off; set local jit = off`;
@@ -202,15 +204,13 @@ function describe(query: Built | Prepared, values: readonly Bound[]): pg.QueryCo
   return { text: sql, values: [...bindings] };
 }
 
-/** What the driver makes of a connection string (libpq's form) before it connects to anything. */
-
-/** A file of certificates or keys that it names (`sslrootcert`, `sslcert`, `sslkey`), or something else of it. */
+/** A certificate or key file (`sslrootcert`, `sslcert`, `sslkey`) that cannot be read, or any other fault. */
 export type ConnectionStringFault = 'unreadable_file' | 'unusable';
 
-/** @returns `undefined` where the driver could connect with it, whether or not somebody is there */
+/** @returns `undefined` if the driver could connect with the string (libpq's form). Does not connect. */
 export function connectionStringFault(connectionString: string): ConnectionStringFault | undefined {
   try {
-    // It is read, and the files are, whenever a client is made; a client that is not told to does not connect.
+    // The constructor parses the string and reads its files.
     new pg.Client({ connectionString });
     return undefined;
   } catch (error) {

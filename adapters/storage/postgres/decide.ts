@@ -13,18 +13,18 @@ import type { Connections, Run } from './connections.ts';
 import { applyEffects } from './effects.ts';
 import { losesDecision } from './errors.ts';
 import { readFacts } from './facts.ts';
+import { keyedLimiter } from './keyed-limiter.ts';
 import {
   BATCH_SIZE,
   BATCHES_UNDER_WAY,
+  CONNECTIONS_PER_AGENT,
+  CONNECTIONS_PER_PERSON,
   ENDING_LIMIT_MS,
-  PLACES_PER_AGENT,
-  PLACES_PER_PERSON,
   SERVING_LIMITS,
 } from './limits.ts';
 import { takeLocks, tryLocks } from './locks.ts';
-import { places } from './places.ts';
 
-type Transactions = Pick<Connections, 'knex' | 'transact'>;
+export type Transactions = Pick<Connections, 'knex' | 'transact'>;
 
 /** The connections of each use. */
 export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {}
@@ -39,27 +39,27 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** @param waitMs the time that a decision which runs alone may wait for a connection */
+/** @param waitMs the time that a decision which runs alone may wait for others about the same agent or person */
 export function postgresDecisions(
   connections: DecidingConnections,
   waitMs: number = SERVING_LIMITS.acquire,
 ): Decisions & { drained(): Promise<void> } {
-  const perAgent = places(PLACES_PER_AGENT, waitMs);
-  const perPerson = places(PLACES_PER_PERSON, waitMs);
+  const perAgent = keyedLimiter(CONNECTIONS_PER_AGENT, waitMs);
+  const perPerson = keyedLimiter(CONNECTIONS_PER_PERSON, waitMs);
 
   async function alone(waiting: Waiting): Promise<void> {
     const { transact, knex } = connections[waiting.use === 'shared' ? 'own' : waiting.use];
     const run = () => transact(async (statement) => (await decideAll(statement, knex, [waiting], 'wait')).verdicts[0]);
     const isLimited = waiting.use === 'shared' || waiting.use === 'own';
     try {
-      waiting.resolve(isLimited ? await inPlace(waiting.locks, run) : await run());
+      waiting.resolve(isLimited ? await limited(waiting.locks, run) : await run());
     } catch (error) {
       waiting.reject(error);
     }
   }
 
   /** Of the decisions that wait for one agent or person, only some hold connections. */
-  function inPlace<Answer>(locks: readonly Lock[], work: () => Promise<Answer>): Promise<Answer> {
+  function limited<Answer>(locks: readonly Lock[], work: () => Promise<Answer>): Promise<Answer> {
     const agent = locks.find(({ on }) => on === 'agent')?.key;
     const person = locks.find(({ on }) => on === 'sponsor')?.key;
     const ofPerson = () => (person === undefined ? work() : perPerson(person, work));

@@ -49,7 +49,7 @@ export async function migratePostgres(options: MigrationOptions): Promise<readon
     connection: {
       connectionString: options.connectionString,
       application_name: 'mandate migrate',
-      connectionTimeoutMillis: SERVING_LIMITS.connect,
+      connectionTimeoutMillis: SERVING_LIMITS.acquire,
     },
     acquireConnectionTimeout: SERVING_LIMITS.acquire,
     pool: { min: 0, max: 1 },

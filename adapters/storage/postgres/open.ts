@@ -4,8 +4,9 @@ import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
-import { postgresDecisions } from './decide.ts';
+import { postgresDecisions, type Transactions } from './decide.ts';
 import { orRefusal } from './errors.ts';
+import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
   DRAINING_POOL_SIZE,
@@ -13,12 +14,11 @@ import {
   type LimitsByUse,
   POOL_SIZE,
   READINESS_POOL_SIZE,
-  STOPPING_POOL_SIZE,
-  STOPPING_SHARES,
+  REVOKING_POOL_SIZE,
+  REVOKING_SHARES,
 } from './limits.ts';
 import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
 import { postgresOutbox } from './outbox.ts';
-import { shareOf } from './places.ts';
 import {
   postgresAgents,
   postgresProvisionedUsers,
@@ -27,7 +27,7 @@ import {
   postgresTasks,
 } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
-import { type IsThere, serverIsThere, watched } from './watchdog.ts';
+import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
 
 export interface PostgresOptions {
   /** A libpq URI, for the role that serves. */
@@ -53,15 +53,23 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const connections = connect(options.poolSize ?? POOL_SIZE, 'serving');
   const draining = connect(DRAINING_POOL_SIZE, 'draining');
   const readiness = connect(READINESS_POOL_SIZE, 'readiness');
-  const isThere = serverIsThere(readiness);
-  const stopping = connect(STOPPING_POOL_SIZE, 'stopping', isThere);
+  const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
+  const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
 
-  const waitMs = limits.stopping.acquire;
-  const byOperators = watched(shareOf(stopping, STOPPING_SHARES.operators, waitMs), isThere);
-  const byProviders = watched(shareOf(stopping, STOPPING_SHARES.providers, waitMs), isThere);
-
+  /** At most this many of the connections. Waiting for one of them ends, too, when the server stops answering. */
+  const share = (size: number): Transactions => {
+    const limited = keyedLimiter(size, limits.revoking.acquire);
+    return {
+      knex: revoking.knex,
+      transact: (work) =>
+        unlessSilent(
+          limited('', () => revoking.transact(work)),
+          isThere,
+        ),
+    };
+  };
   const decisions = postgresDecisions(
-    { own: connections, operator: { ...stopping, ...byOperators }, provider: { ...stopping, ...byProviders } },
+    { own: connections, operator: share(REVOKING_SHARES.operators), provider: share(REVOKING_SHARES.providers) },
     limits.serving.acquire,
   );
 
@@ -83,7 +91,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     }),
     lines: () => [
       connections.line('serving'),
-      stopping.line('stopping'),
+      revoking.line('stopping'),
       draining.line('draining'),
       readiness.line('readiness'),
     ],
@@ -100,7 +108,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
       await decisions.drained();
-      await Promise.all([connections.close(), stopping.close(), draining.close(), readiness.close()]);
+      await Promise.all([connections.close(), revoking.close(), draining.close(), readiness.close()]);
     },
   };
 }

@@ -43,7 +43,7 @@ export const APPENDED_AT_ONCE = 25_000;
  * As ANSWER_LIMIT_MS, for a decision that may end very many tasks, and may wait for another such decision. Less than
  * the minute for which proxies commonly wait.
  */
-export const STOPPING_ANSWER_LIMIT_MS = 55_000;
+export const REVOKING_ANSWER_LIMIT_MS = 55_000;
 
 /** From the death of the database thread to its restart: short for waiting clients, long for a thread that dies at once. */
 export const RESTART_PAUSE_MS = 1_000;

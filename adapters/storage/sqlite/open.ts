@@ -8,7 +8,7 @@ import type { Decision } from '../../../application/decisions/decision.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import type { SqliteOptions } from './connection.ts';
-import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, STOPPING_ANSWER_LIMIT_MS } from './limits.ts';
+import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, REVOKING_ANSWER_LIMIT_MS } from './limits.ts';
 import { sqliteOutbox } from './outbox.ts';
 import { NO_ANSWER } from './readiness.ts';
 import type { DatabaseMethods } from './worker/main.ts';
@@ -89,5 +89,5 @@ export function checkpointsOf(call: Call<DatabaseMethods>): Checkpoints {
 }
 
 function answerLimit(transaction: Decision<never, unknown>['transaction']): number {
-  return transaction === 'operator' || transaction === 'provider' ? STOPPING_ANSWER_LIMIT_MS : ANSWER_LIMIT_MS;
+  return transaction === 'operator' || transaction === 'provider' ? REVOKING_ANSWER_LIMIT_MS : ANSWER_LIMIT_MS;
 }

@@ -72,10 +72,10 @@ describe('what ends tasks on Postgres', () => {
     await hold.waiting(1);
     const killed = agents.map((agentId) => storage.tasks.end({ kind: 'agent', agentId }, KILL));
     const loggedOut = agents.map(() => logOut());
-    await hold.waiting(1 + limits.STOPPING_POOL_SIZE);
+    await hold.waiting(1 + limits.REVOKING_POOL_SIZE);
     const [row] = await outside.sql(`select count(*)::integer as connections from pg_stat_activity
       where datname = current_database() and application_name = 'mandate'`);
-    expect(row?.connections).to.be.within(1 + limits.STOPPING_POOL_SIZE, limits.CONNECTIONS_PER_PROCESS);
+    expect(row?.connections).to.be.within(1 + limits.REVOKING_POOL_SIZE, limits.CONNECTIONS_PER_PROCESS);
     await hold.release();
     expect(await Promise.all(killed)).to.deep.equal(agents.map(() => ({ kind: 'ended', tasks: 1 })));
     expect(await Promise.all(loggedOut)).to.deep.equal(agents.map(() => ({ kind: 'accepted', revokedTasks: 0 })));
@@ -86,10 +86,10 @@ describe('what ends tasks on Postgres', () => {
     const { task } = await openedTask(storage);
     await outside.sql('begin');
     await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${task.agentId}'))`);
-    const asked = Array.from({ length: limits.STOPPING_POOL_SIZE }, () =>
+    const asked = Array.from({ length: limits.REVOKING_POOL_SIZE }, () =>
       storage.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
     );
-    await untilWaiting(outside, limits.STOPPING_SHARES.operators);
+    await untilWaiting(outside, limits.REVOKING_SHARES.operators);
     expect(await logOut()).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
     await outside.sql('commit');
     const ended = (await Promise.all(asked)).map((outcome) => outcome.kind === 'ended' && outcome.tasks);
@@ -110,7 +110,7 @@ describe('what ends tasks on Postgres', () => {
       const [lock, key] = whose === 'agent' ? [LOCK.agent, held[0]?.agentId] : [LOCK.sponsor, sponsorKey];
       await outside.sql(`select pg_advisory_xact_lock(${lock}, hashtext('${key}'))`);
       const opened = asked.map((opening) => storage.tasks.open(opening));
-      await untilWaiting(outside, whose === 'agent' ? limits.PLACES_PER_AGENT : limits.PLACES_PER_PERSON);
+      await untilWaiting(outside, whose === 'agent' ? limits.CONNECTIONS_PER_AGENT : limits.CONNECTIONS_PER_PERSON);
       for (const other of others) {
         const facts = await storage.tasks.tokenFacts(makeTokenId(ulid()), other.task.taskId);
         expect(facts?.taskState.kind).to.equal('live');
@@ -168,7 +168,7 @@ describe('what ends tasks on Postgres', () => {
       select 'grant-' || task_id, task_id, scope, 3, 2 from tasks where agent_id = '${agent.agentId}'`);
     const connectionString = String(database.settings['Service:Database:ConnectionString']);
     const end = async (statement: number) => {
-      const short = { ...limits.STOPPING_LIMITS, lock: statement / 2, statement };
+      const short = { ...limits.REVOKING_LIMITS, lock: statement / 2, statement };
       const stopping = openConnections({ connectionString, poolSize: 1, limits: short }, capturedLog());
       try {
         const decisions = postgresDecisions({ own: stopping, operator: stopping, provider: stopping });
@@ -181,7 +181,7 @@ describe('what ends tasks on Postgres', () => {
     const before = await contentsOf(outside);
     expect(await end(10).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
     expect(await contentsOf(outside)).to.deep.equal(before);
-    expect(await end(limits.STOPPING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
+    expect(await end(limits.REVOKING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
   });
 
   async function endNothing(): Promise<void> {
@@ -197,19 +197,19 @@ describe('what ends tasks on Postgres', () => {
 describe('the limits of talking to Postgres', () => {
   for (const [name, { lock, statement, query }] of Object.entries({
     SERVING: limits.SERVING_LIMITS,
-    STOPPING: limits.STOPPING_LIMITS,
+    REVOKING: limits.REVOKING_LIMITS,
     DRAINING: limits.DRAINING_LIMITS,
     READINESS: limits.READINESS_LIMITS,
     AUDITING: limits.AUDITING_LIMITS,
   })) {
-    it(`nest for ${name}, so that it is the server that gives up first and says that it did nothing`, () => {
+    it(`nest for ${name}: the server reaches its limit first, and says that nothing was done`, () => {
       expect([lock, statement, query]).to.deep.equal([lock, statement, query].toSorted((one, other) => one - other));
       expect(new Set([lock, statement, query]).size).to.equal(3);
     });
   }
 
-  it('leave what ends tasks an answer within the minute that proxies commonly wait', () => {
-    const { connect, acquire, query } = limits.STOPPING_LIMITS;
-    expect(connect + acquire + query).to.be.below(60_000);
+  it('answer a decision that ends tasks within the minute for which proxies commonly wait', () => {
+    const { acquire, query } = limits.REVOKING_LIMITS;
+    expect(acquire + limits.ENDING_LIMIT_MS + query).to.be.below(60_000);
   });
 });

@@ -1,11 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { places } from '../../../../adapters/storage/postgres/places.ts';
+import { keyedLimiter } from '../../../../adapters/storage/postgres/keyed-limiter.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 
-/** Longer than any of these takes, and shorter. */
 const [LONG_MS, SHORT_MS] = [20_000, 20];
 
-/** Calls that end when they are told to, and the order in which they began. */
+/** Calls that the test ends, and the order in which they began. */
 function calls() {
   const began: string[] = [];
   const ends = new Map<string, { resolve(): void; reject(error: Error): void }>();
@@ -21,43 +21,48 @@ function calls() {
   };
 }
 
-describe('places at the pool', () => {
-  it('are taken by so many of one key at once, by the others in the order in which they came', async () => {
+describe('the limiter of calls by key', () => {
+  it('runs as many calls of one key at once as its limit, and the others in the order in which they came', async () => {
     const { began, call, end, fail } = calls();
-    const inPlace = places(2, LONG_MS);
-    const answers = ['one', 'two', 'three', 'four'].map((name) => inPlace('key', call(name)));
+    const limited = keyedLimiter(2, LONG_MS);
+    const answers = ['one', 'two', 'three', 'four'].map((name) => limited('key', call(name)));
     const failure = answers[0]?.catch((error: unknown) => error);
+    await nextTurn();
     expect(began).to.deep.equal(['one', 'two']);
     fail('one');
     expect(await failure).to.be.instanceOf(Error);
+    await nextTurn();
     expect(began).to.deep.equal(['one', 'two', 'three']);
     end('three');
     expect(await answers[2]).to.equal('three');
+    await nextTurn();
     expect(began).to.deep.equal(['one', 'two', 'three', 'four']);
     end('two');
     end('four');
     expect(await Promise.all(answers.slice(1))).to.deep.equal(['two', 'three', 'four']);
   });
 
-  it('are each key’s own', async () => {
+  it('limits each key by itself', async () => {
     const { began, call, end } = calls();
-    const inPlace = places(1, LONG_MS);
-    const answers = [inPlace('a', call('one')), inPlace('b', call('two'))];
+    const limited = keyedLimiter(1, LONG_MS);
+    const answers = [limited('a', call('one')), limited('b', call('two'))];
+    await nextTurn();
     expect(began).to.deep.equal(['one', 'two']);
     end('one');
     end('two');
     await Promise.all(answers);
   });
 
-  it('are waited for only for so long: then the call is not made, and its turn goes to nobody', async () => {
+  it('refuses a call that waits too long, never makes it, and gives its permit to the next call', async () => {
     const { began, call, end } = calls();
-    const inPlace = places(1, SHORT_MS);
-    const first = inPlace('key', call('one'));
-    const late = await inPlace('key', call('two')).catch((error: unknown) => error);
+    const limited = keyedLimiter(1, SHORT_MS);
+    const first = limited('key', call('one'));
+    const late = await limited('key', call('two')).catch((error: unknown) => error);
     expect(late).to.be.instanceOf(StorageUnavailable);
     end('one');
     await first;
-    const next = [inPlace('key', call('three')), inPlace('key', call('four'))];
+    const next = [limited('key', call('three')), limited('key', call('four'))];
+    await nextTurn();
     expect(began).to.deep.equal(['one', 'three']);
     end('three');
     await next[0];
