@@ -157,10 +157,8 @@ export const PATIENT: LimitsByUse = {
 };
 
 function tenfold(limits: Limits): Limits {
-  const { connect, acquire, lock, statement, query } = limits;
-  return {
-    ...{ lock: lock * 10, statement: statement * 10, query: query * 10 },
-  };
+  const { acquire, lock, statement, query } = limits;
+  return { ...limits, acquire: acquire * 10, lock: lock * 10, statement: statement * 10, query: query * 10 };
 }
 
 let template: Promise<void> | undefined;
