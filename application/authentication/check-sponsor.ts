@@ -2,7 +2,7 @@
  * Checks whether an agent may act for the person (specification "Sponsor check"). Two sources can refuse: the service's
  * own blocks and, in `poll` mode, the identity provider.
  *
- * The transaction that decides (Tasks.open, Tasks.renew, Ledger.refuse) reads the blocks under a lock on the person;
+ * The transaction that decides (`openTask`, `renewGrant`, `refuse`) reads the blocks under a lock on the person;
  * that read is the one that counts. Here they are read only to save a request to the provider.
  */
 

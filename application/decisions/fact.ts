@@ -114,7 +114,7 @@ export type Question<Name extends FactName = FactName> = {
 }[Name];
 
 /** A decision's questions by names of its own. */
-export type Questions = Readonly<Record<string, Question | readonly Question[] | undefined>>;
+export type Questions = Readonly<Record<string, Question | readonly (Question | undefined)[] | undefined>>;
 
 /** The answers to such questions, under the same names. */
 export type Answers<Asked extends Questions> = { readonly [Name in keyof Asked]: AnswerTo<Asked[Name]> };

@@ -32,7 +32,10 @@ export function peopleQuestions(userId: UserId, { statements, at }: Provisioning
   return {
     others: people.map((sponsorKey) => ask('other_users', { sponsorKey, except: userId })),
     blocks: people.map((sponsorKey) => ask('blocks', sponsorKey)),
-    live: people.map((sponsorKey) => ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at })),
+    // An active person keeps their tasks. Reading them would lock their rows.
+    live: statements.map(({ sponsorKey, state }) =>
+      state === 'active' ? undefined : ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at }),
+    ),
   };
 }
 
@@ -40,7 +43,7 @@ export function peopleQuestions(userId: UserId, { statements, at }: Provisioning
 export interface People {
   readonly others: readonly OtherUsers[];
   readonly blocks: readonly (readonly StatedBlock[])[];
-  readonly live: readonly LiveTasks[];
+  readonly live: readonly (LiveTasks | undefined)[];
 }
 
 /**

@@ -95,7 +95,9 @@ export function openConnections(
       fault = error;
       throw error;
     } finally {
-      client.release(fault !== undefined && losesConnection(fault));
+      // A `begin` or `rollback` that was cancelled leaves a transaction open, which the next call must not inherit.
+      const isIdle = client.getTransactionStatus() === 'I';
+      client.release(!isIdle || (fault !== undefined && losesConnection(fault)));
     }
   }
 
@@ -182,8 +184,8 @@ export const BEGIN = `begin isolation level read committed;
   set local enable_seqscan = off; set local jit = off`;
 
 async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run) => Promise<Answer>): Promise<Answer> {
-  await connection.query(BEGIN);
   try {
+    await connection.query(BEGIN);
     const answer = await work((query, values) => send(connection, query, values));
     await connection.query('commit');
     return answer;

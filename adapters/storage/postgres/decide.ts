@@ -7,7 +7,7 @@ import type { TransactionUse } from '../../../application/decisions/decision.ts'
 import type { Effect } from '../../../application/decisions/effect.ts';
 import type { Questions } from '../../../application/decisions/fact.ts';
 import type { Lock } from '../../../application/decisions/lock.ts';
-import type { Decisions } from '../../../application/ports/decisions.ts';
+import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector } from '../collector.ts';
 import type { Connections, Run } from './connections.ts';
 import { applyEffects } from './effects.ts';
@@ -20,6 +20,8 @@ import {
   CONNECTIONS_PER_AGENT,
   CONNECTIONS_PER_PERSON,
   ENDING_LIMIT_MS,
+  POOL_SIZE,
+  RESERVED_CONNECTIONS,
   SERVING_LIMITS,
 } from './limits.ts';
 import { takeLocks, tryLocks } from './locks.ts';
@@ -31,6 +33,8 @@ export interface DecidingConnections extends Readonly<Record<Exclude<Transaction
 
 /** A decision with its input, and its caller. */
 interface Waiting {
+  /** By `performance.now()`. */
+  readonly since: number;
   readonly use: TransactionUse;
   readonly locks: readonly Lock[];
   readonly asks: Questions;
@@ -39,13 +43,18 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** @param waitMs the time that a decision which runs alone may wait for others about the same agent or person */
+/**
+ * @param waitMs the time that a decision may wait for earlier ones, in the collector or for a permit
+ * @param runAlone decisions of `own` that run at once, outside of batches
+ */
 export function postgresDecisions(
   connections: DecidingConnections,
   waitMs: number = SERVING_LIMITS.acquire,
+  runAlone: number = POOL_SIZE - RESERVED_CONNECTIONS,
 ): Decisions & { drained(): Promise<void> } {
   const perAgent = keyedLimiter(CONNECTIONS_PER_AGENT, waitMs);
   const perPerson = keyedLimiter(CONNECTIONS_PER_PERSON, waitMs);
+  const inAll = keyedLimiter(Math.max(runAlone, 1), waitMs);
 
   async function alone(waiting: Waiting): Promise<void> {
     const { transact, knex } = connections[waiting.use === 'shared' ? 'own' : waiting.use];
@@ -58,15 +67,19 @@ export function postgresDecisions(
     }
   }
 
-  /** Of the decisions that wait for one agent or person, only some hold connections. */
+  /** Decisions that wait for one agent or person hold only some of the connections, and all of them leave some free. */
   function limited<Answer>(locks: readonly Lock[], work: () => Promise<Answer>): Promise<Answer> {
     const agent = locks.find(({ on }) => on === 'agent')?.key;
     const person = locks.find(({ on }) => on === 'sponsor')?.key;
-    const ofPerson = () => (person === undefined ? work() : perPerson(person, work));
+    const ofPerson = () => (person === undefined ? inAll('', work) : perPerson(person, () => inAll('', work)));
     return agent === undefined ? ofPerson() : perAgent(agent, ofPerson);
   }
 
-  async function together(batch: readonly Waiting[]): Promise<void> {
+  async function together(collected: readonly Waiting[]): Promise<void> {
+    // While the server is frozen a batch takes seconds to fail, and the decisions behind it must not each wait as long.
+    const [batch, late] = partition(collected, ({ since }) => performance.now() - since <= waitMs);
+    for (const { reject } of late) reject(new StorageUnavailable('Postgres took too long for earlier decisions'));
+    if (batch.length === 0) return;
     try {
       const { transact, knex } = connections.own;
       const { verdicts, refused } = await transact((run) => decideAll(run, knex, batch, 'try'));
@@ -92,6 +105,7 @@ export function postgresDecisions(
     decide: (decision, input) =>
       new Promise((resolve, reject) => {
         const waiting: Waiting = {
+          since: performance.now(),
           use: decision.transaction,
           locks: decision.locks(input),
           asks: decision.asks(input),
@@ -104,6 +118,10 @@ export function postgresDecisions(
       }),
     drained: batches.drained,
   };
+}
+
+function partition<Item>(items: readonly Item[], test: (item: Item) => boolean): readonly [Item[], Item[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
 }
 
 /** Whether both lock one key, one of them exclusively: the second judge would not see the first one's effects. */

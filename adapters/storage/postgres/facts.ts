@@ -4,7 +4,8 @@ import type { About, Answer, FactName, Question, Questions } from '../../../appl
 import type { TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
+import { oldestFirst } from '../../../domain/sponsors/block.ts';
+import { BLOCK_COLUMNS, type BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import type { TaskRow } from '../rows/task-row.ts';
 import type { Run } from './connections.ts';
@@ -54,16 +55,18 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
 
   blocks: lookup<'blocks', BlockRow & { readonly stated_at: Instant }>(
     'key text',
-    `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = q.key ${OLDEST_FIRST}`,
+    `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = q.key`,
     (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
     (rows) =>
-      rows.map((row) => ({
-        sponsorKey: row.sponsor_key,
-        source: row.source,
-        kind: row.kind,
-        blockedAt: row.blocked_at,
-        statedAt: row.stated_at,
-      })),
+      rows
+        .map((row) => ({
+          sponsorKey: row.sponsor_key,
+          source: row.source,
+          kind: row.kind,
+          blockedAt: row.blocked_at,
+          statedAt: row.stated_at,
+        }))
+        .sort(oldestFirst),
   ),
 
   assertion_spent: lookup<'assertion_spent', unknown>(
@@ -158,7 +161,7 @@ export async function readFacts(
   asked: readonly Questions[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answers = new Map<Question, unknown>();
-  const questions = asked.flatMap((each) => Object.values(each).flatMap((question) => question ?? []));
+  const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await LOCKING.live_tasks(run, question.about));
     else if (question.fact === 'due_tasks') answers.set(question, await LOCKING.due_tasks(run, question.about));
@@ -174,7 +177,7 @@ export async function readFacts(
         name,
         question === undefined || 'fact' in question
           ? question && answers.get(question)
-          : question.map((one) => answers.get(one)),
+          : question.map((one) => one && answers.get(one)),
       ]),
     ),
   );

@@ -70,6 +70,9 @@ export const CLOSING_LIMIT_MS = 1_000;
 /** At 16 concurrent round trips a two-core Postgres was saturated. */
 export const POOL_SIZE = 16;
 
+/** Connections that decisions which run alone leave to batches, reads and the ledger. */
+export const RESERVED_CONNECTIONS = 6;
+
 /** `/readyz` has its own connections: an exhausted pool must neither look like a lost database nor delay the answer. */
 export const READINESS_POOL_SIZE = 2;
 

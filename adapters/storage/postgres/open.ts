@@ -14,6 +14,7 @@ import {
   type LimitsByUse,
   POOL_SIZE,
   READINESS_POOL_SIZE,
+  RESERVED_CONNECTIONS,
   REVOKING_POOL_SIZE,
   REVOKING_SHARES,
 } from './limits.ts';
@@ -47,10 +48,10 @@ const MONTHS_AHEAD = 2;
 
 export async function openPostgres(options: PostgresOptions, { clock, log }: StorageSurroundings): Promise<Storage> {
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
-  const { limits = LIMITS } = options;
-  const connect = (poolSize: number, use: keyof LimitsByUse, isThere?: IsThere) =>
-    openConnections({ connectionString, poolSize, limits: limits[use], isThere }, log);
-  const connections = connect(options.poolSize ?? POOL_SIZE, 'serving');
+  const { limits = LIMITS, poolSize = POOL_SIZE } = options;
+  const connect = (size: number, use: keyof LimitsByUse, isThere?: IsThere) =>
+    openConnections({ connectionString, poolSize: size, limits: limits[use], isThere }, log);
+  const connections = connect(poolSize, 'serving');
   const draining = connect(DRAINING_POOL_SIZE, 'draining');
   const readiness = connect(READINESS_POOL_SIZE, 'readiness');
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
@@ -71,6 +72,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const decisions = postgresDecisions(
     { own: connections, operator: share(REVOKING_SHARES.operators), provider: share(REVOKING_SHARES.providers) },
     limits.serving.acquire,
+    poolSize - RESERVED_CONNECTIONS,
   );
 
   return {

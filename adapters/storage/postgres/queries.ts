@@ -105,13 +105,13 @@ export function postgresProvisionedUsers({ knex, run }: Connections): Provisione
 const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_lock(${LOCK.forgetting}, 0) as held` };
 
 /**
- * By ctid: no other transaction changes these rows, and by their keys a planner would join them, and read the whole table
- * for each batch.
+ * By ctid, because by keys a planner would join the rows, and read the whole table for each batch. A logout may be
+ * renewed meanwhile: its row then has to be forgotten later, so the time is compared again.
  */
 const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({
   name: `forget_${table}`,
   text: `delete from ${table} where ctid = any (array(
-    select ctid from ${table} where forget_at <= $1 order by forget_at limit $2))`,
+    select ctid from ${table} where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1`,
 }));
 
 export function postgresSweeping({ transact }: Connections): Sweeping {

@@ -28,7 +28,7 @@ function readFacts(run: Run, asked: Questions): Readonly<Record<string, unknown>
   const facts: Record<string, unknown> = {};
   for (const [name, question] of Object.entries(asked)) {
     if (question === undefined) continue;
-    facts[name] = 'fact' in question ? readFact(run, question) : question.map((each) => readFact(run, each));
+    facts[name] = 'fact' in question ? readFact(run, question) : question.map((each) => each && readFact(run, each));
   }
   return facts;
 }

@@ -101,6 +101,14 @@ describe('connections to Postgres', () => {
       expect(count).to.equal(0);
     }));
 
+  it('destroy a connection whose transaction is still open, so that no later call inherits it', () =>
+    using(connect(1), async ({ run }) => {
+      // A statement limit or an operator can cancel a `begin` or a `rollback` half way.
+      await run({ name: 'left_open', text: 'begin' });
+      await thrownBy(() => run({ name: 'aborts', text: 'select 1/0' }));
+      expect((await run({ name: 'one', text: 'select 1 as one' })).rows).to.deep.equal([{ one: 1 }]);
+    }));
+
   it('make a decision again that Postgres rolled back because of a deadlock', () =>
     using(connect(2), async ({ transact }) => {
       const lock = (key: number) => ({ name: `lock_${key}`, text: `select pg_advisory_xact_lock(99, ${key})` });

@@ -123,6 +123,22 @@ describe('what ends tasks on Postgres', () => {
     });
   }
 
+  it('leaves connections to other agents while the tasks of three agents end', async () => {
+    const agents = await Promise.all([1, 2, 3].map(() => registeredAgent(storage)));
+    const other = await openedTask(storage);
+    await outside.sql('begin');
+    for (const { agentId } of agents) {
+      await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${agentId}'))`);
+    }
+    const opened = agents.flatMap((agent) =>
+      Array.from({ length: limits.CONNECTIONS_PER_AGENT }, () => storage.tasks.open(anOpening(agent))),
+    );
+    await untilWaiting(outside, limits.POOL_SIZE - limits.RESERVED_CONNECTIONS);
+    expect((await storage.tasks.renew(aRenewal(other))).kind).to.equal('renewed');
+    await outside.sql('commit');
+    expect((await Promise.all(opened)).map(({ kind }) => kind)).to.deep.equal(opened.map(() => 'opened'));
+  });
+
   it('waits longer for who is deciding about the same person than a request would, and is done then', async () => {
     const { task } = await openedTask(storage, { sponsorKey: SPONSOR, sponsor: SPONSOR });
     const inEarnest = await database.open({ limits: limits.LIMITS });
