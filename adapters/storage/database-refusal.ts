@@ -1,7 +1,4 @@
-/**
- * What the server refuses a connection for, or what it is unfit for; no waiting changes it, only other settings or another
- * database.
- */
+/** Why the server refuses a connection, or cannot be used. Only other settings or another database help, not waiting. */
 export type RefusalReason =
   | 'no_such_database'
   | 'role_not_let_in'
@@ -10,13 +7,13 @@ export type RefusalReason =
   | 'encoding_not_utf8';
 
 /**
- * The database server answered, and its answer was no. Thrown where a start or a command asks for the first time: a
- * service that is running goes on trying, since the database may be on its way back.
+ * The database server answered and refused. Thrown when the service starts and by commands. A running service retries
+ * instead, because the database may be coming back.
  */
 export class DatabaseRefusal extends Error {
   override readonly name = 'DatabaseRefusal';
   readonly reason: RefusalReason;
-  /** Whose connection it was. */
+  /** The role of the refused connection. */
   readonly role: 'serving' | 'migrating';
 
   constructor(reason: RefusalReason, role: 'serving' | 'migrating', options?: ErrorOptions) {

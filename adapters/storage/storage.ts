@@ -1,4 +1,4 @@
-/** What an opened database gives to the rest of the service, whichever engine it is. */
+/** An opened database, on either engine. */
 
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
@@ -11,8 +11,8 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import type { Instant } from '../../domain/instant.ts';
 
 /**
- * `absent`: never migrated. `behind`: `mandate migrate` has to run. `ahead`: a newer release has migrated it, as
- * happens to the older replicas while a release is rolled out.
+ * `absent`: never migrated. `behind`: `mandate migrate` has to run. `ahead`: a newer release has migrated it; older replicas
+ * see this while the release is rolled out.
  */
 export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
 
@@ -31,32 +31,32 @@ export interface Storage extends Decisions {
   /** @throws StorageUnavailable when the database does not answer within a few seconds */
   backlog(): Promise<Backlog>;
 
-  /** Who waits for the database, now; answered without it. */
+  /** The waiting calls of each pool, now. Does not ask the database. */
   lines(): readonly DatabaseLine[];
 
-  /** @throws StorageUnavailable when the database does not answer, DatabaseRefusal when it answers that it will not */
+  /** @throws StorageUnavailable if the database does not answer, DatabaseRefusal if it refuses */
   schemaStatus(): Promise<SchemaStatus>;
 
   /**
-   * Brings the schema up to date, in one transaction, and answers the names of the migrations it applied. Safe when
-   * several processes do it at once, and after one that died: nothing of an interrupted migration stays, no lock either.
+   * Brings the schema up to date in one transaction, and returns the names of the applied migrations. Safe in several
+   * processes at once. An interrupted migration leaves nothing behind, not even a lock.
    */
   migrate(): Promise<readonly string[]>;
 
   /**
-   * Sees to it that the ledger can take records from the month of `now` to `monthsAhead` months later. Safe to repeat
-   * and on several replicas at once; does nothing on an engine that does not partition its ledger.
+   * Creates the ledger's missing partitions, from the month of `now` to `monthsAhead` months later. Safe to repeat, and on
+   * several replicas at once. On SQLite, which has no partitions, it does nothing.
    */
   createPartitions(now: Instant, monthsAhead: number): Promise<void>;
 
-  /** Waits for what is under way, then closes every connection. */
+  /** Waits for running calls, then closes every connection. */
   close(): Promise<void>;
 }
 
-/** What whoever only looks at a ledger has of it. */
+/** The part of a database that an auditor's command reads. */
 export type LedgerReading = Pick<Storage, 'checkpoints' | 'schemaStatus' | 'close'>;
 
-/** What a database adapter needs of its surroundings. */
+/** The dependencies of a database adapter. */
 export interface StorageSurroundings {
   readonly clock: Clock;
   readonly log: Log;

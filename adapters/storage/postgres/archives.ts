@@ -1,10 +1,10 @@
 /**
- * Months leaving the ledger on Postgres (specification "Ledger and seal"): as the role that owns the tables, beside a
- * service that goes on appending.
+ * Removes archived months from the ledger on Postgres (specification "Ledger and seal"), as the role that owns the tables,
+ * while the service goes on appending.
  *
- * The one thing here that anybody could have to wait for is the lock on the ledger that detaching takes. It is asked
- * for under a short limit, because everybody who comes later waits behind whoever waits for it. The fence comes first,
- * as in every append: the other way round, the sealer would be waiting for an append that waits for us.
+ * Detaching a partition locks the ledger. That lock has a short time limit, because all later appends queue behind it.
+ * The fence comes first, as in every append. In the other order the sealer would wait for an append that waits for this
+ * transaction.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,13 +22,13 @@ import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
 
-/** A request waits at most two seconds for a lock: it must not be our waiting that it gives up on. */
+/** Requests wait up to two seconds for a lock; this wait is shorter, so that no request fails because of it. */
 const LOCK_LIMIT_MS = 1_000;
-/** The pauses, in milliseconds, between attempts: what waited behind us is through by then. */
+/** The pauses, in milliseconds, between attempts, in which the queued appends go on. */
 const LOCK_PAUSES_MS = [500, 1_000, 2_000, 4_000] as const;
 
 const holdOff = { name: 'hold_off', text: `select pg_try_advisory_xact_lock(${LOCK.archive}, 0) as held` };
-/** The transaction that holds it only waits for us, which may take hours; it has seen nothing and so keeps no row alive. */
+/** The transaction that holds the lock is idle, maybe for hours. It has no snapshot, so it does not hold back vacuum. */
 const holdOn = { name: 'hold_on', text: `select set_config('idle_in_transaction_session_timeout', '0', true)` };
 
 const partitions = {
@@ -45,7 +45,7 @@ const newestExported = {
     from ledger_archives`,
 };
 
-/** Without a sink nothing is queued any more, and what is left in the queue goes nowhere. */
+/** While queueing is off no sink is configured, and the entries that are left have no destination. */
 const hasUndelivered = {
   name: 'has_undelivered',
   text: 'select (select queueing from outbox_queueing) and exists (select from outbox where seq <= $1) as undelivered',
@@ -97,7 +97,7 @@ export function postgresArchives({ run, transact }: Connections): Archives {
 
 const PARTITION = /^ledger_(\d{4})_(\d{2})$/;
 
-/** Ours are named so; what somebody else has attached is left alone. */
+/** `undefined` for a partition that Mandate did not create. */
 function monthOfPartition(name: string): Month | undefined {
   const [, year, month] = PARTITION.exec(name) ?? [];
   return parseMonth(`${year}-${month}`);
@@ -134,7 +134,7 @@ async function readExported(run: Run): Promise<Exported> {
 
 type Outcome = Awaited<ReturnType<Archives['remove']>>;
 
-/** Carries an outcome out of a transaction that is to be rolled back. */
+/** Rolls the transaction back, and carries the outcome out of it. */
 class PutBack extends Error {
   readonly outcome: Outcome;
 
@@ -183,18 +183,17 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   ]);
 }
 
-/** Opens what archiving needs of a Postgres database, as the role that owns the schema: only an owner can drop. */
-
+/** A Postgres database as `mandate audit-archive` uses it, as the role that owns the schema: only an owner can drop. */
 export interface OpenedArchives {
   readonly archives: Archives;
   readonly checkpoints: Checkpoints;
   schemaStatus(): Promise<SchemaStatus>;
-  /** Whether the role may do with the ledger what its owner may. */
+  /** Whether the role has the rights of the ledger's owner. */
   isOwner(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** One holds other archivers off, one leaves; while a page is written the next one is read, and the checkpoints too. */
+/** One holds the archive lock, one removes the month, and two read ahead: the next page, and checkpoints. */
 const POOL_SIZE = 4;
 
 const ownsLedger = {

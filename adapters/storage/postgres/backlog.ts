@@ -1,10 +1,10 @@
-/** What has piled up on Postgres: each question walks an index, and counts no further than it has to. */
+/** The backlog of sealing and of the outbox on Postgres. Each query reads an index, and stops counting at a limit. */
 
 import type { OutboxBacklog, SealingBacklog } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Run } from './connections.ts';
 
-/** More need not be counted: one is as alarming as the other. */
+/** Counting stops here: more is no more alarming. */
 const COUNTED = 100_000;
 
 const newest = {

@@ -1,7 +1,4 @@
-/**
- * How values travel between Postgres and us. The parsers belong to our connections only: pg's global ones are other
- * people's too.
- */
+/** Formats and parses values of Postgres. The parsers are set per connection, because pg's global ones are shared. */
 
 import pg from 'pg';
 import { type Instant, instantFromMicros, toMicrosecondText } from '../../../domain/instant.ts';
@@ -17,7 +14,7 @@ const parsers: ReadonlyMap<number, Parser> = new Map<number, Parser>([
   // Sequence numbers and counts stay far below 2^53.
   [INT8, Number],
   [TIMESTAMPTZ, readTimestamp],
-  // Rows mean the same on both engines; SQLite has JSON as text.
+  // As text, as on SQLite.
   [JSON_TEXT, (text) => text],
 ]);
 
@@ -28,12 +25,12 @@ export const columnTypes = {
 /** Six fractional digits: a Date would lose the microseconds. */
 export const bindInstant: BindInstant = toMicrosecondText;
 
-/** `2026-11-21 03:51:08.123456+00`, as our connections write it: ISO dates, UTC, trailing zeros left out. */
+/** `2026-11-21 03:51:08.123456+00`, as Postgres writes it under our session settings: ISO, UTC, without trailing zeros. */
 const TIMESTAMP = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 const MICROS_PER_MILLI = 1_000;
 
 function readTimestamp(text: string): Instant {
-  // Only tampering brings these about: a verification must name what it finds, not fail over it.
+  // Only tampering produces such values. A verification must report them, not fail on them.
   if (text === 'infinity') return instantFromMicros(Number.POSITIVE_INFINITY);
   if (text === '-infinity' || text.endsWith('+00 BC')) return instantFromMicros(Number.NEGATIVE_INFINITY);
   const [, day, time, fraction = ''] = TIMESTAMP.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** Opens a Postgres database for somebody who only looks at its condition, as the role that serves. */
+/** Opens a Postgres database for `mandate doctor`, as the serving role: reads its condition, changes nothing. */
 
 import pg from 'pg';
 import type { LogoutTimes } from '../../../application/decisions/fact.ts';
@@ -25,7 +25,7 @@ import { postgresSponsors } from './queries.ts';
 import { isSetBack } from './readiness.ts';
 import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
 
-/** Its questions are asked side by side. */
+/** Doctor's questions run concurrently. */
 const POOL_SIZE = 4;
 
 const version = { name: 'condition_version', text: "select current_setting('server_version') as version" };
@@ -77,12 +77,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
 }
 
 /**
- * Whether everything that keeps the ledger from being changed is in its place, on every partition too
- * (`schema.sql`).
- */
-
-/**
- * A trigger counts by what it does, not by its name: refuse_ledger_change, before, without a condition or a choice of
+ * The guards that keep the ledger from being changed (`schema.sql`), on the table and on every partition. A trigger counts by what it does, not by its name: refuse_ledger_change, before, without a condition or a choice of
  * columns, enabled. The bits of `tgtype` are row 1, before 2, insert 4, delete 8, update 16, truncate 32.
  */
 const guards = {
@@ -110,7 +105,7 @@ const guards = {
       from guarded order by name`,
 };
 
-/** What the triggers call must refuse, and they must fire. */
+/** The function that the triggers call must refuse, and triggers must fire in this session. */
 const refusal = {
   name: 'condition_refusal',
   text: `select prosrc ~ '^\\s*begin\\s+raise exception ' as refuses, current_setting('session_replication_role') as fires
@@ -124,7 +119,7 @@ interface GuardRow {
   readonly granted: readonly string[];
 }
 
-export async function guardCondition(run: Run): Promise<GuardCondition> {
+async function guardCondition(run: Run): Promise<GuardCondition> {
   const { rows } = await run<GuardRow>(guards);
   const [state] = (await run<{ refuses: boolean; fires: string }>(refusal)).rows;
   return {
@@ -147,15 +142,16 @@ function missingFrom({ name, by_statement, by_row, granted }: GuardRow): readonl
   ].map((what) => ({ table: name, what }));
 }
 
-/** What the role that serves may do, held against what its decisions need (`serving-role.ts`). */
-
 const who = {
   name: 'condition_role',
   text: `select current_user as role, rolsuper as is_superuser, pg_has_role(relowner, 'usage') as is_owner
     from pg_roles, pg_class where rolname = current_user and pg_class.oid = 'ledger'::regclass`,
 };
 
-/** Of everything that the ledger's owner has beside the ledger; a column's only where the whole table's is not held. */
+/**
+ * The serving role's privileges on all tables and sequences of the ledger's owner in its schema. A privilege on a column is
+ * listed only if the role lacks it on the whole table.
+ */
 const held = {
   name: 'condition_privileges',
   text: `
@@ -188,7 +184,8 @@ const closedFunctions = {
     where not has_function_privilege(f.oid, 'EXECUTE')`,
 };
 
-export async function roleCondition(run: Run): Promise<RoleCondition> {
+/** Compares the serving role's privileges with those that its decisions need (`serving-role.ts`). */
+async function roleCondition(run: Run): Promise<RoleCondition> {
   const { rows } = await run<{ role: string; is_superuser: boolean; is_owner: boolean }>(who);
   const row = rows[0];
   if (row === undefined) throw new Error('Postgres has no name for the role that serves');
@@ -204,7 +201,7 @@ export async function roleCondition(run: Run): Promise<RoleCondition> {
   };
 }
 
-/** A privilege on a table is one on its columns too. */
+/** A privilege on a table includes its columns. */
 function isHeld(needed: string, privileges: readonly string[]): boolean {
   return privileges.includes(needed) || privileges.includes(needed.replace(/ \(.*?\)/, ''));
 }
@@ -220,12 +217,13 @@ function neededPrivileges(): readonly string[] {
   );
 }
 
-/** Who could read what is sent to Postgres, or answer in its place. */
-
-/** As the driver reads the address, and the environment where that leaves something out. Nothing is connected. */
+/**
+ * Whether a third party on the network could read the traffic to Postgres, or impersonate the server. Parses the string and
+ * the environment as the driver does. Does not connect.
+ */
 export function linkCondition(connectionString: string): DatabaseLink {
   const client = new pg.Client({ connectionString });
-  // Its options of TLS, where there are any: the types know only of yes and no.
+  // The driver holds TLS options here, although its type is boolean.
   const ssl: unknown = client.ssl;
   if (client.host.startsWith('/') || isLoopback(client.host)) return 'local';
   if (ssl === false) return 'plain';

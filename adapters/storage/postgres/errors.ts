@@ -1,16 +1,16 @@
 /**
- * Which of the driver's errors mean that Postgres did not answer or could not take a decision. Everything else (a
- * constraint, a type, a syntax error) is a bug of ours and is thrown as it came.
+ * Classifies the driver's errors: which mean that Postgres did not answer, or cannot write now. All others (a constraint, a
+ * type, a syntax error) are bugs of ours, and are thrown unchanged.
  */
 
 import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { DatabaseRefusal, type RefusalReason } from '../database-refusal.ts';
 
-/** No connection over which the call could still be answered is worth keeping. */
+/** The watchdog aborted the call. Its late answer may still come, so the connection must be destroyed. */
 export class ServerSilent extends StorageUnavailable {}
 
-/** What our own functions raise when the ledger's sequence was set back: "object not in prerequisite state". */
+/** Raised by the functions of `schema.sql` if the ledger's sequence was set back: "object not in prerequisite state". */
 export const SET_BACK = '55000';
 
 /** Classes of SQLSTATE: connection, rollback, resources, operator intervention, system, damaged data. */
@@ -30,12 +30,12 @@ const UNAVAILABLE_STATES = new Set([
 
 const CHECK_VIOLATION = '23514';
 const UNIQUE_VIOLATION = '23505';
-/** The ledger's partitions, and its outbox: what is unique there is the number, alone or beside the time. */
+/** The ledger's partitions and the outbox: their unique keys contain the record's number. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 
-/** What pg says, in plain errors, of connections that are gone. */
+/** The messages of pg's own errors, which have no code, about a lost connection. */
 const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
 
 export function isRolledBack(error: unknown): boolean {
@@ -43,9 +43,8 @@ export function isRolledBack(error: unknown): boolean {
 }
 
 /**
- * Whether the connection can't be used again; whether its last statement was applied is then unknown, unless that was
- * refused as read-only. Then somebody else may have taken over at the server's address, or the session may have been
- * told so once and for all: only a new connection finds out.
+ * Whether the connection must be destroyed. It is then unknown whether its last statement was applied, unless the server
+ * refused it as read-only. After a failover the address may belong to another server: only a new connection finds out.
  */
 export function losesConnection(error: unknown): boolean {
   if (error instanceof ServerSilent) return true;
@@ -53,12 +52,12 @@ export function losesConnection(error: unknown): boolean {
   return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
 }
 
-/** Whether it was for a lock that was not to be had within the limit that nothing happened. */
+/** Whether nothing was done because a lock's time limit was reached. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, LOCK_NOT_AVAILABLE);
 }
 
-/** Whether it was because the server takes no writes that nothing happened. */
+/** Whether nothing was done because the server is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return hasCode(error, READ_ONLY);
 }
@@ -68,14 +67,14 @@ function hasCode(error: unknown, code: string): boolean {
   return cause instanceof pg.DatabaseError && cause.code === code;
 }
 
-/** Whether the ledger took nothing because its sequence would number a record as an earlier one is. */
+/** Whether nothing was recorded because the ledger's sequence repeats a number. */
 export function isSetBack(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   return error.code === SET_BACK || (error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? ''));
 }
 
 /**
- * Whether the decisions of a transaction that failed so must not run again: they may have been committed, or no connection
+ * Whether the decisions of a transaction that failed with this error must not run again: they may have been committed, or no connection
  * was free in time, or the ledger's sequence was set back. After any other failure the transaction was rolled back.
  */
 export function losesDecision(error: unknown): boolean {
@@ -100,7 +99,7 @@ function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The ledger has no partition for the month: a check violation like a constraint's, but of no constraint. */
+/** The ledger has no partition for the month: a check violation without a constraint's name. */
 function isMissingPartition(error: pg.DatabaseError): boolean {
   return error.code === CHECK_VIOLATION && error.constraint === undefined;
 }
@@ -109,8 +108,6 @@ function isLostConnection(error: unknown): boolean {
   return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message));
 }
 
-/** Tells a server that says no from one that does not answer. */
-
 const REASONS: Readonly<Record<string, RefusalReason>> = {
   '3D000': 'no_such_database',
   '28P01': 'role_not_let_in',
@@ -118,7 +115,7 @@ const REASONS: Readonly<Record<string, RefusalReason>> = {
   '42501': 'role_without_rights',
 };
 
-/** @throws DatabaseRefusal in place of what `ask` throws, where that is the server's refusal */
+/** @throws DatabaseRefusal if the server answered and refused; any other error of `ask` unchanged */
 export async function orRefusal<Answer>(role: DatabaseRefusal['role'], ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();

@@ -1,7 +1,4 @@
-/**
- * The ledger on Postgres. How a page stays true while records are appended is told in
- * docs/decisions/0001-ledger-paging.md.
- */
+/** The ledger on Postgres. docs/decisions/0001-ledger-paging.md says why no page misses a record. */
 
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
@@ -72,12 +69,12 @@ export function postgresLedger({ knex, run }: Connections): Ledger {
 }
 
 /**
- * No usual append lives as long as this: its statement is ended after seconds (`limits.ts`), and its time is taken
- * shortly before it starts. What takes longer, because it ends very many tasks or because its commit hangs, is looked for.
+ * Usual appends are over by then: their statements have limits of seconds (`limits.ts`), and their time is taken shortly
+ * before. Longer ones, which end very many tasks or hang in their commit, are looked up in `pg_locks`.
  */
 const SETTLED_AFTER_SECONDS = 60;
 
-/** Older than any usual append is; one that we may not look at counts as older. */
+/** Older than any usual append. A transaction that the role may not inspect counts as older. */
 const LONG_APPEND_SECONDS = SERVING_LIMITS.query / 1000;
 
 const longAppends = {
@@ -98,7 +95,7 @@ async function isSettled(run: Run, end: LedgerPosition, now: Instant): Promise<b
 
 const fence = { name: 'pass_fence', text: `select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)` };
 
-/** Returns once every append that was under way has ended; those that start later are dated after what was read. */
+/** Returns when all running appends have ended. Later ones are dated after the records that were read. */
 async function passFence(run: Run): Promise<void> {
   await run(fence);
 }

@@ -14,9 +14,9 @@ import { LOCK } from './locks.ts';
 import { grantToServingRole } from './serving-role.ts';
 
 export interface MigrationOptions {
-  /** As the role that is to own the schema. */
+  /** For the role that will own the schema. */
   readonly connectionString: string;
-  /** The role that serves; nothing is granted when it is the owner. */
+  /** If this is the owner, nothing is granted. */
   readonly servingRole: string;
   readonly now: Instant;
   readonly monthsAhead: number;
@@ -40,7 +40,7 @@ export async function readSchemaStatus({ knex, run }: Connections): Promise<Sche
   );
 }
 
-/** The oldest server that the functions and partitions are written for. */
+/** The oldest server version that the functions and partitions support. */
 const OLDEST_SERVER = 150_000;
 
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {

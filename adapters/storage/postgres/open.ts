@@ -1,4 +1,4 @@
-/** Opens a Postgres database. Nothing is asked of the server yet: it may come up later than we do. */
+/** Opens a Postgres database. Connects later, on first use: the server may start after the service. */
 
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
@@ -31,15 +31,15 @@ import { postgresReadiness } from './readiness.ts';
 import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
 
 export interface PostgresOptions {
-  /** A libpq URI, for the role that serves. */
+  /** A libpq URI, for the serving role. */
   readonly connectionString: string;
-  /** For the role that owns the schema, when it is another. */
+  /** For the role that owns the schema, if it is another one. */
   readonly migrationConnectionString?: string | undefined;
-  /** Connections for requests at most; what else has some of its own is in `limits.ts` (CONNECTIONS_PER_PROCESS). */
+  /** The maximum number of connections for requests. CONNECTIONS_PER_PROCESS counts those of all pools. */
   readonly poolSize?: number | undefined;
-  /** How long whatever is asked of the server may take; LIMITS unless somebody has more patience. */
+  /** The time limits; LIMITS unless a test needs others. */
   readonly limits?: LimitsByUse | undefined;
-  /** How many months' partitions `migrate` creates beyond this one. */
+  /** The number of months after the current one for which `migrate` creates partitions. */
   readonly monthsAhead?: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     readiness: postgresReadiness(readiness, clock),
-    // Over the connections of the health check, whose limits are short: nobody waits for it for longer.
+    // With the short limits of the health check: a scrape does not wait longer.
     backlog: async () => ({
       sealing: await sealingBacklog(readiness.run),
       outbox: await outboxBacklog(readiness.run),

@@ -1,6 +1,6 @@
 /**
- * The outbox on Postgres: a drain is one transaction that holds its entries' rows while they are delivered, so that no
- * other drain takes them, and so that they are free again when the instance dies.
+ * The outbox on Postgres. A drain is one transaction that locks the rows of its entries while it delivers them. No other
+ * drain takes them, and they are free again when the instance dies.
  */
 
 import type { DrainOutcome, Outbox } from '../../../application/ports/outbox.ts';
@@ -41,7 +41,7 @@ interface Entry {
   readonly failures: number;
 }
 
-/** @param draining connections of its own: a sink that is slow to answer must not keep one from a request */
+/** @param draining separate connections: a slow sink must not take one from requests */
 export function postgresOutbox(serving: Connections, draining: Connections, clock: Clock, log: Log): Outbox {
   return {
     async setQueueing(on) {
@@ -53,7 +53,7 @@ export function postgresOutbox(serving: Connections, draining: Connections, cloc
         const { rows: entries } = await run<Entry>(takeDue, [bindInstant(now), limit]);
         if (entries.length === 0) return { kind: 'nothing_due' };
         const seqs = JSON.stringify(entries.map(({ seq }) => seq));
-        // Not in this transaction, which would keep a lock on the ledger, and who archives waiting for the sink.
+        // Outside this transaction, which would lock the ledger, so that `audit-archive` would wait for the sink.
         const records = (await serving.run<LedgerRow>(selectTaken, [seqs])).rows.map(toLedgerRecord);
         if (records.length < entries.length) {
           log.warn('records left the ledger before the sink took them; their month’s export holds them', {

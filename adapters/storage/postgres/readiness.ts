@@ -1,7 +1,6 @@
 /**
- * Whether Postgres can take decisions now: it answers, it takes writes, its schema is ours, and the ledger has this
- * month's partition and a sequence that stands where its records do. Asked over connections of its own with shorter limits, and once at
- * a time.
+ * Whether Postgres accepts decisions: it answers, accepts writes and has the current schema, and the ledger has this month's
+ * partition and a sequence beyond its records. Uses separate connections with shorter limits. Concurrent checks share one.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -13,7 +12,7 @@ import { partitionOf, readSchemaStatus } from './migrate.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
-/** Locks no row. Refused where nothing can be written, and then over a new connection the next time (`errors.ts`). */
+/** Locks no row. A read-only server refuses it, and the next check uses a new connection (`losesConnection`). */
 const lockNothing = { name: 'lock_nothing', text: 'select from tasks limit 0 for share' };
 
 const hasPartition = {

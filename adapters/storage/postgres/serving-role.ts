@@ -1,7 +1,7 @@
 /**
- * What the role that serves may do, when it is another than the one that migrates and so owns everything: what its
- * decisions need and no more. The ledger and its checkpoints it can read, and append to only through the functions that
- * number and date a record, or find a checkpoint to be the next; the partitions are closed to it altogether.
+ * The privileges of the serving role, if it is not the owner: those that its decisions need. It reads the ledger and the
+ * checkpoints, and appends to them only through functions, which number and date a record, or check that a checkpoint is
+ * the next. It has no privilege on the partitions.
  */
 
 import type { Knex } from 'knex';
@@ -20,11 +20,11 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   accepted_signals: 'select, insert, delete',
   logouts: 'select, insert, update, delete',
   ledger: 'select',
-  // To see whether it was set back; a number it can neither take nor choose.
+  // For the check whether the sequence was set back. The role can neither take nor choose a number.
   ledger_seq: 'select',
   ledger_archives: 'select',
   checkpoints: 'select',
-  // Not the number: an entry that is given one to come would make the append fail that gets it.
+  // Not `seq`: an entry with a future number would make the append of that number fail.
   outbox: 'select, update (due_at, failures), delete',
   outbox_queueing: 'select, update (queueing)',
 };

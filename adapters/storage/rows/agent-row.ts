@@ -1,4 +1,4 @@
-/** The `agents` table's rows and the agents they stand for. */
+/** Rows of the `agents` table, and the agents that they hold. */
 
 import type { Knex } from 'knex';
 import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
@@ -21,7 +21,7 @@ export interface AgentRow {
   readonly max_token_ttl: number;
   readonly max_delegation_depth: number;
   readonly jwks_uri: string | null;
-  /** JSON, members in the order in which they came. */
+  /** JSON; the members keep their order. */
   readonly jwks: string | null;
   readonly enabled: boolean | number;
   readonly revision: number;
@@ -30,8 +30,8 @@ export interface AgentRow {
 }
 
 /**
- * Named one by one: a prepared `select *` fails on every connection that is open when a later release adds a column,
- * and replicas of this one are still serving then.
+ * Named one by one. When a later release adds a column, a prepared `select *` fails on every open connection of the older
+ * replicas.
  */
 export const agentColumnNames = [
   'agent_id',
@@ -96,7 +96,7 @@ export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof A
   };
 }
 
-/** Queries of operators on `agents`, built with Knex; the same on both engines. */
+// Queries of operators, built with Knex for both engines.
 
 export function listAgents(knex: Knex, page: { after?: AgentId | undefined; limit?: number | undefined }) {
   const query = knex
@@ -108,12 +108,12 @@ export function listAgents(knex: Knex, page: { after?: AgentId | undefined; limi
   return query;
 }
 
-/** Changes no row where the id is taken. */
+/** Changes no row if the id is taken. */
 export function insertAgent(knex: Knex, agent: Agent, instant: BindInstant) {
   return knex('agents').insert(agentColumns(agent, instant)).onConflict('agent_id').ignore();
 }
 
-/** Changes no row unless the stored revision is the one before. */
+/** Changes no row unless the stored revision is the previous one. */
 export function replaceAgent(knex: Knex, agent: Agent, instant: BindInstant) {
   return knex('agents')
     .where({ agent_id: agent.agentId, revision: agent.revision - 1 })

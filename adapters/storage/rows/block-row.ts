@@ -13,7 +13,7 @@ export interface BlockRow {
 
 export const BLOCK_COLUMNS = 'sponsor_key, source, kind, blocked_at';
 
-/** A person's blocks, the one placed first before the others. The source decides between two of one instant. */
+/** A person's blocks in the order in which they were placed, then by source. */
 export const OLDEST_FIRST = 'order by blocked_at, source';
 
 export function toBlocks(rows: readonly BlockRow[]): readonly SponsorBlock[] {

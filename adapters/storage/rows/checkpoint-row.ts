@@ -1,4 +1,4 @@
-/** The `checkpoints` table's rows, and the checkpoints they stand for (specification "Checkpoint"). */
+/** Rows of the `checkpoints` table, and the checkpoints that they hold (specification "Checkpoint"). */
 
 import type { Sealing } from '../../../application/ports/checkpoints.ts';
 import type { Instant } from '../../../domain/instant.ts';
@@ -32,7 +32,7 @@ export const checkpointColumns = [
 
 export const CHECKPOINT_COLUMNS = checkpointColumns.map((column) => `c.${column}`).join(', ');
 
-/** The last checkpoint that has left with its records, for a `select` of `ledger_archives`. */
+/** The last checkpoint whose records were archived. */
 export const NEWEST_ARCHIVED = 'select max(last_checkpoint) from ledger_archives';
 
 /** In the order of `checkpointColumns`. */
@@ -70,17 +70,17 @@ export interface SealingRow extends CheckpointRow {
 }
 
 /**
- * One statement, so that what it sees is of one moment. A checkpoint leaves whole: what is still here of one that
- * straddles the end of an archived month counts as archived too.
+ * The checkpoint of a record, in one statement and so from one snapshot. A checkpoint is archived as a whole: records of the
+ * next month that it covers count as archived too.
  *
- * @param seq the number's parameter, for a text in which it stands twice
+ * @param seq the parameter with the record's number, which the text uses twice
  */
 export function selectSealing(seq: string): string {
   return `select ${CHECKPOINT_COLUMNS}, ${seq} <= (select max(last_seq) from ledger_archives) as archived
     from checkpoints c where c.last_seq >= ${seq} order by c.last_seq limit 1`;
 }
 
-/** Ranges have no gap between them, so the row's covers the number, unless that comes before all of them. */
+/** Ranges have no gaps, so the row's range covers the number, unless the number precedes all ranges. */
 export function toSealing(seq: number, row: SealingRow | undefined): Sealing {
   if (row === undefined || seq < row.first_seq) return { kind: 'not_sealed' };
   return { kind: row.archived ? 'archived' : 'sealed', checkpoint: toCheckpoint(row) };

@@ -9,9 +9,9 @@ import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from './ledg
 const DECIDED = { allow: "decision = 'allow'", deny: "decision = 'deny'" } as const;
 
 /**
- * One record more than the page holds, so that the last page is known as such.
+ * Selects one record more than the page holds, which tells whether it is the last page.
  *
- * @param aside how a column is written that the planner is not to look records up by, since another one finds fewer
+ * @param aside writes a column so that the planner uses no index of it, because another filter finds fewer records
  */
 export function selectPage(
   knex: Knex,
@@ -27,7 +27,7 @@ export function selectPage(
   const named = namedBy(query);
   for (const [at, [column, name]] of named.entries())
     select.whereRaw(`${at === 0 ? column : aside(column)} = ?`, [name]);
-  // As a word of the statement: for a parameter, the index of denials is not looked at.
+  // A literal: for a parameter, the planner would not use the partial index of denials.
   if (query.decision !== undefined) select.whereRaw(DECIDED[query.decision]);
   if (query.from !== undefined) select.where('ts', '>=', instant(query.from));
   if (query.to !== undefined) select.where('ts', '<', instant(query.to));
@@ -35,7 +35,7 @@ export function selectPage(
   return select;
 }
 
-/** What the records have to name, what fewest do first: a task has a few records, an agent those of all its people. */
+/** Equality filters, the most selective first: task, sponsor, agent. */
 function namedBy({ taskId, sponsor, agentId }: LedgerQuery): readonly (readonly [column: string, name: string])[] {
   const columns = [
     ['task_id', taskId],
@@ -45,7 +45,7 @@ function namedBy({ taskId, sponsor, agentId }: LedgerQuery): readonly (readonly 
   return columns.flatMap(([column, name]) => (name === undefined ? [] : [[column, name] as const]));
 }
 
-/** Everything before this instant has been archived. */
+/** All earlier records were archived. */
 export function selectArchivedBefore(knex: Knex) {
   return knex('ledger_archives').max('archived_before as archived_before');
 }
@@ -54,7 +54,7 @@ export interface ArchivedBeforeRow {
   readonly archived_before: Instant | null;
 }
 
-/** Where the page ends that these rows fill; `undefined` when they don't. */
+/** The position of the page's last record; `undefined` if the rows do not fill the page. */
 export function endOfPage(rows: readonly LedgerRow[], limit: number): LedgerPosition | undefined {
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return last && { at: last.ts, seq: last.seq };

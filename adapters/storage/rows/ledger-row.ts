@@ -1,4 +1,4 @@
-/** The `ledger` table's rows, and the entries and records they stand for. */
+/** Rows of the `ledger` table, and the entries and records that they hold. */
 
 import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
@@ -41,7 +41,7 @@ export const ledgerColumns = [
   'detail',
 ] as const satisfies readonly (keyof LedgerRow)[];
 
-/** Ranges have no gap between them, so the first one that ends at a number or after it covers that number. */
+/** Ranges have no gaps, so the first range that ends at or after a number covers it. */
 export const SEALED_BY =
   '(select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint';
 

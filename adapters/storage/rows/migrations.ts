@@ -1,7 +1,6 @@
 /**
- * Applying the schema: Knex's migrator over a list of modules, so that a compiled build needs no directory to scan.
- * It runs inside a transaction of ours, which its own lock row joins: after a crash that row is rolled back with
- * everything else, and nobody has to free it by hand.
+ * Applies the schema with Knex's migrator, from a list of modules: a compiled build has no directory to scan. It runs in our
+ * transaction, which includes the migrator's lock row. A crash rolls that row back with everything else.
  */
 
 import type { Knex } from 'knex';
@@ -17,7 +16,7 @@ export interface Migration {
 
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
-/** @param transaction holds the engine's own lock against other migrations */
+/** @param transaction holds the engine's lock against concurrent migrations */
 export async function applyMigrations(
   transaction: Knex.Transaction,
   migrations: readonly Migration[],
@@ -48,7 +47,7 @@ function sourceOf(migrations: readonly Migration[]): Knex.MigrationSource<Migrat
   };
 }
 
-/** @param applied names in the database's own table of them */
+/** @param applied the names in the database's table of migrations */
 export function compareSchema(
   applied: readonly string[],
   migrations: readonly Pick<Migration, 'name'>[],
@@ -62,13 +61,11 @@ export function compareSchema(
 
 export const NEWER_SCHEMA = 'The database was migrated by a newer release of mandate; this one cannot change it.';
 
-/** What `/readyz` says of a schema. */
-
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
 /**
- * A schema ahead of this release is no reason to leave the load balancer: older replicas go on serving while a
- * release is rolled out, whose migrations keep them working.
+ * The answer of `/readyz` about the schema. A schema ahead of this release leaves the replica ready: migrations keep older
+ * replicas working while a release is rolled out.
  */
 export function describeSchema(status: SchemaStatus): Verdict {
   switch (status) {
@@ -82,9 +79,7 @@ export function describeSchema(status: SchemaStatus): Verdict {
   }
 }
 
-/** Keeps Knex from writing to standard output, which holds the service's log. */
-
-/** Every error of Knex is also thrown. */
+/** Keeps Knex from writing to standard output, which holds the service's log. Knex also throws every error. */
 export const silentKnex: Knex.Logger = {
   warn: () => undefined,
   error: () => undefined,

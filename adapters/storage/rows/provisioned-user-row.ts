@@ -1,4 +1,4 @@
-/** The `provisioned_users` table's rows and the users they stand for. */
+/** Rows of the `provisioned_users` table, and the users that they hold. */
 
 import type { Knex } from 'knex';
 import type { UsersQuestion } from '../../../application/ports/queries.ts';
@@ -56,7 +56,7 @@ export function provisionedUserColumns(user: ProvisionedUser, instant: BindInsta
   };
 }
 
-/** Reads of `provisioned_users`, built with Knex; the same on both engines. */
+// Queries, built with Knex for both engines.
 
 const TABLE = 'provisioned_users';
 

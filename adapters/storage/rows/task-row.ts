@@ -1,4 +1,4 @@
-/** Rows of `tasks` and `task_grants`, and the tasks and grants they stand for. */
+/** Rows of `tasks` and `task_grants`, and the tasks and grants that they hold. */
 
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
@@ -26,7 +26,7 @@ export interface TaskRow extends TaskStateRow {
   readonly expires_at: Instant;
 }
 
-/** A grant beside its task. */
+/** A grant joined with its task. */
 export interface GrantRow extends TaskRow {
   readonly grant_scope: string;
   readonly renewals: number;
@@ -40,7 +40,7 @@ export interface TokenFactsRow extends TaskStateRow {
   readonly token_reason: RevocationReason | null;
 }
 
-/** Those that an exchange writes; the others say how the task ends. */
+/** The columns that an exchange writes. The others are set when the task ends. */
 export const insertedTaskColumns = [
   'task_id',
   'agent_id',
@@ -62,7 +62,7 @@ const taskColumns = [
   'end_reason',
 ] as const satisfies readonly (keyof TaskRow)[];
 
-/** The columns of a grant beside its task, for a `select` that calls them `g` and `t`. */
+/** The columns of a grant joined with its task, for a `select` with the aliases `g` and `t`. */
 export const GRANT_COLUMNS = [
   ...taskColumns.map((column) => `t.${column}`),
   'g.scope as grant_scope',
@@ -70,7 +70,7 @@ export const GRANT_COLUMNS = [
   'g.revoked_at',
 ].join(', ');
 
-/** The columns of TokenFactsRow, for a `select` that calls the task, its agent and the token `t`, `a` and `r`. */
+/** The columns of TokenFactsRow, for a `select` with the aliases `t` (task), `a` (agent) and `r` (revoked token). */
 export const TOKEN_FACTS_COLUMNS =
   't.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason';
 

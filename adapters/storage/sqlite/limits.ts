@@ -33,11 +33,8 @@ export const ANSWER_LIMIT_MS = 8_000;
  */
 export const ENDING_LIMIT_MS = 40_000;
 
-/** The number of tasks that one statement ends. The time limit is checked between statements. */
+/** The number of tasks that one statement ends, or records. The time limit is checked between statements. */
 export const ENDED_AT_ONCE = 10_000;
-
-/** The number of records between two checks of the time limit: more than those of ENDED_AT_ONCE tasks, two each. */
-export const APPENDED_AT_ONCE = 25_000;
 
 /**
  * As ANSWER_LIMIT_MS, for a decision that may end very many tasks, and may wait for another such decision. Less than

@@ -1,12 +1,12 @@
-/** Why a file could not be opened to be served from, as far as the file system knows. */
+/** Why a database file could not be opened for writing, as far as the file system tells. */
 
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 export type UnopenedFile =
-  /** Nor is the directory that it would be in. */
+  /** The file's directory does not exist. */
   | 'no_directory'
-  /** This user may not write to it, or not to its directory: SQLite keeps its log beside the file. */
+  /** This user may not write to the file, or to its directory, where SQLite keeps its log. */
   | 'not_writable'
   | 'no_database';
 
