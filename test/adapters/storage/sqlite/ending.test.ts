@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
-import { APPENDED_AT_ONCE, ENDED_AT_ONCE } from '../../../../adapters/storage/sqlite/limits.ts';
+import { ENDED_AT_ONCE } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
@@ -96,7 +96,7 @@ describe('ending very many tasks on SQLite', () => {
   });
 
   it('is never cut off where they are no more than one portion', async () => {
-    const count = Math.min(ENDED_AT_ONCE, Math.floor(APPENDED_AT_ONCE / 2));
+    const count = ENDED_AT_ONCE;
     await seed(count);
     expect(await end(0)).to.deep.equal({ kind: 'ended', tasks: count });
   });
