@@ -13,7 +13,7 @@ type Parser = (text: string) => unknown;
 const parsers: ReadonlyMap<number, Parser> = new Map<number, Parser>([
   // Sequence numbers and counts stay far below 2^53.
   [INT8, Number],
-  [TIMESTAMPTZ, readTimestamp],
+  [TIMESTAMPTZ, readInstant],
   // As text, as on SQLite.
   [JSON_TEXT, (text) => text],
 ]);
@@ -29,7 +29,7 @@ export const bindInstant: BindInstant = toMicrosecondText;
 const TIMESTAMP = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 const MICROS_PER_MILLI = 1_000;
 
-function readTimestamp(text: string): Instant {
+export function readInstant(text: string): Instant {
   // Only tampering produces such values. A verification must report them, not fail on them.
   if (text === 'infinity') return instantFromMicros(Number.POSITIVE_INFINITY);
   if (text === '-infinity' || text.endsWith('+00 BC')) return instantFromMicros(Number.NEGATIVE_INFINITY);

@@ -47,8 +47,14 @@ const insertInto = (table: string, columns: readonly string[], conflict = '') =>
 
 const insertAssertions = insertInto('spent_assertions', ['agent_id', 'jti', 'forget_at']);
 const insertSignals = insertInto('accepted_signals', ['receiver', 'issuer', 'jti', 'forget_at']);
-const insertTasks = insertInto('tasks', insertedTaskColumns);
-const insertGrants = insertInto('task_grants', ['grant_hash', 'task_id', 'scope', 'renewals', 'unrecorded']);
+/** The grants' keys to their tasks are checked when the statement ends. */
+const insertTasks = {
+  name: 'insert_tasks',
+  text: `with opened as materialized (
+      select * from json_to_recordset($1::json) as q (grant_hash text, task_id text, scope text)
+    ), tasks_inserted as (${insertInto('tasks', insertedTaskColumns).text})
+    insert into task_grants (grant_hash, task_id, scope) select grant_hash, task_id, scope from opened`,
+};
 const insertTokens = insertInto('revoked_tokens', ['jti', 'task_id', 'revoked_at', 'reason', 'forget_at']);
 const putBlocks = insertInto(
   'sponsor_blocks',
@@ -106,23 +112,14 @@ const appliers: Appliers = {
       })),
     ]),
 
-  async insert_task({ run }, effects) {
-    await run(insertTasks, [
-      rows(effects, ({ task }) => {
+  insert_task: ({ run }, effects) =>
+    run(insertTasks, [
+      rows(effects, ({ task, grantHash }) => {
         const values = taskValues(task, bindInstant);
-        return Object.fromEntries(insertedTaskColumns.map((column, nth) => [column, values[nth] ?? null]));
+        const columns = insertedTaskColumns.map((column, nth) => [column, values[nth] ?? null]);
+        return { grant_hash: grantHash, ...Object.fromEntries(columns) };
       }),
-    ]);
-    await run(insertGrants, [
-      rows(effects, ({ task, grantHash }) => ({
-        grant_hash: grantHash,
-        task_id: task.taskId,
-        scope: scopeColumn(task.scope),
-        renewals: 0,
-        unrecorded: 0,
-      })),
-    ]);
-  },
+    ]),
 
   update_grant: ({ run }, effects) =>
     run(updateGrants, [

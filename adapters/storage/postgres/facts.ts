@@ -1,39 +1,36 @@
-/** Reads the facts of decisions (application/decisions/fact.ts) from Postgres: one statement for all questions of a kind. */
+/** Reads the facts of decisions (application/decisions/fact.ts) from Postgres: one statement for all questions of a batch. */
 
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { TaskId, UserId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import { oldestFirst } from '../../../domain/sponsors/block.ts';
-import { BLOCK_COLUMNS, type BlockRow } from '../rows/block-row.ts';
+import type { BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import type { TaskRow } from '../rows/task-row.ts';
+import { readInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
 
-/** How the questions of one kind are answered by one statement. */
+/** How the questions of one kind are answered. */
 interface Lookup<Name extends FactName> {
-  readonly text: string;
+  /** The columns of a question's key, for `q` in `found`. */
+  readonly keys: string;
+  /** Selects the rows of one question. Instants as text: JSON would write them in another form. */
+  readonly found: string;
   key(about: About<Name>): Readonly<Record<string, Bound>>;
-  /** @param rows of one question, in the order of the statement */
+  /** @param rows of one question, in any order */
   read(rows: readonly never[]): Answer<Name>;
 }
 
 type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks'>;
 
-/**
- * Each question is looked up by itself: `offset 0` keeps the planner from a join, which would read a table that is small
- * by its old statistics.
- */
 function lookup<Name extends LookedUp, Row>(
   keys: string,
   found: string,
   key: (about: About<Name>) => Readonly<Record<string, Bound>>,
   read: (rows: readonly Row[]) => Answer<Name>,
 ): Lookup<Name> {
-  const text = `select q.nth, f.* from json_to_recordset($1::json) as q (nth integer, ${keys})
-    cross join lateral (${found} offset 0) f order by q.nth`;
-  return { text, key, read: read as Lookup<Name>['read'] };
+  return { keys, found, key, read: read as Lookup<Name>['read'] };
 }
 
 const isThere = (rows: readonly unknown[]): boolean => rows.length > 0;
@@ -53,9 +50,9 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     isThere,
   ),
 
-  blocks: lookup<'blocks', BlockRow & { readonly stated_at: Instant }>(
+  blocks: lookup<'blocks', Omit<BlockRow, 'blocked_at'> & { readonly blocked_at: string; readonly stated_at: string }>(
     'key text',
-    `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = q.key`,
+    `select sponsor_key, source, kind, blocked_at::text, stated_at::text from sponsor_blocks where sponsor_key = q.key`,
     (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
     (rows) =>
       rows
@@ -63,8 +60,8 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
           sponsorKey: row.sponsor_key,
           source: row.source,
           kind: row.kind,
-          blockedAt: row.blocked_at,
-          statedAt: row.stated_at,
+          blockedAt: readInstant(row.blocked_at),
+          statedAt: readInstant(row.stated_at),
         }))
         .sort(oldestFirst),
   ),
@@ -76,26 +73,26 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     isThere,
   ),
 
-  logout: lookup<'logout', { stated_at: Instant; forget_at: Instant }>(
+  logout: lookup<'logout', { stated_at: string; forget_at: string }>(
     'kind text, name text',
-    'select stated_at, forget_at from logouts l where l.kind = q.kind and l.name = q.name',
+    'select stated_at::text, forget_at::text from logouts l where l.kind = q.kind and l.name = q.name',
     ({ kind, name }) => ({ kind, name: storable('name', name) }),
-    ([row]) => row && { statedAt: row.stated_at, forgetAt: row.forget_at },
+    ([row]) => row && { statedAt: readInstant(row.stated_at), forgetAt: readInstant(row.forget_at) },
   ),
 
-  task_state: lookup<'task_state', Pick<TaskRow, 'state' | 'expires_at'>>(
+  task_state: lookup<'task_state', Pick<TaskRow, 'state'> & { readonly expires_at: string }>(
     'task_id text',
-    'select state, expires_at from tasks t where t.task_id = q.task_id',
+    'select state, expires_at::text from tasks t where t.task_id = q.task_id',
     (taskId) => ({ task_id: taskId }),
-    ([row]) => row && { state: row.state, expiresAt: row.expires_at },
+    ([row]) => row && { state: row.state, expiresAt: readInstant(row.expires_at) },
   ),
 
   grant: lookup<
     'grant',
-    { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: Instant | null }
+    { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: string | null }
   >(
     'grant_hash text',
-    'select task_id, scope, renewals, unrecorded, revoked_at from task_grants g where g.grant_hash = q.grant_hash',
+    'select task_id, scope, renewals, unrecorded, revoked_at::text from task_grants g where g.grant_hash = q.grant_hash',
     (grantHash) => ({ grant_hash: grantHash }),
     ([row]) =>
       row && {
@@ -103,7 +100,7 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
         scope: readScope(row.scope),
         renewals: row.renewals,
         unrecorded: row.unrecorded,
-        revokedAt: row.revoked_at ?? undefined,
+        revokedAt: row.revoked_at === null ? undefined : readInstant(row.revoked_at),
       },
   ),
 
@@ -152,8 +149,20 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
   ),
 };
 
-/** The facts that lock rows. They are read first, so that the others see all that their locks waited for. */
-const LOCKING = { live_tasks: readLiveTasks, due_tasks: readDueTasks, ended_tasks: readEndedTasks } as const;
+const NAMES = Object.keys(lookups) as readonly LookedUp[];
+
+/**
+ * Each parameter holds the questions of one kind. Each question is looked up by itself: `offset 0` keeps the planner from a
+ * join, which would read a table that is small by its old statistics.
+ */
+const selectFacts = {
+  name: 'facts',
+  text: NAMES.map(
+    (name, nth) => `select '${name}' as fact, q.nth, row_to_json(f) as found
+      from json_to_recordset($${nth + 1}::json) as q (nth integer, ${lookups[name].keys})
+      cross join lateral (${lookups[name].found} offset 0) f`,
+  ).join(' union all '),
+};
 
 /** @returns for each decision the answers to its questions, under the same names */
 export async function readFacts(
@@ -162,15 +171,17 @@ export async function readFacts(
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
+  // The facts that lock rows come first, so that the others include all that their locks waited for.
   for (const question of questions) {
-    if (question.fact === 'live_tasks') answers.set(question, await LOCKING.live_tasks(run, question.about));
-    else if (question.fact === 'due_tasks') answers.set(question, await LOCKING.due_tasks(run, question.about));
-    else if (question.fact === 'ended_tasks') answers.set(question, await LOCKING.ended_tasks(run, question.about));
+    if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about));
+    else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
+    else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
   }
-  for (const fact of Object.keys(lookups) as readonly LookedUp[]) {
-    const ofKind = questions.filter((question) => question.fact === fact);
-    if (ofKind.length > 0) await lookUp(run, fact, ofKind, answers);
-  }
+  await lookUp(
+    run,
+    questions.filter((question) => !answers.has(question)),
+    answers,
+  );
   return asked.map((each) =>
     Object.fromEntries(
       Object.entries(each).map(([name, question]) => [
@@ -183,16 +194,20 @@ export async function readFacts(
   );
 }
 
-async function lookUp(
-  run: Run,
-  fact: LookedUp,
-  questions: readonly Question[],
-  answers: Map<Question, unknown>,
-): Promise<void> {
-  const { text, key, read } = lookups[fact] as Lookup<LookedUp>;
-  const keys = questions.map(({ about }, nth) => ({ nth, ...key(about as never) }));
-  const { rows } = await run<{ nth: number }>({ name: `fact_${fact}`, text }, [JSON.stringify(keys)]);
-  const found: { nth: number }[][] = questions.map(() => []);
-  for (const row of rows) found[row.nth]?.push(row);
-  for (const [nth, question] of questions.entries()) answers.set(question, read((found[nth] ?? []) as never[]));
+async function lookUp(run: Run, questions: readonly Question[], answers: Map<Question, unknown>): Promise<void> {
+  if (questions.length === 0) return;
+  const keys = new Map(NAMES.map((name) => [name, [] as object[]]));
+  const found: unknown[][] = [];
+  for (const [nth, { fact, about }] of questions.entries()) {
+    const { key } = lookups[fact as LookedUp] as Lookup<LookedUp>;
+    keys.get(fact as LookedUp)?.push({ nth, ...key(about as never) });
+    found.push([]);
+  }
+  const values = NAMES.map((name) => JSON.stringify(keys.get(name)));
+  const { rows } = await run<{ nth: number; found: string }>(selectFacts, values);
+  for (const row of rows) found[row.nth]?.push(JSON.parse(row.found));
+  for (const [nth, question] of questions.entries()) {
+    const { read } = lookups[question.fact as LookedUp] as Lookup<LookedUp>;
+    answers.set(question, read((found[nth] ?? []) as never[]));
+  }
 }
