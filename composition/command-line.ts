@@ -1,6 +1,8 @@
 /** The command line of the service. The code of a command is loaded only when it runs. */
 
-import { agentCommand } from '../adapters/cli/commands/agent.ts';
+import { commandGroup } from '../adapters/cli/command.ts';
+import { agentApplyCommand } from '../adapters/cli/commands/agent-apply.ts';
+import { agentInitCommand } from '../adapters/cli/commands/agent-init.ts';
 import { auditArchiveCommand } from '../adapters/cli/commands/audit-archive.ts';
 import { auditVerifyCommand } from '../adapters/cli/commands/audit-verify.ts';
 import { doctorCommand } from '../adapters/cli/commands/doctor.ts';
@@ -12,21 +14,18 @@ import { runCli } from '../adapters/cli/run-cli.ts';
 process.exitCode = await runCli(process.argv.slice(2), [
   serveCommand(async (settings) => (await import('./commands/serve.ts')).serve(settings)),
   migrateCommand(async (settings) => (await import('./commands/migrate.ts')).migrate(settings)),
-  agentCommand({
-    init: async (request) => (await import('./commands/agent-init.ts')).agentInit(request),
-    apply: async (request, settings) => (await import('./commands/agent-apply.ts')).agentApply(request, settings),
-  }),
-  auditVerifyCommand(async (request, settings) =>
-    (await import('./commands/audit-verify.ts')).auditVerify(request, settings),
-  ),
+  commandGroup('agent', 'Declare the registrations of agents in files', [
+    agentInitCommand(async (request) => (await import('./commands/agent.ts')).agentInit(request)),
+    agentApplyCommand(async (request, settings) => (await import('./commands/agent.ts')).agentApply(request, settings)),
+  ]),
+  auditVerifyCommand(async (request, settings) => (await import('./commands/audit.ts')).auditVerify(request, settings)),
   auditArchiveCommand(async (request, settings) =>
-    (await import('./commands/audit-archive.ts')).auditArchive(request, settings),
+    (await import('./commands/audit.ts')).auditArchive(request, settings),
   ),
   doctorCommand(async (request, settings) => (await import('./commands/doctor.ts')).doctor(request, settings)),
   keysCommand({
-    generate: async (request, settings) =>
-      (await import('./commands/keys-generate.ts')).keysGenerate(request, settings),
-    rotate: async (request, settings) => (await import('./commands/keys-rotate.ts')).keysRotate(request, settings),
-    show: async (request, settings) => (await import('./commands/keys-show.ts')).keysShow(request, settings),
+    generate: async (request, settings) => (await import('./commands/keys.ts')).keysGenerate(request, settings),
+    rotate: async (request, settings) => (await import('./commands/keys.ts')).keysRotate(request, settings),
+    show: async (request, settings) => (await import('./commands/keys.ts')).keysShow(request, settings),
   }),
 ]);

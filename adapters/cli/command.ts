@@ -3,6 +3,15 @@
 import type { ArgumentsCamelCase, Argv } from 'yargs';
 import type { SettingArgument } from './setting-arguments.ts';
 
+/** The exit codes of every command. A command may define more codes from 3 on, and lists them in its help. */
+export const exitCode = {
+  done: 0,
+  /** The command failed. */
+  failed: 1,
+  /** The command line itself is wrong; nothing was tried. */
+  usage: 2,
+} as const;
+
 /** Runs the command and resolves with the exit code. */
 export type Run = (settings: readonly SettingArgument[]) => Promise<number>;
 
@@ -39,4 +48,22 @@ function withHelp<Options>(parser: Argv, { examples, exitCodes }: CommandDescrip
   for (const { line, meaning } of examples) parser.example(`$0 ${line}`, meaning);
   const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`);
   return parser.epilogue(`Exit codes:\n${codes.join('\n')}`);
+}
+
+/** Groups commands under one word, as in `keys show`. @param name one word; the usage of each command begins after it */
+export function commandGroup(name: string, summary: string, commands: readonly Command[]): Command {
+  return {
+    attach: (parser, chosen) =>
+      parser.command(name, summary, (group) =>
+        commands
+          .reduce((all, each) => each.attach(all, chosen), group)
+          .demandCommand(1, 1, `${name} needs the name of a command.`)
+          .strictCommands(),
+      ),
+  };
+}
+
+/** A count with its noun in the singular or plural, for a report. */
+export function counted(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? '' : 's'}`;
 }

@@ -1,9 +1,8 @@
 /** The command line (decisions "How it runs"): finds the command, refuses invalid arguments, and runs the command. */
 
+import { readFileSync } from 'node:fs';
 import yargs, { type Argv } from 'yargs';
-import type { Command, Run } from './command.ts';
-import { exitCode } from './exit-code.ts';
-import { packageVersion } from './package-version.ts';
+import { type Command, exitCode, type Run } from './command.ts';
 import { type SettingArgument, splitSettingArguments } from './setting-arguments.ts';
 
 /** The command of a line without one. */
@@ -115,4 +114,23 @@ function asSentence(message: string): string {
   const [, what, names = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
   const said = what === undefined || NAMES.test(names.trim()) ? message.trim() : what;
   return /[.?!]$/.test(said) ? said : `${said}.`;
+}
+
+const PACKAGE_NAME = 'mandate';
+
+/** The version in package.json, which is in a parent folder of this file, in the source tree and in `dist`. */
+export function packageVersion(): string {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const found = readPackage(new URL('package.json', folder));
+    if (found?.name === PACKAGE_NAME && found.version !== undefined) return found.version;
+    if (folder.pathname === '/') throw new Error('The package.json of this program is missing.');
+  }
+}
+
+function readPackage(file: URL): { readonly name?: string; readonly version?: string } | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,19 +1,18 @@
-import { exitCode } from '../../adapters/cli/exit-code.ts';
+import { exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { openStorage } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
-import { readSettingsSection } from '../settings/read-settings.ts';
 import { refuseUnusableConnection } from '../usable-connections.ts';
-import { runCommand, settingSources, validSettings } from './run-command.ts';
+import { runCommand, settingSources, validSection } from './run-command.ts';
 
 /** Creates the schema, or brings it up to date. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
   return runCommand(async (log) => {
     const settings = settingSources(overrides);
-    const database = validSettings(readSettingsSection(settings, 'Service:Database'), log);
+    const database = validSection(settings, 'Service:Database', log);
     // Reads only the settings that it uses: other wrong settings stop the service, but must not stop a migration.
-    const partitions = validSettings(readSettingsSection(settings, 'Service:Audit:Partitions'), undefined);
+    const partitions = validSection(settings, 'Service:Audit:Partitions');
     const chosen = databaseChoice(database);
     if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');
     const storage = await openStorage({ ...database, ...partitions }, { clock: systemClock(), log });

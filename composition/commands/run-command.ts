@@ -1,7 +1,7 @@
 /** Shared by all commands: reading the settings, and reporting expected errors. */
 
 import type { Writable } from 'node:stream';
-import { exitCode } from '../../adapters/cli/exit-code.ts';
+import { exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
@@ -11,8 +11,9 @@ import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { describeDatabaseRefusal } from '../database-refusals.ts';
 import { describeUnknownSetting, type SettingSources } from '../settings/given-settings.ts';
-import type { SettingsResult } from '../settings/read-settings.ts';
+import { readSettingsSection, type SettingsResult } from '../settings/read-settings.ts';
 import { describeSettingError } from '../settings/setting-error.ts';
+import type { SectionName, SettingsSection } from '../settings/settings.ts';
 import { StartupError } from '../startup-error.ts';
 
 export function settingSources(overrides: readonly SettingArgument[]): SettingSources {
@@ -22,7 +23,7 @@ export function settingSources(overrides: readonly SettingArgument[]): SettingSo
 /** @param more further reasons, from files or addresses that the settings name @throws StartupError with all errors */
 export function validSettings<Settings>(
   result: SettingsResult<Settings>,
-  log: ClosableLog | undefined,
+  log?: ClosableLog,
   more: readonly string[] = [],
 ): Settings {
   for (const unknown of result.unknown) log?.warn(describeUnknownSetting(unknown));
@@ -30,15 +31,24 @@ export function validSettings<Settings>(
   return result.settings;
 }
 
-export interface RunCommandOptions {
-  /** The destination of the log: standard output, unless the command's report is there. */
-  readonly log?: Writable & { readonly isTTY?: boolean };
+/** The settings below `section`. @throws StartupError with all their errors */
+export function validSection<Name extends SectionName>(
+  sources: SettingSources,
+  section: Name,
+  log?: ClosableLog,
+): SettingsSection<Name> {
+  return validSettings(readSettingsSection(sources, section), log);
 }
 
-/** Reports the expected errors of a command, one reason per line, and never a driver's message. */
+/** Runs a command with a report on standard output: its log goes to standard error. */
+export function runReport(run: (log: ClosableLog) => Promise<number>): Promise<number> {
+  return runCommand(run, process.stderr);
+}
+
+/** Reports the expected errors of a command, one reason per line, and never a driver's message. @param stream its log */
 export async function runCommand(
   run: (log: ClosableLog) => Promise<number>,
-  { log: stream = process.stdout }: RunCommandOptions = {},
+  stream: Writable & { readonly isTTY?: boolean } = process.stdout,
 ): Promise<number> {
   const log = winstonLog({ clock: systemClock(), tty: stream.isTTY === true, stream });
   const isReportLost = stream === process.stdout ? async () => false : watchReport();

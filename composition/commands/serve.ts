@@ -1,4 +1,4 @@
-import { exitCode } from '../../adapters/cli/exit-code.ts';
+import { exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { startService } from '../service.ts';
 import { signingKeyChoices } from '../settings/alternatives.ts';
@@ -8,7 +8,6 @@ import { variableOf } from '../settings/setting-error.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { untilToldToStop } from '../until-told-to-stop.ts';
 import { runCommand, settingSources, validSettings } from './run-command.ts';
 
 /** Longer than a request takes from a client, or from a load balancer that has not noticed the stop yet. */
@@ -58,5 +57,33 @@ async function unusable(settings: SettingsSection<'Service:Signing'>): Promise<r
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
     return error.reasons;
+  }
+}
+
+/** SIGTERM and SIGINT ask for an orderly stop; a second one ends the process at once (decisions "How it runs"). */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+/** The shell's exit code for a process that a signal ended: 128 plus the signal's number. */
+const ENDED_BY = { SIGTERM: 143, SIGINT: 130 } as const;
+
+/**
+ * Runs work and notifies it of the first signal. Call this before any slow work: a signal without a listener does not
+ * end the first process of a container, so that process would run until it is killed.
+ */
+async function untilToldToStop<Result>(goOn: (told: Promise<void>) => Promise<Result>): Promise<Result> {
+  let isTold = false;
+  let tell = (): void => undefined;
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const heard = (signal: NodeJS.Signals): void => {
+    if (isTold) process.exit(ENDED_BY[signal as keyof typeof ENDED_BY]);
+    isTold = true;
+    tell();
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, heard);
+  try {
+    return await goOn(told);
+  } finally {
+    for (const signal of STOP_SIGNALS) process.off(signal, heard);
   }
 }

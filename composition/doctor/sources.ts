@@ -26,7 +26,7 @@ import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts'
 import type { Network } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS } from '../database-refusals.ts';
-import { askReplica } from '../published-by.ts';
+import { askReplica } from '../rotation-plan.ts';
 import {
   databaseChoice,
   type SponsorCheckChoice,

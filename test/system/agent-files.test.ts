@@ -6,10 +6,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { agentCommand } from '../../adapters/cli/commands/agent.ts';
+import { commandGroup } from '../../adapters/cli/command.ts';
+import { agentApplyCommand } from '../../adapters/cli/commands/agent-apply.ts';
+import { agentInitCommand } from '../../adapters/cli/commands/agent-init.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
-import { agentApply } from '../../composition/commands/agent-apply.ts';
-import { agentInit } from '../../composition/commands/agent-init.ts';
+import { agentApply, agentInit } from '../../composition/commands/agent.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { databases } from '../support/databases.ts';
@@ -27,7 +28,7 @@ interface Outcome {
 
 /** `mandate agent …` in this process. */
 async function agent(args: readonly string[], key: string | undefined = ADMIN_KEY): Promise<Outcome> {
-  const commands = [agentCommand({ init: agentInit, apply: agentApply })];
+  const commands = [commandGroup('agent', 'Agents', [agentInitCommand(agentInit), agentApplyCommand(agentApply)])];
   const { result, out, err } = await capturingOutput(() =>
     withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runCli(['agent', ...args], commands)),
   );

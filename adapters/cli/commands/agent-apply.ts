@@ -1,9 +1,9 @@
+import type { Applied } from '../../../application/admin/apply-declarations.ts';
 import { withoutKeyOption } from '../admin-key.ts';
-import { once } from '../argument.ts';
-import { type Command, command } from '../command.ts';
-import { exitCode } from '../exit-code.ts';
+import type { FileProblem } from '../agent-files/read-agent-files.ts';
+import { flag, once, trustedUrl } from '../argument.ts';
+import { type Command, command, counted, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
-import { trustedUrl } from '../trusted-url.ts';
 
 /** The exit code if a file is wrong. */
 export const WRONG_FILES = 3;
@@ -50,8 +50,8 @@ export function agentApplyCommand(
             describe: 'The address of the service: an https URL, or an http one of this machine',
             coerce: once('--server', readServer),
           })
-          .option('dry-run', { type: 'boolean', nargs: 0, default: false, describe: 'Write nothing' })
-          .option('json', { type: 'boolean', nargs: 0, default: false, describe: 'Report as one JSON object' }),
+          .option('dry-run', { ...flag, describe: 'Write nothing' })
+          .option('json', { ...flag, describe: 'Report as one JSON object' }),
       ),
     run: ({ files, server, 'dry-run': dryRun, json }, settings) =>
       run({ files, server: server ?? '', dryRun, json }, settings),
@@ -64,4 +64,67 @@ function readServer(text: string): string {
     throw new Error('--server takes an https URL, or an http one of this machine, without user, query and fragment.');
   }
   return url.href.replace(/\/+$/, '');
+}
+
+const DONE = { created: 'created', changed: 'changed', unchanged: 'unchanged', refused: 'refused' } as const;
+const WOULD_BE = { ...DONE, created: 'would be created', changed: 'would be changed' } as const;
+
+/** Printed when the agent is applied: one line, and one for each error of the service. */
+export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean): readonly string[] {
+  const what = (dryRun ? WOULD_BE : DONE)[outcome.kind];
+  switch (outcome.kind) {
+    case 'changed':
+      return [`${agentId}: ${what}: ${outcome.fields.join(', ')}`];
+    case 'refused':
+      return [
+        `${agentId}: ${what}`,
+        ...outcome.errors.map(({ field, sentence }) => `  ${field === '' ? '' : `${field}: `}${sentence}`),
+      ];
+    case 'created':
+    case 'unchanged':
+      return [`${agentId}: ${what}`];
+  }
+}
+
+/** The last line. @param declared the number of declared agents: fewer are applied if the command stops early */
+export function describeTotals(applied: readonly Applied[], declared: number, dryRun: boolean): string {
+  const words = dryRun ? WOULD_BE : DONE;
+  const kinds = Object.keys(DONE) as readonly (keyof typeof DONE)[];
+  const parts = kinds.flatMap((kind) => {
+    const number = applied.filter(({ outcome }) => outcome.kind === kind).length;
+    return number === 0 ? [] : [`${number} ${words[kind]}`];
+  });
+  const all = `${applied.length === declared ? '' : `${applied.length} of `}${counted(declared, 'agent')}`;
+  const done = parts.length === 0 ? all : `${all}: ${parts.join(', ')}`;
+  return `${done}.${dryRun ? ' Nothing was written.' : ''}`;
+}
+
+export interface ApplyReport {
+  readonly dryRun: boolean;
+  readonly applied: readonly Applied[];
+  /** Errors of the files. If there are any, nothing was sent. */
+  readonly problems: readonly FileProblem[];
+  /** Why the command stopped early; `undefined` if it did not. */
+  readonly failure: string | undefined;
+}
+
+/** The report with `--json`. Returns text with a trailing line feed. */
+export function applyReportJson({ dryRun, applied, problems, failure }: ApplyReport): string {
+  const report = {
+    dry_run: dryRun,
+    agents: applied.map(({ agentId, outcome }) => ({
+      agent_id: agentId,
+      outcome: outcome.kind,
+      ...(outcome.kind === 'changed' ? { fields: outcome.fields } : {}),
+      ...(outcome.kind === 'refused' ? { errors: outcome.errors } : {}),
+    })),
+    problems: problems.map(({ file, line, field, sentence }) => ({
+      file,
+      line: line ?? null,
+      field: field ?? null,
+      sentence,
+    })),
+    failure: failure ?? null,
+  };
+  return `${JSON.stringify(report)}\n`;
 }

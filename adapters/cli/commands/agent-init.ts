@@ -1,6 +1,7 @@
-import { once } from '../argument.ts';
-import { type Command, command } from '../command.ts';
-import { exitCode } from '../exit-code.ts';
+import { open, unlink } from 'node:fs/promises';
+import type { Jwk } from '../../../domain/agents/jwk.ts';
+import { flag, once } from '../argument.ts';
+import { type Command, command, exitCode } from '../command.ts';
 
 export interface InitRequest {
   readonly agentId: string;
@@ -59,8 +60,116 @@ export function agentInitCommand(run: (request: InitRequest) => Promise<number>)
           describe: 'The directory for the files; by default the current one',
           coerce: once('--to', (path) => path),
         })
-        .option('json', { type: 'boolean', nargs: 0, default: false, describe: 'Report as one JSON object' }),
+        .option('json', { ...flag, describe: 'Report as one JSON object' }),
     run: ({ 'agent-id': agentId, scope, audience, 'display-name': displayName, to, json }) =>
       run({ agentId, displayName, scopes: scope, audiences: audience, directory: to ?? '.', json }),
   });
+}
+
+/**
+ * Creates a file; whatever exists at its path, even a symbolic link, is never overwritten. A file that is not written
+ * completely is removed. Returns the end of a sentence that begins with the file, or `undefined` after success.
+ */
+export async function writeNewFile(path: string, text: string): Promise<string | undefined> {
+  try {
+    const file = await open(path, 'wx');
+    try {
+      await file.writeFile(text);
+    } catch (cause) {
+      await unlink(path);
+      throw cause;
+    } finally {
+      await file.close();
+    }
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    if (code === 'EEXIST') return 'exists already, and is never overwritten';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return 'is in a directory that does not exist';
+    return 'could not be written';
+  }
+}
+
+export interface WrittenFiles {
+  /** The paths of the two files. */
+  readonly registration: string;
+  readonly privateKey: string;
+  readonly kid: string;
+}
+
+/** Renders the next steps, or one JSON object. The text ends with a line feed. */
+export function renderInit(agentId: string, { registration, privateKey, kid }: WrittenFiles, json: boolean): string {
+  if (json) return `${JSON.stringify({ agent_id: agentId, registration, private_key: privateKey, kid })}\n`;
+  return `${privateKey} holds the agent's private key, for its owner alone. There is no other copy: give it to the agent.
+${registration} holds its registration, with the public key ${kid}.
+
+Next:
+  1. Review ${registration}, and put it under version control. Never the key.
+  2. mandate agent apply ${registration} --server https://… --dry-run
+  3. The same without --dry-run. Both read the admin key from MANDATE_ADMIN_KEY, or from standard input.
+  4. The agent signs its assertions with ES256 and the key, and sends them to /oauth2/token.
+`;
+}
+
+export interface TemplateFields {
+  readonly agentId: string;
+  readonly displayName: string;
+  readonly scopes: readonly string[];
+  readonly audiences: readonly string[];
+  readonly publicJwk: Jwk;
+}
+
+/** Long enough for a few steps with a tool. A longer task needs a larger value in the file. */
+export const TASK_TTL = 'PT10M';
+/** How long a stolen token works at a server that does not introspect. */
+export const TOKEN_TTL = 'PT2M';
+
+/** The registration file: minimal rights, and a reason for each line. */
+export function registrationTemplate({ agentId, displayName, scopes, audiences, publicJwk }: TemplateFields): string {
+  return `# An agent of Mandate. Review it, keep it under version control, and make it so with "mandate agent apply".
+# A field that is left out stays as it is at the service.
+
+# Its name in tokens and in the ledger; it never changes.
+agent_id: ${quoted(agentId)}
+display_name: ${quoted(displayName)}
+
+# An agent acts for a person or not at all.
+sponsor_required: true
+
+# The ceiling. A token carries what the person holds, this list allows and the request asks for, and nothing else.
+allowed_scopes:
+${listed(scopes)}
+# The tool servers that a token may be for. Each token is for one of them.
+allowed_audiences:
+${listed(audiences)}
+# How long one task may go on, and how long each of its tokens is good for. Short ones limit what a lost token can do.
+max_task_ttl: ${TASK_TTL}
+max_token_ttl: ${TOKEN_TTL}
+
+# The agent acts for the person itself, and hands nothing on to other agents.
+max_delegation_depth: 1
+
+# Audiences of the list above that must ask this service about every call, so that a revocation works there at once.
+high_risk_audiences: []
+
+# The public half of the key that the agent signs its assertions with. To change keys: add the new one, apply, let the
+# agent sign with it, take the old one out, apply.
+jwks:
+  keys:
+${jwkEntry(publicJwk)}`;
+}
+
+function listed(items: readonly string[]): string {
+  return items.map((item) => `  - ${quoted(item)}\n`).join('');
+}
+
+function jwkEntry(jwk: Jwk): string {
+  return Object.entries(jwk)
+    .map(([name, value], at) => `    ${at === 0 ? '- ' : '  '}${name}: ${quoted(String(value))}\n`)
+    .join('');
+}
+
+/** Every JSON string is also a YAML string. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
 }

@@ -1,8 +1,7 @@
+import type { ArchivedMonth } from '../../../application/ledger/archive.ts';
 import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
-import { once } from '../argument.ts';
-import { type Command, command } from '../command.ts';
-import { exitCode } from '../exit-code.ts';
-import { type KeySource, readKeySource } from '../key-source.ts';
+import { flag, type KeySource, once, readKeySource } from '../argument.ts';
+import { type Command, command, counted, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 export interface ArchiveRequest {
@@ -56,9 +55,7 @@ export function auditArchiveCommand(
           coerce: once('--jwks', readKeySource),
         })
         .option('json', {
-          type: 'boolean',
-          nargs: 0,
-          default: false,
+          ...flag,
           describe: 'Report each archived month as one JSON object on a separate line',
         }),
     run: ({ before, to, jwks, json }, settings) => run({ before, directory: to ?? '', jwks, json }, settings),
@@ -69,4 +66,14 @@ function readMonth(text: string): Month {
   const month = parseMonth(text);
   if (month === undefined) throw new Error('--before takes a month, as in 2026-11.');
   return month;
+}
+
+/** The line for an archived month: a sentence, or a JSON object. */
+export function renderArchived(
+  { month, checkpoints, records, location, sha256 }: ArchivedMonth,
+  json: boolean,
+): string {
+  if (json) return `${JSON.stringify({ month, checkpoints, records, export: location, sha256 })}\n`;
+  const content = `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
+  return `${month} has left: ${content} are in ${location} (SHA-256 ${sha256}).\n`;
 }

@@ -1,9 +1,8 @@
 /** `mandate doctor`: its options and its report. */
 
 import type { FindingStatus, NamedFinding } from '../../../application/doctor/examine.ts';
-import { once } from '../argument.ts';
-import { type Command, command } from '../command.ts';
-import { exitCode } from '../exit-code.ts';
+import { flag, once } from '../argument.ts';
+import { type Command, command, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 /** The exit code if a check failed. */
@@ -47,12 +46,10 @@ export function doctorCommand(
           coerce: once('--subject-token', readDash),
         })
         .option('person', {
-          type: 'boolean',
-          nargs: 0,
-          default: false,
+          ...flag,
           describe: 'With --subject-token: look for blocks of its person, and ask the identity provider about them',
         })
-        .option('json', { type: 'boolean', nargs: 0, default: false, describe: 'Report as one JSON array' })
+        .option('json', { ...flag, describe: 'Report as one JSON array' })
         .check(({ person, 'subject-token': token }) => {
           if (person && token === undefined) throw new Error('--person needs --subject-token.');
           return true;

@@ -1,10 +1,7 @@
 /** `mandate keys`: the service's signing keys (specification "Configuration rules"; decisions "How it runs"). */
 
-import { once } from '../argument.ts';
-import { type Command, command } from '../command.ts';
-import { commandGroup } from '../command-group.ts';
-import { exitCode } from '../exit-code.ts';
-import { readReplicaAddress } from '../replica-address.ts';
+import { flag, once } from '../argument.ts';
+import { type Command, command, commandGroup, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 /** The exit code if the next step of a rotation must wait for a replica. */
@@ -48,8 +45,6 @@ export function keysCommand({ generate, rotate, show }: KeysActions): Command {
 }
 
 const text = (value: string) => value;
-// Without `nargs` the option would accept a value, and any value but `true` would mean no.
-const json = { type: 'boolean', nargs: 0, default: false } as const;
 
 function generateCommand(run: Act<GenerateRequest>): Command {
   return command({
@@ -79,7 +74,7 @@ function generateCommand(run: Act<GenerateRequest>): Command {
           describe: 'The name of the key; by default its RFC 7638 thumbprint',
           coerce: once('--kid', text),
         })
-        .option('json', { ...json, describe: 'Report as one JSON object' }),
+        .option('json', { ...flag, describe: 'Report as one JSON object' }),
     run: ({ out, kid, json }, settings) => run({ out: out ?? '', kid, json }, settings),
   });
 }
@@ -124,7 +119,7 @@ function rotateCommand(run: Act<RotateRequest>): Command {
           describe: 'A replica to ask for its published keys; once for each, bypassing any load balancer',
           coerce: (given: unknown) => (Array.isArray(given) ? given.map((one) => readReplicaAddress(String(one))) : []),
         })
-        .option('json', { ...json, describe: 'Report as one JSON object' }),
+        .option('json', { ...flag, describe: 'Report as one JSON object' }),
     run: ({ next, kid, server, json }, settings) =>
       run({ next: next ?? '', kid, servers: server ?? [], json }, settings),
   });
@@ -146,7 +141,20 @@ function showCommand(run: Act<ShowRequest>): Command {
       [exitCode.failed]: 'no key is configured, or one cannot be read',
       [exitCode.usage]: 'an argument is malformed',
     },
-    options: (parser) => parser.option('json', { ...json, describe: 'Print only the published key set (RFC 7517)' }),
+    options: (parser) => parser.option('json', { ...flag, describe: 'Print only the published key set (RFC 7517)' }),
     run: ({ json }, settings) => run({ json }, settings),
   });
+}
+
+/**
+ * The address of a replica for its public endpoints, without a trailing slash. No secret is sent there, so plain http is
+ * allowed. @throws Error with the refusal
+ */
+export function readReplicaAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const plain = url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new Error('--server takes the http or https address of a replica.');
+  }
+  return url.href.replace(/\/+$/, '');
 }

@@ -1,5 +1,4 @@
-import { type Command, command, type Run } from '../command.ts';
-import { exitCode } from '../exit-code.ts';
+import { type Command, command, exitCode, type Run } from '../command.ts';
 
 /** @param run brings the schema up to date; it is idempotent */
 export function migrateCommand(run: Run): Command {

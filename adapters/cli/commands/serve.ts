@@ -1,5 +1,4 @@
-import { type Command, command } from '../command.ts';
-import { exitCode } from '../exit-code.ts';
+import { type Command, command, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 /** @param run resolves once the service has stopped */

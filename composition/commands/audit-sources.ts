@@ -1,32 +1,37 @@
-/**
- * The keys for the verification of checkpoints: the public halves of the configured keys, or a published key set from
- * the auditor.
- */
+/** The keys and the ledger of a command for auditors. */
 
 import { createReadStream } from 'node:fs';
-import type { KeySource } from '../../adapters/cli/key-source.ts';
+import type { KeySource } from '../../adapters/cli/argument.ts';
 import { checkpointVerifier, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
+import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
+import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
-import { readSettingsSection } from '../settings/read-settings.ts';
+import type { SettingsSection } from '../settings/settings.ts';
 import { publicHalves } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { validSettings } from './run-command.ts';
+import { refuseUnusableConnection } from '../usable-connections.ts';
+import { validSection } from './run-command.ts';
 
 /** Real key sets are much smaller. */
 const MAX_BYTES = 1_048_576;
 const TIMEOUT_MS = 10_000;
 
-/** @throws StartupError if there are no keys, or they cannot be read */
+/**
+ * The keys that verify checkpoints: the public halves of the configured keys, or a published key set from the auditor.
+ * @throws StartupError if there are no keys, or they cannot be read
+ */
 export async function auditorKeys(
   source: KeySource | undefined,
   settings: SettingSources,
 ): Promise<CheckpointVerifier> {
   if (source !== undefined) return published(await textOf(source));
-  const keys = await publicHalves(validSettings(readSettingsSection(settings, 'Service:Signing'), undefined));
+  const keys = await publicHalves(validSection(settings, 'Service:Signing'));
   if (keys.keys.length > 0) return checkpointVerifier(keys);
   throw new StartupError([
     'There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.',
@@ -71,4 +76,47 @@ async function textAt(url: string): Promise<string> {
     if (!(error instanceof NetworkFailure)) throw error;
     throw new StartupError([`The published keys could not be fetched. ${error.message}`]);
   }
+}
+
+/** A ledger to read: writes nothing, and refuses a schema of another release. @throws StartupError, StorageUnavailable */
+export async function openLedger(settings: SettingsSection<'Service:Database'>, log: Log): Promise<LedgerReading> {
+  const chosen = databaseChoice(settings);
+  if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
+  await refuseUnusableConnection(chosen, 'serving');
+  const { openPostgresLedger } = await import('../../adapters/storage/postgres/open-ledger.ts');
+  return ofThisRelease(openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
+}
+
+async function openFile(path: string, log: Log): Promise<LedgerReading> {
+  const { LedgerFileUnusable, openSqliteLedger } = await import('../../adapters/storage/sqlite/open-ledger.ts');
+  try {
+    return await ofThisRelease(await openSqliteLedger(path), (status) => {
+      if (status === 'absent') throw new StartupError([NO_LEDGER]);
+      refuseOtherSchema(status);
+    });
+  } catch (error) {
+    if (!(error instanceof LedgerFileUnusable)) throw error;
+    if (error.problem === 'failed') log.error('the database file could not be opened', error);
+    throw new StartupError([FILE_PROBLEMS[error.problem]]);
+  }
+}
+
+async function ofThisRelease(ledger: LedgerReading, refuse: (status: SchemaStatus) => void): Promise<LedgerReading> {
+  try {
+    refuse(await ledger.schemaStatus());
+    return ledger;
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
+}
+
+/** @throws StartupError */
+export function refuseOtherSchema(status: SchemaStatus): void {
+  if (status === 'current') return;
+  throw new StartupError([
+    status === 'ahead'
+      ? 'The database schema is of a newer release than this one.'
+      : `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`,
+  ]);
 }

@@ -1,0 +1,161 @@
+import { exitCode } from '../../adapters/cli/command.ts';
+import { type ArchiveRequest, renderArchived } from '../../adapters/cli/commands/audit-archive.ts';
+import {
+  NOT_INTACT,
+  renderReport,
+  type VerificationReport,
+  type VerifyRequest,
+} from '../../adapters/cli/commands/audit-verify.ts';
+import { progressBar } from '../../adapters/cli/progress-bar.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { exportFolder } from '../../adapters/platform/export-folder.ts';
+import { sha256Bytes } from '../../adapters/platform/sha256.ts';
+import { storedExport } from '../../adapters/platform/stored-export.ts';
+import { systemClock } from '../../adapters/platform/system-clock.ts';
+import { eventLoopTurn } from '../../adapters/platform/timers.ts';
+import { openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
+import { type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
+import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
+import { verifyExport } from '../../application/ledger/verify-export.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
+import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
+import type { Month } from '../../domain/ledger/month.ts';
+import { databaseChoice } from '../settings/alternatives.ts';
+import type { SettingSources } from '../settings/given-settings.ts';
+import { StartupError } from '../startup-error.ts';
+import { refuseUnusableConnection } from '../usable-connections.ts';
+import { auditorKeys, openLedger, refuseOtherSchema } from './audit-sources.ts';
+import { printError, runReport, settingSources, validSection } from './run-command.ts';
+
+/** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
+export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async (log) => {
+    const bar = progressBar(process.stderr, () => performance.now());
+    const means = {
+      hash: sha256Bytes,
+      verifier: await auditorKeys(request.jwks, settingSources(overrides)),
+      turn: eventLoopTurn,
+      marks: request.marks,
+      progress: process.stderr.isTTY ? bar.show : undefined,
+    };
+    try {
+      const report =
+        request.archive === undefined
+          ? await ledgerReport(means, overrides, log)
+          : await exportReport(request.archive, means);
+      bar.clear();
+      process.stdout.write(renderReport(report, request.json));
+      return report.kind === 'broken' ? NOT_INTACT : exitCode.done;
+    } finally {
+      bar.clear();
+    }
+  });
+}
+
+type Means = Omit<LedgerVerification, 'ledger'>;
+
+async function ledgerReport(
+  means: Means,
+  overrides: readonly SettingArgument[],
+  log: Log,
+): Promise<VerificationReport> {
+  const settings = validSection(settingSources(overrides), 'Service:Database');
+  const storage = await openLedger(settings, log);
+  try {
+    const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints });
+    if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
+    const { fault, lastMark, counts } = outcome;
+    const { checkpoints, records, archived } = counts;
+    return { kind: 'broken', fault, verified: { checkpoints, records, archived, lastMark } };
+  } finally {
+    await storage.close();
+  }
+}
+
+async function exportReport(path: string, means: Means): Promise<VerificationReport> {
+  const verdict = await verifyExport(storedExport(path), means);
+  if (verdict.kind === 'broken') {
+    const { last, ...counts } = verdict.verified;
+    return { kind: 'broken', fault: verdict.fault, verified: { ...counts, lastMark: last } };
+  }
+  const { header, first, last } = verdict;
+  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last };
+}
+
+/** Exports whole months and drops them (specification "Ledger and seal"). */
+export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async (log) => {
+    const settings = settingSources(overrides);
+    const connectionString = await ownersConnection(settings);
+    const clock = systemClock();
+    const before = request.before ?? cutoffByRetention(settings, clock);
+    if (before === undefined) {
+      printError('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
+      return exitCode.usage;
+    }
+    const { months, stop } = await archiveAt(connectionString, before, request, { settings, clock, log });
+    if (months === 0 && stop === undefined && !request.json) {
+      process.stdout.write(`No month before ${before} is left in the ledger.\n`);
+    }
+    if (stop !== undefined) printError(describeStop(stop));
+    return stop === undefined ? exitCode.done : exitCode.failed;
+  });
+}
+
+/** @throws StartupError on SQLite too */
+async function ownersConnection(settings: SettingSources): Promise<string> {
+  const chosen = databaseChoice(validSection(settings, 'Service:Database'));
+  if (chosen.provider === 'postgres') {
+    await refuseUnusableConnection(chosen, 'owner');
+    return chosen.migrationConnectionString.reveal();
+  }
+  throw new StartupError(['On sqlite the ledger is one table without months: audit-archive is for postgres only.']);
+}
+
+function cutoffByRetention(settings: SettingSources, clock: Clock): Month | undefined {
+  const audit = validSection(settings, 'Service:Audit');
+  const retention = audit['Service:Audit:Retention'];
+  return retention === undefined ? undefined : cutoffMonth(clock.now(), retention);
+}
+
+const NOT_THE_OWNER =
+  'Only the role that owns the ledger can archive a month: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
+
+interface Surroundings {
+  readonly settings: SettingSources;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+async function archiveAt(
+  connectionString: string,
+  before: Month,
+  { directory, jwks, json }: ArchiveRequest,
+  { settings, clock, log }: Surroundings,
+): Promise<ArchiveOutcome> {
+  const verifier = await auditorKeys(jwks, settings);
+  const bar = progressBar(process.stderr, () => performance.now());
+  const opened = openPostgresArchives(connectionString, log);
+  try {
+    refuseOtherSchema(await opened.schemaStatus());
+    if (!(await opened.isOwner())) throw new StartupError([NOT_THE_OWNER]);
+    return await archive(before, {
+      archives: opened.archives,
+      checkpoints: opened.checkpoints,
+      folder: exportFolder(directory),
+      verifier,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      clock,
+      archived(month) {
+        bar.clear();
+        process.stdout.write(renderArchived(month, json));
+      },
+      progress: process.stderr.isTTY ? bar.show : undefined,
+    });
+  } finally {
+    bar.clear();
+    await opened.close();
+  }
+}

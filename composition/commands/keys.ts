@@ -1,0 +1,175 @@
+import { resolve } from 'node:path';
+import { exitCode } from '../../adapters/cli/command.ts';
+import {
+  type GenerateRequest,
+  NOT_PUBLISHED,
+  type RotateRequest,
+  type ShowRequest,
+} from '../../adapters/cli/commands/keys.ts';
+import { renderKeys, renderNewKey, renderRotation, type SettingLine } from '../../adapters/cli/key-report.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { newSigningKeyPem, thumbprintOf } from '../../adapters/jose/new-signing-key.ts';
+import { readSigningKey, type SigningKey } from '../../adapters/jose/signing-key.ts';
+import { httpNetwork } from '../../adapters/platform/http-network.ts';
+import { KeyFileUnusable, readKeyFile, writeKeyFile } from '../../adapters/platform/key-file.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { askReplica, type PlannedKey, rotationPlan, signingSettings } from '../rotation-plan.ts';
+import { catalogue } from '../settings/catalogue.ts';
+import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
+import { type ConfiguredKey, configuredSigningKeys } from '../signing.ts';
+import { StartupError } from '../startup-error.ts';
+import { printError, runReport, settingSources, validSection } from './run-command.ts';
+
+const STANDARD_OUTPUT = '-';
+const SIGNING_KEYS = 'Service:Signing:Keys';
+
+/** Generates a signing key in a file or on standard output, and prints its settings. */
+export async function keysGenerate(request: GenerateRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async () => {
+    if (!isUsableKid(request.kid)) return exitCode.usage;
+    const { pem, key } = await makeKey(request.kid);
+    const file = request.out === STANDARD_OUTPUT ? undefined : resolve(request.out);
+    if (file === undefined) process.stdout.write(pem.reveal());
+    else await withKeyFile(file, () => writeKeyFile(file, pem));
+    const thumbprint = await thumbprintOf(key);
+    const added = await settingsToAdd(settingSources(overrides), { key, file, isNamed: request.kid !== undefined });
+    const report = renderNewKey({ kid: key.keyId, thumbprint, file, publicJwk: key.publicJwk }, added, request.json);
+    // If the key is on standard output, the report is not.
+    (file === undefined ? process.stderr : process.stdout).write(report);
+    return exitCode.done;
+  });
+}
+
+/** Returns the problem of an unusable name. */
+function isUsableKid(kid: string | undefined): boolean {
+  const read = kid === undefined ? undefined : catalogue['Service:Signing:Keys:N:Kid'].type.read(kid);
+  if (read?.kind !== 'wrong') return true;
+  printError(`--kid ${read.problem}. Accepted: ${catalogue['Service:Signing:Keys:N:Kid'].type.accepts}.`);
+  return false;
+}
+
+export async function makeKey(kid: string | undefined): Promise<{ readonly pem: Secret; readonly key: SigningKey }> {
+  const pem = await newSigningKeyPem();
+  const read = await readSigningKey(pem.reveal(), kid);
+  if (read.kind === 'read') return { pem, key: read.key };
+  throw new Error('A key that was just made cannot be read.');
+}
+
+/** @throws StartupError with the file */
+async function withKeyFile<Result>(file: string, work: (file: string) => Promise<Result>): Promise<Result> {
+  try {
+    return await work(file);
+  } catch (error) {
+    if (!(error instanceof KeyFileUnusable)) throw error;
+    throw new StartupError([`${file} ${error.problem}.`]);
+  }
+}
+
+/** The first unused number, even if the keys with other numbers are unusable. */
+function freeIndex(settings: SettingSources): number {
+  const taken = givenSettings(settings).numbers(SIGNING_KEYS);
+  return taken.length === 0 ? 0 : Math.max(...taken) + 1;
+}
+
+/** With several keys, ActiveKid is required: it names the key that signs now. */
+async function settingsToAdd(
+  settings: SettingSources,
+  made: { readonly key: SigningKey; readonly file: string | undefined; readonly isNamed: boolean },
+): Promise<readonly SettingLine[]> {
+  const planned = plannedNext(made.key, made.file ?? '/path/to/the/file.pem', made.isNamed, settings);
+  const isActiveNamed = givenSettings(settings).text('Service:Signing:ActiveKid') !== undefined;
+  return signingSettings([planned], isActiveNamed ? undefined : await signingKid(settings));
+}
+
+/** `undefined` if there is no key yet, or the settings of the keys are unusable. */
+async function signingKid(settings: SettingSources): Promise<string | undefined> {
+  const read = readSettingsSection(settings, 'Service:Signing');
+  if (read.kind === 'invalid') return undefined;
+  try {
+    return (await configuredSigningKeys(read.settings)).signingKeys.checkpoints.kid;
+  } catch (error) {
+    if (error instanceof StartupError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Prints the settings of each step of a key rotation, and which step is next by the current settings. The command
+ * itself only generates the next key, once: the operator changes the settings, on every replica.
+ */
+export async function keysRotate(request: RotateRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async () => {
+    if (!isUsableKid(request.kid)) return exitCode.usage;
+    const settings = settingSources(overrides);
+    const { keys, signingKeys } = await configuredSigningKeys(validSection(settings, 'Service:Signing'));
+    const maxTokenTtl = validSection(settings, 'Service:Agents')['Service:Agents:MaxTokenTtl'];
+    const file = resolve(request.next);
+    const { key, made, configured } = await nextKey(file, request.kid, keys);
+    const planned = configured ?? plannedNext(key, file, request.kid !== undefined, settings);
+    const plan = rotationPlan(keys.map(plannedKey), signingKeys.checkpoints.kid, planned, maxTokenTtl);
+    const kids = keys.map((configuredKey) => configuredKey.key.keyId);
+    const network = httpNetwork();
+    const replicas = await Promise.all(request.servers.map((server) => askReplica(network, server, kids)));
+    const thumbprint = await thumbprintOf(key);
+    const about = { kid: planned.kid, thumbprint, file, publicJwk: key.publicJwk };
+    process.stdout.write(renderRotation({ key: about, made, ...plan, replicas }, request.json));
+    const reached = replicas.every(
+      ({ published, missing, surplus }) => !('problem' in published) && missing.length + surplus.length === 0,
+    );
+    return reached ? exitCode.done : NOT_PUBLISHED;
+  });
+}
+
+interface NextKey {
+  readonly key: SigningKey;
+  readonly made: boolean;
+  /** Its configuration, if it is already configured. */
+  readonly configured: PlannedKey | undefined;
+}
+
+/** @throws StartupError if the file exists without a key, or cannot be written */
+async function nextKey(file: string, kid: string | undefined, keys: readonly ConfiguredKey[]): Promise<NextKey> {
+  const text = await withKeyFile(file, readKeyFile);
+  if (text === undefined) {
+    const { pem, key } = await makeKey(kid);
+    await withKeyFile(file, () => writeKeyFile(file, pem));
+    return { key, made: true, configured: undefined };
+  }
+  const read = await readSigningKey(text, kid);
+  if (read.kind === 'unusable') throw new StartupError([`${file} ${read.problem}.`]);
+  const same = keys.find(({ key }) => isSameKey(key, read.key));
+  if (same === undefined) return { key: read.key, made: false, configured: undefined };
+  if (kid !== undefined && same.key.keyId !== kid) {
+    throw new StartupError([`${file} holds a key that is configured under another name than --kid says.`]);
+  }
+  return { key: same.key, made: false, configured: plannedKey(same) };
+}
+
+function isSameKey(one: SigningKey, other: SigningKey): boolean {
+  return one.publicJwk.x === other.publicJwk.x && one.publicJwk.y === other.publicJwk.y;
+}
+
+function plannedNext(key: SigningKey, path: string, isNamed: boolean, settings: SettingSources): PlannedKey {
+  return { index: freeIndex(settings), kid: key.keyId, source: { kind: 'path', path }, isNamed };
+}
+
+function plannedKey({ choice, key }: ConfiguredKey): PlannedKey {
+  return { index: choice.index, kid: key.keyId, source: choice.source, isNamed: choice.kid !== undefined };
+}
+
+/** Shows the public half of every configured key. */
+export async function keysShow({ json }: ShowRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async () => {
+    const settings = validSection(settingSources(overrides), 'Service:Signing');
+    const { keys, signingKeys } = await configuredSigningKeys(settings);
+    const shown = keys.map(async ({ choice, key }) => ({
+      kid: key.keyId,
+      thumbprint: await thumbprintOf(key),
+      setting: choice.setting,
+      signs: key.keyId === signingKeys.checkpoints.kid,
+    }));
+    process.stdout.write(renderKeys(await Promise.all(shown), signingKeys.published(), json));
+    return exitCode.done;
+  });
+}
