@@ -1,7 +1,7 @@
 /** Binds the use cases to their ports for the HTTP surface. */
 
 import type { HttpSurfaces } from '../adapters/http/app.ts';
-import { TOKEN_PATH } from '../adapters/http/public/discovery.ts';
+import { TOKEN_PATH } from '../adapters/http/public/documents.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/sha256.ts';
 import { retryPause } from '../adapters/platform/timers.ts';

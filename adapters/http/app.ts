@@ -10,14 +10,12 @@ import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
-import { withoutIssuerPath } from './issuer-path.ts';
-import { answerFaults, unknownPath } from './message/problem-faults.ts';
+import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
-import { requestLog } from './observing/request-log.ts';
-import { measuredRequests } from './observing/request-metrics.ts';
-import { type AgentKeysSurface, agentKeysRouter } from './public/agent-keys.ts';
-import { discoveryRouter } from './public/discovery.ts';
+import { measuredRequests, requestLog } from './observed-requests.ts';
+import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
+import { withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses } from './server/message-classes.ts';
 

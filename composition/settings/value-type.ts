@@ -3,7 +3,7 @@
  * a secret, or a secret in the wrong variable.
  */
 
-import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/network.ts';
+import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { Secret } from '../../domain/secret.ts';
 

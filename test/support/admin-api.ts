@@ -1,13 +1,12 @@
 /** The admin, audit and agent key surfaces over real HTTP, on a real SQLite database of their own. */
 
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
 import supertest from 'supertest';
 import { adminRouter } from '../../adapters/http/admin/admin-router.ts';
 import { auditRouter } from '../../adapters/http/admin/audit-router.ts';
-import { agentKeysRouter } from '../../adapters/http/public/agent-keys.ts';
+import { agentKeysRouter } from '../../adapters/http/public/documents.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';

@@ -10,16 +10,26 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
 import type { RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
-import { issuerPath } from '../issuer-path.ts';
 import { discardRest } from '../message/body.ts';
 import { CONFLICT_RETRY_AFTER } from '../message/faults.ts';
-import { answerInvalid, answerProblem } from '../message/problem-details.ts';
-import { answerFaults, methodNotAllowed, unknownPath } from '../message/problem-faults.ts';
-import { type AdminAccess, requireAdminKey } from './admin-key.ts';
-import { answerUnknownAgent, presentAgent } from './agent-representation.ts';
-import { readJsonBody } from './json-body.ts';
-import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from './query-parameters.ts';
-import { parsePatch, parseRegistration } from './registration-body.ts';
+import { neverStored } from '../message/head.ts';
+import {
+  answerFaults,
+  answerInvalid,
+  answerProblem,
+  methodNotAllowed,
+  unknownPath,
+} from '../message/problem-details.ts';
+import { issuerPath } from '../routes.ts';
+import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
+import {
+  type AdminAccess,
+  PAGE_SIZE_SENTENCE,
+  parsePageSize,
+  readJsonBody,
+  readQuery,
+  requireAdminKey,
+} from './requests.ts';
 import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
@@ -36,6 +46,7 @@ export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
 
 export function adminRouter(surface: AdminSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/agents')

@@ -1,11 +1,157 @@
-/** An agent as JSON (decisions "Agents"): the registration in the order of the specification's table, then the rest. */
+/**
+ * The first pass over a registration (specification "Validation errors"): the shape of the body. Every field there and
+ * of the right type, nothing else in it, every problem at once. The rules of a registration are the domain's.
+ */
 
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import type { Agent } from '../../../domain/agents/agent.ts';
-import { formatDuration } from '../../../domain/duration.ts';
+import {
+  DEFAULT_SPONSOR_REQUIRED,
+  MISSING_FIELD,
+  requiredFields,
+  shapeSentences,
+  UNKNOWN_FIELD,
+} from '../../../domain/agents/field-shapes.ts';
+import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
+import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
+import { formatDuration, parseIsoDuration } from '../../../domain/duration.ts';
+import type { FieldError } from '../../../domain/field-error.ts';
 import { toShortText } from '../../../domain/instant.ts';
+import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { answerProblem } from '../message/problem-details.ts';
 
+type OptionalFields = {
+  readonly sponsor_required?: boolean;
+  readonly max_task_ttl?: string | null;
+  readonly max_token_ttl?: string | null;
+  readonly high_risk_audiences?: readonly string[];
+  readonly jwks_uri?: string | null;
+  readonly jwks?: JsonObject | null;
+};
+type RequiredFields = {
+  readonly agent_id: string;
+  readonly display_name: string;
+  readonly allowed_scopes: readonly string[];
+  readonly allowed_audiences: readonly string[];
+  readonly max_delegation_depth: number;
+};
+type RegistrationBody = RequiredFields & OptionalFields;
+type PatchBody = Partial<RequiredFields> & OptionalFields & { readonly enabled?: boolean };
+
+const TEXT = { schema: { type: 'string' }, sentence: shapeSentences.text };
+const BOOLEAN = { schema: { type: 'boolean' }, sentence: shapeSentences.boolean };
+const TEXTS = { schema: { type: 'array', items: { type: 'string' } }, sentence: shapeSentences.texts };
+const DURATION = {
+  schema: { type: ['string', 'null'], format: 'iso-duration' },
+  sentence: shapeSentences.duration,
+};
+
+/** The sentence is what a wrong type is answered with: said once, however many items of a list are wrong. */
+const fields = {
+  agent_id: TEXT,
+  display_name: TEXT,
+  sponsor_required: BOOLEAN,
+  allowed_scopes: TEXTS,
+  allowed_audiences: TEXTS,
+  max_task_ttl: DURATION,
+  max_token_ttl: DURATION,
+  max_delegation_depth: { schema: { type: 'integer' }, sentence: shapeSentences.integer },
+  high_risk_audiences: TEXTS,
+  jwks_uri: { schema: { type: ['string', 'null'] }, sentence: shapeSentences.text },
+  jwks: { schema: { type: ['object', 'null'] }, sentence: shapeSentences.object },
+} as const;
+const patchFields = { ...fields, enabled: BOOLEAN } as const;
+const required: readonly (keyof RequiredFields)[] = requiredFields;
+
+const ajv = new Ajv({
+  allErrors: true,
+  allowUnionTypes: true,
+  // A member is one of the body itself, never of its prototype.
+  ownProperties: true,
+  formats: { 'iso-duration': (text: string) => parseIsoDuration(text) !== undefined },
+});
+const isRegistrationBody = ajv.compile<RegistrationBody>(closedObject(fields, required));
+const isPatchBody = ajv.compile<PatchBody>(closedObject(patchFields, []));
+
+export type Parsed<T> =
+  | { readonly kind: 'parsed'; readonly value: T }
+  | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
+
+export function parseRegistration(body: JsonObject): Parsed<RegistrationDraft> {
+  const candidate: unknown = body;
+  if (!isRegistrationBody(candidate)) return { kind: 'invalid', errors: shapeErrors(isRegistrationBody) };
+  return {
+    kind: 'parsed',
+    value: {
+      agentId: candidate.agent_id,
+      displayName: candidate.display_name,
+      sponsorRequired: candidate.sponsor_required ?? DEFAULT_SPONSOR_REQUIRED,
+      allowedScopes: candidate.allowed_scopes,
+      allowedAudiences: candidate.allowed_audiences,
+      maxTaskTtl: seconds(candidate.max_task_ttl),
+      maxTokenTtl: seconds(candidate.max_token_ttl),
+      maxDelegationDepth: candidate.max_delegation_depth,
+      highRiskAudiences: candidate.high_risk_audiences ?? [],
+      jwksUri: candidate.jwks_uri ?? undefined,
+      jwks: candidate.jwks ?? undefined,
+      enabled: true,
+    },
+  };
+}
+
+export function parsePatch(body: JsonObject): Parsed<RegistrationPatch> {
+  const candidate: unknown = body;
+  if (!isPatchBody(candidate)) return { kind: 'invalid', errors: shapeErrors(isPatchBody) };
+  return {
+    kind: 'parsed',
+    value: {
+      agentId: candidate.agent_id,
+      displayName: candidate.display_name,
+      sponsorRequired: candidate.sponsor_required,
+      allowedScopes: candidate.allowed_scopes,
+      allowedAudiences: candidate.allowed_audiences,
+      maxTaskTtl: candidate.max_task_ttl === null ? CLEARED : seconds(candidate.max_task_ttl),
+      maxTokenTtl: candidate.max_token_ttl === null ? CLEARED : seconds(candidate.max_token_ttl),
+      maxDelegationDepth: candidate.max_delegation_depth,
+      highRiskAudiences: candidate.high_risk_audiences,
+      jwksUri: candidate.jwks_uri === null ? CLEARED : candidate.jwks_uri,
+      jwks: candidate.jwks === null ? CLEARED : candidate.jwks,
+      enabled: candidate.enabled,
+    },
+  };
+}
+
+/** A null lifetime is one that is not named. */
+function seconds(duration: string | null | undefined): number | undefined {
+  return typeof duration === 'string' ? parseIsoDuration(duration) : undefined;
+}
+
+function closedObject(properties: Readonly<Record<string, { schema: object }>>, needed: readonly string[]): object {
+  const schemas = Object.entries(properties).map(([name, { schema }]) => [name, schema]);
+  return { type: 'object', properties: Object.fromEntries(schemas), required: needed, additionalProperties: false };
+}
+
+function shapeErrors(validate: ValidateFunction): readonly FieldError[] {
+  return (validate.errors ?? []).map(shapeError);
+}
+
+function shapeError({ keyword, params, instancePath }: ErrorObject): FieldError {
+  if (keyword === 'required') return { field: String(params.missingProperty), sentence: MISSING_FIELD };
+  if (keyword === 'additionalProperties') {
+    const field = String(params.additionalProperty);
+    const sentence = field === 'enabled' ? 'Can be set by PATCH only.' : UNKNOWN_FIELD;
+    return { field, sentence };
+  }
+  const field = instancePath.split('/')[1] ?? '';
+  return { field, sentence: isField(field) ? patchFields[field].sentence : 'Is not acceptable.' };
+}
+
+function isField(name: string): name is keyof typeof patchFields {
+  return Object.hasOwn(patchFields, name);
+}
+
+/** An agent as JSON (decisions "Agents"): the registration in the order of the specification's table, then the rest. */
 export function presentAgent(agent: Agent): Record<string, unknown> {
   return {
     agent_id: agent.agentId,

@@ -5,15 +5,30 @@ import type { CheckpointsPage, CheckpointsQuestion } from '../../../application/
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer, LedgerQuestion } from '../../../application/ledger/query.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { fieldErrors } from '../../../domain/field-error.ts';
+import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
+import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
-import { presentRecord } from '../../../domain/ledger/record.ts';
-import { answerInvalid, answerProblem } from '../message/problem-details.ts';
-import { answerFaults, methodNotAllowed, unknownPath } from '../message/problem-faults.ts';
-import { type AdminAccess, requireAdminKey } from './admin-key.ts';
-import { CURSOR, parseAuditQuestion } from './audit-question.ts';
-import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from './query-parameters.ts';
+import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
+import { type LedgerDecision, presentRecord } from '../../../domain/ledger/record.ts';
+import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
+import { neverStored } from '../message/head.ts';
+import {
+  answerFaults,
+  answerInvalid,
+  answerProblem,
+  methodNotAllowed,
+  unknownPath,
+} from '../message/problem-details.ts';
+import {
+  type AdminAccess,
+  DEFAULT_PAGE,
+  PAGE_SIZE_SENTENCE,
+  parseOrdinal,
+  parsePageSize,
+  readQuery,
+  requireAdminKey,
+} from './requests.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
@@ -24,6 +39,7 @@ export interface AuditSurface extends AdminAccess {
 
 export function auditRouter(surface: AuditSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/')
@@ -107,4 +123,47 @@ async function proof(surface: AuditSurface, text: string, response: Response): P
         audit_path: outcome.proof.auditPath,
       });
   }
+}
+
+const CURSOR = 'cursor';
+const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
+
+/** As long as a subject's `sub` or a sponsor key may be. */
+const MAX_SPONSOR_LENGTH = 256;
+const CONTROL = /\p{Cc}/u;
+
+const POINT_SENTENCE =
+  'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
+
+type ParsedQuestion =
+  | { readonly kind: 'parsed'; readonly question: LedgerQuestion }
+  | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
+
+/** From the query string of `GET /audit` to the question for the ledger. @param url of the request, as it came */
+function parseAuditQuestion(url: string): ParsedQuestion {
+  const query = readQuery(url, PARAMETERS);
+  const filters = {
+    sponsor: query.read('sponsor', parseSponsor, `Must be 1 to ${MAX_SPONSOR_LENGTH} characters.`),
+    agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
+    taskId: query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.'),
+    from: query.read('from', parseRangeStart, POINT_SENTENCE),
+    to: query.read('to', parseRangeEnd, POINT_SENTENCE),
+    decision: query.read('decision', parseDecision, 'Must be allow or deny.'),
+  };
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  const cursor = query.read(CURSOR, parseCursor, 'Must be the next_cursor of a page.');
+  const { from, to } = filters;
+  // Nothing can be in such a range; an empty page would say that nothing happened.
+  const backwards = from !== undefined && to !== undefined && to < from;
+  const errors = [...query.errors, ...(backwards ? fieldErrors('to', 'Must not be before from.') : [])];
+  return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', question: { filters, limit, cursor } };
+}
+
+function parseSponsor(text: string): string | undefined {
+  const usable = text.length >= 1 && text.length <= MAX_SPONSOR_LENGTH && !CONTROL.test(text);
+  return usable ? text : undefined;
+}
+
+function parseDecision(text: string): LedgerDecision | undefined {
+  return text === 'allow' || text === 'deny' ? text : undefined;
 }

@@ -7,9 +7,8 @@ import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { discardRest } from '../message/body.ts';
-import { answerProblem } from '../message/problem-details.ts';
-import { methodNotAllowed } from '../message/problem-faults.ts';
-import { readSponsorKey } from './query-parameters.ts';
+import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { readSponsorKey } from './requests.ts';
 
 export interface SponsorSurface {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;

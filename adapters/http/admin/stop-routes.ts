@@ -4,10 +4,9 @@ import type { Response, Router } from 'express';
 import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../message/body.ts';
-import { answerProblem } from '../message/problem-details.ts';
-import { methodNotAllowed } from '../message/problem-faults.ts';
+import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
-import { readSponsorKey } from './query-parameters.ts';
+import { readSponsorKey } from './requests.ts';
 
 export interface StopSurface {
   stop(selection: StopSelection): Promise<StopOutcome>;

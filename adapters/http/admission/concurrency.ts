@@ -11,7 +11,8 @@ import {
   type Permit,
 } from '../../../domain/concurrency-limiter.ts';
 import { readBodyAhead } from '../message/body.ts';
-import { hasMediaType } from '../message/headers.ts';
+import { hasMediaType } from '../message/head.ts';
+import { FORM_TYPES } from '../oauth/form.ts';
 import type { Route, Work } from '../routes.ts';
 
 export type WorkLimiters = Readonly<Record<Work, ConcurrencyLimiter>>;
@@ -71,7 +72,7 @@ export function limitConcurrency(
   };
 
   return (request, response, route, next) => {
-    if (!route.takesForm || request.method !== 'POST' || !hasMediaType(request, FORM)) {
+    if (!route.takesForm || request.method !== 'POST' || !hasMediaType(request, FORM_TYPES)) {
       acquire(request, response, route, next);
       return;
     }
@@ -95,8 +96,6 @@ export function limitConcurrency(
     });
   };
 }
-
-const FORM = ['application/x-www-form-urlencoded'];
 
 /** One timer for all queues, running only while an entry waits. */
 function expiryTimer(limiters: WorkLimiters): () => void {

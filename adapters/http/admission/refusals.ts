@@ -13,7 +13,7 @@ import { statusOf } from '../oauth/answers.ts';
 import type { Surface } from '../routes.ts';
 import { scimErrorMessage } from '../scim/answers.ts';
 import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
-import { RETRY_AFTER_SECONDS } from './token-buckets.ts';
+import { RETRY_AFTER_SECONDS } from './rate-limit.ts';
 
 const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
   rate_limited: RETRY_AFTER_SECONDS,

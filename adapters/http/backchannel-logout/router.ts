@@ -1,13 +1,13 @@
 /** `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST /backchannel-logout"). */
 
-import express, { type RequestHandler, type Router } from 'express';
+import express, { type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
+import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
-import { answerLogout, answerMethod, answerMissingToken } from './answers.ts';
 
 export interface BackchannelLogoutSurface {
   /** @param logoutToken `undefined` when the request holds none that can be read; that is recorded too */
@@ -19,6 +19,7 @@ const PATH = '/backchannel-logout';
 
 export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  // §2.8: on every answer.
   router.all(PATH, neverStored);
   router.post(PATH, async (request, response) => {
     const read = await readFormRequest(request);
@@ -38,8 +39,38 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
   return router;
 }
 
-/** §2.8: on every answer. */
-const neverStored: RequestHandler = (_request, response, next) => {
-  response.setHeader('Cache-Control', 'no-store');
-  next();
-};
+/** Specification "Back-channel logout answers": never says which check a token failed. */
+function answerLogout(response: Response, outcome: LogoutOutcome): void {
+  if (outcome.kind !== 'refused') {
+    // A repeated one is answered like the first: a provider that was not sure sends it again.
+    response.locals.reason = outcome.kind;
+    response.status(200).end();
+    return;
+  }
+  response.locals.reason = outcome.reason;
+  if (outcome.reason === 'logout_keys_unavailable') {
+    response.status(503).json({
+      error: 'temporarily_unavailable',
+      error_description: "The identity provider's keys could not be fetched. Retry the request.",
+    });
+    return;
+  }
+  refuse(response, 'The logout token is not acceptable.');
+}
+
+function answerMissingToken(response: Response): void {
+  response.locals.reason = 'logout_malformed';
+  refuse(response, 'The parameter logout_token is missing.');
+}
+
+function answerMethod(response: Response): void {
+  response.locals.reason = 'logout_malformed';
+  response.set('Allow', 'POST').status(405).json({
+    error: 'invalid_request',
+    error_description: 'This endpoint answers POST only.',
+  });
+}
+
+function refuse(response: Response, sentence: string): void {
+  response.status(400).json({ error: 'invalid_request', error_description: sentence });
+}

@@ -1,43 +1,33 @@
 /** `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. */
 
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, { type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
-import type { Secret } from '../../../domain/secret.ts';
-import { bearerKeys } from '../message/bearer-keys.ts';
-import { discardRest, readBody } from '../message/body.ts';
-import { faultHandler } from '../message/faults.ts';
-import { hasMediaType } from '../message/headers.ts';
-import {
-  answerFault,
-  answerMalformed,
-  answerMethod,
-  answerSecurityEvent,
-  answerStorageUnavailable,
-  answerUnauthenticated,
-} from './answers.ts';
+import type { SecurityEventDenialReason } from '../../../domain/signals/security-event.ts';
+import { type BearerAccess, requireBearer } from '../message/bearer.ts';
+import { discardRest, readTypedBody } from '../message/body.ts';
+import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
+import { neverStored } from '../message/head.ts';
 
-export interface EventsSurface {
-  /** The push credential, and the former one while it is being replaced. */
-  readonly credentials: readonly Secret[];
-  /** Records a request without a usable credential. */
-  refuse(reason: CredentialDenialReason): Promise<void>;
+export interface EventsSurface extends BearerAccess {
   /** @param eventToken `undefined` when the request holds none that can be read; that is recorded too */
   accept(eventToken: string | undefined): Promise<SecurityEventOutcome>;
   readonly log: Log;
 }
 
 const PATH = '/events';
+const MEDIA_TYPES = ['application/secevent+jwt'];
 
 export function eventsRouter(surface: EventsSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  router.all(PATH, requireCredential(surface));
+  router.all(PATH, neverStored, requireBearer(surface, answerUnauthenticated));
   router.post(PATH, async (request, response) => {
-    const body = await readToken(request);
-    if (body.kind === 'gone') return;
-    const outcome = await surface.accept(body.kind === 'read' ? body.text : undefined);
-    if (body.kind === 'unreadable') answerMalformed(response, body.description);
+    const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/secevent+jwt.');
+    if (body.kind === 'aborted') return;
+    // A character of a token is a byte; any other byte makes it malformed, whichever character it becomes.
+    const outcome = await surface.accept(body.kind === 'read' ? body.bytes.toString('latin1') : undefined);
+    if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);
   });
   router.all(PATH, async (request, response) => {
@@ -49,44 +39,91 @@ export function eventsRouter(surface: EventsSurface): Router {
   return router;
 }
 
-/** Before a byte of the body is read. */
-function requireCredential({ credentials, refuse }: EventsSurface): RequestHandler {
-  const judge = bearerKeys(credentials);
-  return async (request: Request, response: Response, next) => {
-    response.setHeader('Cache-Control', 'no-store');
-    const verdict = judge(request);
-    if (verdict === 'accepted') {
-      next();
-      return;
-    }
-    discardRest(request);
-    await refuse(verdict);
-    answerUnauthenticated(response, verdict);
-  };
+/** RFC 8935 §2.4. */
+type ErrorCode = 'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience';
+
+const REFUSALS: Readonly<
+  Record<Exclude<SecurityEventDenialReason, 'ssf_keys_unavailable'>, readonly [err: ErrorCode, description: string]>
+> = {
+  ssf_malformed: ['invalid_request', 'malformed: the body is no compact JWS of a well-formed JSON object.'],
+  ssf_unsupported_algorithm: ['invalid_key', 'unsupported_algorithm: sign with RS, PS or ES 256 to 512, or EdDSA.'],
+  ssf_unknown_key: ['invalid_key', "unknown_key: the token's kid is not in the transmitter's key set."],
+  ssf_key_mismatch: ['invalid_key', "key_mismatch: the key that the kid names does not fit the token's alg."],
+  ssf_invalid_signature: ['invalid_key', "invalid_signature: none of the transmitter's keys made the signature."],
+  ssf_untrusted_issuer: ['invalid_issuer', 'untrusted_issuer: the iss is not the transmitter that is configured here.'],
+  ssf_audience_mismatch: ['invalid_audience', 'audience_mismatch: the aud is not that of the stream configured here.'],
+  ssf_missing_issued_at: ['invalid_request', 'missing_issued_at: the token has no iat.'],
+  ssf_not_yet_valid: ['invalid_request', 'not_yet_valid: the iat, or the nbf, is in the future.'],
+  ssf_too_old: ['invalid_request', 'too_old: the iat is more than a day ago.'],
+  ssf_missing_jti: ['invalid_request', 'missing_jti: the token needs a jti of 1 to 256 characters.'],
+  ssf_not_a_security_event: [
+    'invalid_request',
+    'not_a_security_event: the typ must be secevent+jwt, and events an object of one or more events.',
+  ],
+  ssf_ambiguous_subject: [
+    'invalid_request',
+    'ambiguous_subject: the token names more than one person, or has aliases of which several could name one.',
+  ],
+  ssf_no_usable_subject: [
+    'invalid_request',
+    'no_usable_subject: no subject, or one that is nobody of the identity provider configured here.',
+  ],
+  ssf_unsupported_subject_format: [
+    'invalid_request',
+    'unsupported_subject_format: the subject must be iss_sub or opaque, or complex or aliases with one of these.',
+  ],
+};
+
+/**
+ * RFC 8935 §2.2 to §2.4; specification "Shared Signals answers". A transmitter shows its operator nothing else, so a
+ * description says which check failed, in fixed words.
+ */
+function answerSecurityEvent(response: Response, outcome: SecurityEventOutcome): void {
+  if (outcome.kind !== 'refused') {
+    // RFC 8935 §2.2: the same for what is acted on, what is ignored and what was sent before.
+    response.locals.reason = outcome.kind;
+    response.status(202).end();
+    return;
+  }
+  const { reason } = outcome;
+  response.locals.reason = reason;
+  if (reason === 'ssf_keys_unavailable') {
+    answerLater(response, 'keys_unavailable: the keys to verify it with could not be fetched. Send it again.');
+    return;
+  }
+  const [err, description] = REFUSALS[reason];
+  response.status(400).json({ err, description });
 }
 
-type ReadToken =
-  | { readonly kind: 'read'; readonly text: string }
-  | { readonly kind: 'unreadable'; readonly description: string }
-  /** The transmitter left before it had sent everything. */
-  | { readonly kind: 'gone' };
+function answerMalformed(response: Response, description: string): void {
+  response.locals.reason = 'ssf_malformed';
+  response.status(400).json({ err: 'invalid_request', description });
+}
 
-async function readToken(request: Request): Promise<ReadToken> {
-  const unreadable = (description: string) => ({ kind: 'unreadable', description }) as const;
-  if (!hasMediaType(request, ['application/secevent+jwt'])) {
-    discardRest(request);
-    return unreadable('The body must be application/secevent+jwt.');
-  }
-  const body = await readBody(request);
-  switch (body.kind) {
-    case 'aborted':
-      return { kind: 'gone' };
-    case 'too_large':
-      return unreadable('The body is over 64 KiB.');
-    case 'unsupported_encoding':
-      return unreadable('The body must not be compressed.');
-    case 'read':
-      // A character of a token is a byte; any other byte makes it malformed, whichever character it becomes.
-      return { kind: 'read', text: body.bytes.toString('latin1') };
-  }
+function answerMethod(response: Response): void {
+  response.locals.reason = 'ssf_malformed';
+  const description = 'This endpoint answers POST only.';
+  response.set('Allow', 'POST').status(405).json({ err: 'invalid_request', description });
+}
+
+/** And nothing more: who has no credential learns nothing. */
+function answerUnauthenticated(response: Response, reason: CredentialDenialReason): void {
+  response.locals.reason = reason;
+  response.status(401).json({ err: 'authentication_failed' });
+}
+
+function answerStorageUnavailable(response: Response): void {
+  response.locals.reason = 'storage_unavailable';
+  response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+  answerLater(response, 'The service could not reach its database. Send it again.');
+}
+
+function answerFault(response: Response): void {
+  response.locals.reason = 'fault';
+  response.status(500).json({ err: 'server_error', description: 'The service met an unexpected condition.' });
+}
+
+/** No code of RFC 8935 says "not now"; OAuth's does. */
+function answerLater(response: Response, description: string): void {
+  response.status(503).json({ err: 'temporarily_unavailable', description });
 }

@@ -4,7 +4,9 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { type Json, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
 import type { BodyOutcome, ServedRequest } from '../server/message-classes.ts';
+import { hasMediaType } from './head.ts';
 
 /** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -53,6 +55,48 @@ export function readBody(request: ServedRequest, limit: number = MAX_BODY_BYTES)
     const onClose = () => settle({ kind: 'aborted' });
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+export type TypedBody =
+  | Extract<BodyOutcome, { readonly kind: 'read' | 'aborted' }>
+  | {
+      readonly kind: 'refused';
+      /** A fixed word, for the log. */
+      readonly reason: 'unsupported_media_type' | 'unsupported_encoding' | 'body_too_large';
+      /** For the client. */
+      readonly sentence: string;
+    };
+
+/** Reads a body of one of these media types. @param otherwise the sentence for a client that sends another one */
+export async function readTypedBody(
+  request: ServedRequest,
+  mediaTypes: readonly string[],
+  otherwise: string,
+): Promise<TypedBody> {
+  if (!hasMediaType(request, mediaTypes)) {
+    discardRest(request);
+    return { kind: 'refused', reason: 'unsupported_media_type', sentence: otherwise };
+  }
+  const body = await readBody(request);
+  switch (body.kind) {
+    case 'unsupported_encoding':
+      return { kind: 'refused', reason: 'unsupported_encoding', sentence: 'The body must not be compressed.' };
+    case 'too_large':
+      return { kind: 'refused', reason: 'body_too_large', sentence: 'The body is over 64 KiB.' };
+    default:
+      return body;
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `undefined` if the bytes are no JSON in UTF-8 that every reader reads alike. */
+export function parseJson(bytes: Uint8Array): Json | undefined {
+  try {
+    return parseStrictJson(utf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -4,9 +4,12 @@
  */
 
 import { STATUS_CODES } from 'node:http';
-import type { Response } from 'express';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { OAuthError } from '../../../domain/denial.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
+import { discardRest } from './body.ts';
+import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
 
 export interface Problem {
   readonly status: number;
@@ -58,4 +61,36 @@ function byField(errors: readonly FieldError[]): Record<string, readonly string[
   }
   const reported = [...fields].slice(0, MAX_FIELDS);
   return Object.fromEntries(reported.map(([field, sentences]) => [field, [...sentences]]));
+}
+
+const answers: FaultAnswers = {
+  unavailable(response) {
+    response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+    answerProblem(response, {
+      status: 503,
+      error: 'temporarily_unavailable',
+      detail: 'The service could not reach its database. Retry the request.',
+      reason: 'storage_unavailable',
+    });
+  },
+  malformedPath: (response) =>
+    answerProblem(response, { status: 400, detail: 'The path is not well-formed.', reason: 'malformed_path' }),
+  fault: (response) => answerProblem(response, { status: 500, reason: 'fault' }),
+};
+
+export function answerFaults(log: Log): ErrorRequestHandler {
+  return faultHandler(log, answers);
+}
+
+export const unknownPath: RequestHandler = (request, response) => {
+  discardRest(request);
+  answerProblem(response, { status: 404, detail: 'There is nothing at this path.', reason: 'unknown_path' });
+};
+
+export function methodNotAllowed(allow: string): RequestHandler {
+  return (request, response) => {
+    discardRest(request);
+    response.set('Allow', allow);
+    answerProblem(response, { status: 405, detail: `This path answers ${allow}.`, reason: 'method_not_allowed' });
+  };
 }

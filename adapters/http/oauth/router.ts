@@ -1,6 +1,6 @@
 /** `/oauth2/*` (specification "Endpoints"): the surface that agents and tool servers talk to. */
 
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { ExchangeRequest } from '../../../application/token/exchange.ts';
@@ -10,9 +10,9 @@ import type { RefreshRequest } from '../../../application/token/refresh.ts';
 import type { RevocationRequest, RevocationResult } from '../../../application/token/revoke.ts';
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
+import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerIntrospection, answerIssued, answerUnavailable } from './answers.ts';
-import type { Form } from './form.ts';
-import { GONE, readFormRequest } from './form.ts';
+import { type Form, GONE, readFormRequest } from './form.ts';
 import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
 
 export interface OAuthSurface {
@@ -27,7 +27,11 @@ export interface OAuthSurface {
 
 export function oauthRouter(surface: OAuthSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  router.use(neverStored);
+  // Decisions "Token endpoint": on every answer.
+  router.use(neverStored, (_request, response, next) => {
+    response.setHeader('Pragma', 'no-cache');
+    next();
+  });
 
   endpoint(surface, router, '/token', async (form, response) => {
     const parsed = parseTokenRequest(form);
@@ -89,10 +93,3 @@ function endpoint(
     });
   });
 }
-
-/** Decisions "Token endpoint": on every answer of /oauth2/*. */
-const neverStored: RequestHandler = (_request, response, next) => {
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('Pragma', 'no-cache');
-  next();
-};

@@ -2,7 +2,7 @@
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { methodNotAllowed } from '../message/problem-faults.ts';
+import { methodNotAllowed } from '../message/problem-details.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
 type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;

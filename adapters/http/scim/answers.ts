@@ -7,9 +7,11 @@ import type { Response } from 'express';
 import type { UsersPage } from '../../../application/ports/queries.ts';
 import type { WriteRefusal } from '../../../application/signals/provision-user.ts';
 import { toShortText } from '../../../domain/instant.ts';
+import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import type { ScimErrorCode, ScimFault } from '../../../domain/signals/scim-fault.ts';
 import { USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
+import { DATABASE_RETRY_AFTER, type FaultAnswers } from '../message/faults.ts';
 
 const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
@@ -42,6 +44,10 @@ export function scimErrorMessage({ status, scimType, detail }: Omit<ScimError, '
     ...(scimType === undefined ? {} : { scimType }),
     detail,
   };
+}
+
+export function answerUnauthenticated(response: Response, reason: CredentialDenialReason): void {
+  answerScimError(response, { status: 401, detail: 'The credential is missing or wrong.', reason });
 }
 
 export function answerInvalid(response: Response, fault: ScimFault): void {
@@ -125,3 +131,16 @@ export function listResponse(
     Resources: resources,
   };
 }
+
+/** RFC 7644 §3.12. */
+export const scimFaults: FaultAnswers = {
+  unavailable(response) {
+    response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+    const detail = 'The service could not reach its database. Send the request again.';
+    answerScimError(response, { status: 503, detail, reason: 'storage_unavailable' });
+  },
+  malformedPath: (response) =>
+    answerScimError(response, { status: 400, detail: 'The path is not well-formed.', reason: 'malformed_path' }),
+  fault: (response) =>
+    answerScimError(response, { status: 500, detail: 'The service met an unexpected condition.', reason: 'fault' }),
+};

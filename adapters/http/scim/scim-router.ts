@@ -9,26 +9,27 @@ import { parseUserId, type UserId } from '../../../domain/identifiers.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { type BearerAccess, requireBearer } from '../message/bearer.ts';
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
+import { neverStored } from '../message/head.ts';
 import {
   answerInvalid,
   answerNotHere,
   answerRefusedWrite,
   answerScimError,
+  answerUnauthenticated,
   listResponse,
   locationOf,
   presentUser,
   presentUsers,
+  scimFaults,
   sendScim,
 } from './answers.ts';
-import { readListQuery } from './list-query.ts';
-import { requireScimCredential, type ScimAccess } from './scim-access.ts';
-import { readScimBody } from './scim-body.ts';
-import { scimFaults } from './scim-faults.ts';
+import { readListQuery, readScimBody } from './requests.ts';
 import { serviceProviderConfig, userResourceType, userSchema } from './self-description.ts';
 
-export interface ScimSurface extends ScimAccess {
+export interface ScimSurface extends BearerAccess {
   /** The service's own address, without a slash at its end. */
   readonly issuer: string;
   /** The attribute that names the person. */
@@ -46,7 +47,7 @@ export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   if (surface !== undefined) {
-    router.use(requireScimCredential(surface));
+    router.use(requireBearer(surface, answerUnauthenticated));
     router.use('/v2', versionTwo(surface));
   }
   router.use(nothingHere);
@@ -138,11 +139,6 @@ async function remove(surface: ScimSurface, request: Request<{ userId: string }>
   if (outcome === 'removed') response.status(204).end();
   else answerRefusedWrite(response, { kind: outcome });
 }
-
-const neverStored: RequestHandler = (_request, response, next) => {
-  response.setHeader('Cache-Control', 'no-store');
-  next();
-};
 
 /**
  * Base addresses are entered with a trailing slash (decisions "SCIM"): `/v2//Users` and `/v2/Users/` are `/v2/Users`.

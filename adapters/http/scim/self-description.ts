@@ -4,7 +4,7 @@
  */
 
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
-import { MAX_PAGE_OF_USERS } from './list-query.ts';
+import { MAX_PAGE_OF_USERS } from './requests.ts';
 
 const NOT_SUPPORTED = { supported: false } as const;
 

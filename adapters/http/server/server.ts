@@ -10,9 +10,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type ConnectionError, connectionErrorResponse, parserError } from './connection-errors.ts';
 import type { MessageClasses, ServedRequest } from './message-classes.ts';
-import { MAX_HEADERS, shapeFault } from './request-shape.ts';
+import {
+  type ConnectionError,
+  connectionErrorResponse,
+  MAX_HEADERS,
+  parserError,
+  shapeFault,
+} from './protocol-errors.ts';
 import { throttledLog } from './throttled-log.ts';
 
 export interface Address {

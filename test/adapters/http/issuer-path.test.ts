@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { issuerPath, withoutIssuerPath } from '../../../adapters/http/issuer-path.ts';
+import { issuerPath, withoutIssuerPath } from '../../../adapters/http/routes.ts';
 
 describe('the path of an issuer', () => {
   it('is what follows its host, without a slash at the end', () => {

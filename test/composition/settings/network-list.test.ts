@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { contains, parseAddress } from '../../../adapters/http/admission/network.ts';
+import { contains, parseAddress } from '../../../adapters/http/admission/request-source.ts';
 import { networkList } from '../../../composition/settings/value-type.ts';
 import { errorsWith } from './sources.ts';
 

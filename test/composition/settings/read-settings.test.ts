@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseNetwork } from '../../../adapters/http/admission/network.ts';
+import { parseNetwork } from '../../../adapters/http/admission/request-source.ts';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { parseNetwork } from '../../../../adapters/http/admission/network.ts';
-import { requestSource } from '../../../../adapters/http/admission/request-source.ts';
+import { parseNetwork, requestSource } from '../../../../adapters/http/admission/request-source.ts';
 
 const PROXIES = ['10.0.0.0/8', '2001:db8:aaaa::/48'];
 

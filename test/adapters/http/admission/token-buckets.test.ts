@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type BucketRules, tokenBuckets } from '../../../../adapters/http/admission/token-buckets.ts';
+import { type BucketRules, tokenBuckets } from '../../../../adapters/http/admission/rate-limit.ts';
 import { type Instant, instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
 import { permitsPerSecond } from '../../../../domain/rate.ts';
 

@@ -3,11 +3,13 @@
  * endpoint", "Agents"). The metadata says what the service does and nothing that it does not.
  */
 
-import type { Response } from 'express';
-import express, { type RequestHandler, type Router } from 'express';
+import express, { type RequestHandler, type Response, type Router } from 'express';
 import { ASSERTION_ALGORITHMS } from '../../../application/authentication/authenticate-agent.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
-import { methodNotAllowed } from '../message/problem-faults.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import type { Agent } from '../../../domain/agents/agent.ts';
+import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
+import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
@@ -50,4 +52,34 @@ const CACHE = 'public, max-age=300';
 /** Scripts of any origin may read metadata and key sets (decisions "Sizes and forms nobody wrote down"). */
 export function answerPublicDocument(response: Response, document: unknown): void {
   response.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': CACHE }).json(document);
+}
+
+export interface AgentKeysSurface {
+  find(agentId: AgentId): Promise<Agent | undefined>;
+  readonly log: Log;
+}
+
+/**
+ * `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3): the public keys that a registration
+ * holds itself, a disabled agent's too. Mount it at `/agents`.
+ */
+export function agentKeysRouter(surface: AgentKeysSurface): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router
+    .route('/:agentId/jwks.json')
+    .get((request, response) => publish(surface, request.params.agentId, response))
+    .all(methodNotAllowed('GET, HEAD'));
+  router.use(unknownPath);
+  router.use(answerFaults(surface.log));
+  return router;
+}
+
+async function publish(surface: AgentKeysSurface, id: string, response: Response): Promise<void> {
+  const agentId = parseAgentId(id);
+  const agent = agentId === undefined ? undefined : await surface.find(agentId);
+  if (agent?.keys.kind !== 'inline') {
+    // The same for an agent that is not there and one whose keys are elsewhere.
+    return answerProblem(response, { status: 404, detail: 'No keys are published here.', reason: 'no_inline_keys' });
+  }
+  answerPublicDocument(response, agent.keys.jwks);
 }

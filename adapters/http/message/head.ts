@@ -1,9 +1,10 @@
 /**
- * Strict reading of request headers. Node keeps the first of two `Authorization` headers and joins others; two readers
+ * Strict reading of a request's head: its query and its headers. Node keeps the first of two `Authorization` headers and joins others; two readers
  * in a chain may then act on different ones, so a header that decides something must stand there once.
  */
 
 import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
 
 /** The header's value; `undefined` when it is absent, `'repeated'` (as the kind) when it stands there more than once. */
 export type SingleHeader =
@@ -22,23 +23,6 @@ export function singleHeader(request: IncomingMessage, name: string): SingleHead
   return value === undefined ? { kind: 'absent' } : { kind: 'present', value };
 }
 
-/** `token68` of RFC 9110 §11.2, which is also what RFC 6750 §2.1 allows a bearer token to be. */
-const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
-
-export type BearerCredential =
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unusable' }
-  | { readonly kind: 'present'; readonly token: string };
-
-/** The bearer token of the Authorization header (RFC 6750 §2.1); doubled headers and other schemes are unusable. */
-export function bearerCredential(request: IncomingMessage): BearerCredential {
-  const header = singleHeader(request, 'authorization');
-  if (header.kind === 'absent') return { kind: 'absent' };
-  if (header.kind === 'repeated') return { kind: 'unusable' };
-  const token = BEARER.exec(header.value.trim())?.[1];
-  return token === undefined ? { kind: 'unusable' } : { kind: 'present', token };
-}
-
 /** Whether the body is of one of these media types, in UTF-8 or with no charset said. */
 export function hasMediaType(request: IncomingMessage, accepted: readonly string[]): boolean {
   const header = singleHeader(request, 'content-type');
@@ -50,4 +34,37 @@ export function hasMediaType(request: IncomingMessage, accepted: readonly string
     // Other parameters (boundary, profile) change nothing about how these types are read.
     return name.toLowerCase() !== 'charset' || /^"?utf-?8"?$/i.test(value);
   });
+}
+
+export const neverStored: RequestHandler = (_request, response, next) => {
+  response.setHeader('Cache-Control', 'no-store');
+  next();
+};
+
+export interface QueryParameter {
+  readonly rawName: string;
+  /** `undefined` if it is not percent-encoded UTF-8; so is `value`. */
+  readonly name: string | undefined;
+  readonly value: string | undefined;
+}
+
+/** Every parameter of the query, in its order. @param url of the request, as it came */
+export function queryParameters(url: string): readonly QueryParameter[] {
+  const start = url.indexOf('?');
+  const parts = start < 0 ? [] : url.slice(start + 1).split('&');
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [rawName = '', ...rest] = part.split('=');
+      return { rawName, name: decodeParameter(rawName), value: decodeParameter(rest.join('=')) };
+    });
+}
+
+/** A name or a value of a query or a form; `undefined` for a broken percent-escape, or one that is not UTF-8. */
+export function decodeParameter(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
 }

@@ -4,12 +4,14 @@
  * a span of it, which the line names.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { Randomness } from '../../../application/ports/runtime.ts';
-import type { Log, Tracing } from '../../../application/ports/telemetry.ts';
-import { parseTraceparent, type Trace } from '../../../domain/traces/trace-context.ts';
-import { singleHeader } from '../message/headers.ts';
+import type { Randomness } from '../../application/ports/runtime.ts';
+import type { Log, Measurements, RequestOutcome, Tracing } from '../../application/ports/telemetry.ts';
+import { parseTraceparent, type Trace } from '../../domain/traces/trace-context.ts';
+import { singleHeader } from './message/head.ts';
+import { routeOf } from './routes.ts';
+import type { ServedResponse } from './server/message-classes.ts';
 
 /** Methods that we know; any other word is the sender's, and is not repeated. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -51,4 +53,27 @@ function traceOf(request: IncomingMessage, randomness: Randomness): Trace | unde
   if (parent === undefined) return undefined;
   const spanId = Buffer.from(randomness.secret(SPAN_ID_BYTES), 'base64url').toString('hex');
   return { ...parent, spanId };
+}
+
+/** Counts and times every request, in front of admission: refused requests count as well. */
+export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, next: RequestListener): RequestListener {
+  return (request, response) => {
+    const began = performance.now();
+    const { metric } = routeOf(request.url ?? '');
+    response.once('close', () => answered(metric, outcomeOf(response), (performance.now() - began) / 1000));
+    next(request, response);
+  };
+}
+
+/** A SCIM directory that is full (507) says no to what was sent, and nothing is wrong here. */
+const FULL = 507;
+
+function outcomeOf(response: ServedResponse): RequestOutcome {
+  if (!response.writableFinished) return 'aborted';
+  const { statusCode } = response;
+  if (statusCode < 400) return 'ok';
+  return (
+    response.refusal ??
+    (statusCode === 503 ? 'unavailable' : statusCode < 500 || statusCode === FULL ? 'refused' : 'failed')
+  );
 }

@@ -1,11 +1,13 @@
-/**
- * The query of a listing (RFC 7644 §3.4.2; decisions "SCIM"). Parameters that are not known here are passed over: clients
- * send attribute lists and flags of their own. One that decides what is shown must not be there twice.
- */
+/** Reads the query and the body of a SCIM request. */
 
+import type { Request, Response } from 'express';
 import type { UsersListing } from '../../../application/signals/list-users.ts';
 import { type ScimFault, scimFault } from '../../../domain/signals/scim-fault.ts';
 import { readUserFilter } from '../../../domain/signals/user-filter.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { parseJson, readTypedBody } from '../message/body.ts';
+import { queryParameters } from '../message/head.ts';
+import { answerInvalid, answerScimError } from './answers.ts';
 
 /** Decisions "SCIM". */
 export const MAX_PAGE_OF_USERS = 200;
@@ -14,15 +16,17 @@ const INTEGER = /^-?\d+$/;
 
 const KNOWN = ['filter', 'startIndex', 'count'] as const;
 
-/** @param url of the request, as it came */
+/**
+ * The query of a listing (RFC 7644 §3.4.2; decisions "SCIM"). Parameters that are not known here are passed over: clients
+ * send attribute lists and flags of their own. One that decides what is shown must not be there twice.
+ *
+ * @param url of the request, as it came
+ */
 export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersListing) | ScimFault {
   const given = new Map<string, string>();
-  const start = url.indexOf('?');
-  for (const part of start < 0 ? [] : url.slice(start + 1).split('&')) {
-    const [rawName = '', ...rest] = part.split('=');
-    const name = KNOWN.find((known) => known.toLowerCase() === decode(rawName)?.toLowerCase());
+  for (const { name: sent, value } of queryParameters(url)) {
+    const name = KNOWN.find((known) => known.toLowerCase() === sent?.toLowerCase());
     if (name === undefined) continue;
-    const value = decode(rest.join('='));
     if (value === undefined) return scimFault('invalidValue', `${name} must be percent-encoded UTF-8.`);
     if (given.has(name)) return scimFault('invalidValue', `${name} must not be repeated.`);
     given.set(name, value);
@@ -52,10 +56,25 @@ function within(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most);
 }
 
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
+/** Decisions "SCIM": providers send either. */
+const MEDIA_TYPES = ['application/scim+json', 'application/json'];
+
+/**
+ * The message that a request carries (decisions "SCIM", "Token endpoint"); `undefined` once the request has been
+ * answered, or its sender has left.
+ */
+export async function readScimBody(request: Request, response: Response): Promise<JsonObject | undefined> {
+  const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/scim+json, in UTF-8.');
+  if (body.kind === 'aborted') return undefined;
+  if (body.kind === 'refused' && body.reason !== 'body_too_large') {
+    answerScimError(response, { status: 415, detail: body.sentence, reason: body.reason });
     return undefined;
   }
+  const message = body.kind === 'read' ? parseJson(body.bytes) : undefined;
+  if (isJsonObject(message)) return message;
+  answerInvalid(response, scimFault('invalidSyntax', body.kind === 'refused' ? body.sentence : MALFORMED));
+  return undefined;
 }
+
+const MALFORMED =
+  'The body must be a JSON object in UTF-8, without a member named twice and without nesting deeper than 32.';

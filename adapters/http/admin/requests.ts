@@ -1,0 +1,117 @@
+/** What the routes under `/admin` and `/audit` share: the key, and readers of a query, a path and a JSON body. */
+
+import type { Request, RequestHandler, Response } from 'express';
+import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
+import type { Secret } from '../../../domain/secret.ts';
+import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { requireBearer } from '../message/bearer.ts';
+import { discardRest, parseJson, readTypedBody } from '../message/body.ts';
+import { queryParameters } from '../message/head.ts';
+import { answerInvalid, answerProblem } from '../message/problem-details.ts';
+
+export interface AdminAccess {
+  /** `undefined` disables the admin API. */
+  readonly apiKey: Secret | undefined;
+  /** Records the refusal. */
+  refuse(reason: CredentialDenialReason): Promise<void>;
+}
+
+/** The one key to everything here (specification "Authentication"). */
+export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler {
+  if (apiKey !== undefined) {
+    return requireBearer({ credentials: [apiKey], refuse }, (response, reason) =>
+      answerProblem(response, { status: 401, detail: 'The admin key is missing or wrong.', reason }),
+    );
+  }
+  return (request, response) => {
+    discardRest(request);
+    const detail = 'The admin API is disabled: no admin key is configured.';
+    answerProblem(response, { status: 503, detail, reason: 'admin_api_disabled' });
+  };
+}
+
+export interface QueryReader {
+  /** The parsed parameter; `undefined` when it was not sent, or can't be parsed and is then among the errors. */
+  read<T>(name: string, parse: (text: string) => T | undefined, sentence: string): T | undefined;
+  readonly errors: readonly FieldError[];
+}
+
+/**
+ * Reads a query string strictly: only parameters that are known, each once, well encoded. A filter that is mistyped
+ * and passed over, or sent twice and half obeyed, would show an auditor another page than the one asked for.
+ *
+ * @param url of the request, as it came
+ */
+export function readQuery(url: string, known: readonly string[]): QueryReader {
+  const values = new Map<string, string>();
+  const errors: FieldError[] = [];
+  for (const { rawName, name, value } of queryParameters(url)) {
+    if (name === undefined || !known.includes(name)) {
+      errors.push(...fieldErrors(name ?? rawName, 'Is not a parameter here.'));
+    } else if (value === undefined) {
+      errors.push(...fieldErrors(name, 'Must be percent-encoded UTF-8.'));
+    } else if (values.has(name)) {
+      errors.push(...fieldErrors(name, 'Must not be repeated.'));
+    }
+    if (name !== undefined && value !== undefined) values.set(name, value);
+  }
+  const read: QueryReader['read'] = (name, parse, sentence) => {
+    const text = values.get(name);
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) errors.push(...fieldErrors(name, sentence));
+    return value;
+  };
+  return { read, errors };
+}
+
+/** Specification "Other limits": pages. */
+const MAX_PAGE = 1000;
+
+export const PAGE_SIZE_SENTENCE = `Must be an integer from 1 to ${MAX_PAGE}.`;
+
+export function parsePageSize(text: string): number | undefined {
+  const size = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
+  return size !== undefined && size <= MAX_PAGE ? size : undefined;
+}
+
+/** The length of a page where none is asked for. */
+export const DEFAULT_PAGE = 100;
+
+/** A number that counts something stored: plain digits, one spelling for each; `undefined` for anything else. */
+export function parseOrdinal(text: string): number | undefined {
+  const number = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : undefined;
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
+
+/** The sponsor key in a path (specification "Admin API"). Answers the request and returns `undefined` if it is invalid. */
+export function readSponsorKey(text: string, response: Response): SponsorKey | undefined {
+  const sponsorKey = parseSponsorKey(text);
+  if (sponsorKey === undefined) answerInvalid(response, fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE));
+  return sponsorKey;
+}
+
+/**
+ * The JSON object that a request carries (decisions "Token endpoint", "Agents"); `undefined` once the request has been
+ * answered, or its sender has left.
+ */
+export async function readJsonBody(request: Request, response: Response): Promise<JsonObject | undefined> {
+  const body = await readTypedBody(request, ['application/json'], 'The body must be application/json, in UTF-8.');
+  if (body.kind === 'aborted') return undefined;
+  const refuse = (status: 400 | 415, detail: string, reason: string): undefined =>
+    void answerProblem(response, { status, detail, reason });
+  if (body.kind === 'refused') {
+    return refuse(body.reason === 'body_too_large' ? 400 : 415, body.sentence, body.reason);
+  }
+  const value = parseJson(body.bytes);
+  if (isJsonObject(value)) return value;
+  return refuse(400, value === undefined ? MALFORMED : 'The body must be a JSON object.', 'malformed_body');
+}
+
+const MALFORMED =
+  'The body must be well-formed JSON in UTF-8, without a member named twice and without nesting deeper than 32.';

@@ -1,0 +1,70 @@
+/** Surfaces that one bearer credential opens, or the old and the new one while it is being changed. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler, Response } from 'express';
+import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
+import type { Secret } from '../../../domain/secret.ts';
+import { discardRest } from './body.ts';
+import { singleHeader } from './head.ts';
+
+export interface BearerAccess {
+  /** The credential in use and, while it is being changed, the one before. */
+  readonly credentials: readonly Secret[];
+  /** Records the refusal. */
+  refuse(reason: CredentialDenialReason): Promise<void>;
+}
+
+/** Asks for the credential before the path and a byte of the body are read. @param answer the body of the 401 */
+export function requireBearer(
+  { credentials, refuse }: BearerAccess,
+  answer: (response: Response, reason: CredentialDenialReason) => void,
+): RequestHandler {
+  const check = bearerKeys(credentials);
+  return async (request, response, next) => {
+    const verdict = check(request);
+    if (verdict === 'accepted') {
+      next();
+      return;
+    }
+    discardRest(request);
+    await refuse(verdict);
+    response.set('WWW-Authenticate', 'Bearer');
+    answer(response, verdict);
+  };
+}
+
+/** Looks at the Authorization header and nothing else. */
+function bearerKeys(accepted: readonly Secret[]): (request: IncomingMessage) => 'accepted' | CredentialDenialReason {
+  const expected = accepted.map((secret) => hash(secret.reveal()));
+  return (request) => {
+    const presented = bearerCredential(request);
+    if (presented.kind === 'absent') return 'missing_api_key';
+    if (presented.kind === 'unusable') return 'invalid_api_key';
+    // Hashed first, so that a comparison takes as long for a key of any length; and with each, whichever fits.
+    const given = hash(presented.token);
+    const fits = expected.map((key) => timingSafeEqual(given, key));
+    return fits.includes(true) ? 'accepted' : 'invalid_api_key';
+  };
+}
+
+function hash(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}
+
+/** `token68` of RFC 9110 §11.2, which is also what RFC 6750 §2.1 allows a bearer token to be. */
+const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+
+type BearerCredential =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unusable' }
+  | { readonly kind: 'present'; readonly token: string };
+
+/** The bearer token of the Authorization header (RFC 6750 §2.1); doubled headers and other schemes are unusable. */
+function bearerCredential(request: IncomingMessage): BearerCredential {
+  const header = singleHeader(request, 'authorization');
+  if (header.kind === 'absent') return { kind: 'absent' };
+  if (header.kind === 'repeated') return { kind: 'unusable' };
+  const token = BEARER.exec(header.value.trim())?.[1];
+  return token === undefined ? { kind: 'unusable' } : { kind: 'present', token };
+}
