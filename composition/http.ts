@@ -3,8 +3,8 @@
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { TOKEN_PATH } from '../adapters/http/public/documents.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
-import { sha256, sha256Bytes } from '../adapters/platform/sha256.ts';
-import { retryPause } from '../adapters/platform/timers.ts';
+import { retryPause } from '../adapters/platform/system-clock.ts';
+import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { blockSponsor } from '../application/admin/block-sponsor.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
 import { type AdminDenialReason, refuseAdmin } from '../application/admin/refuse-admin.ts';

@@ -3,8 +3,8 @@
  * ended tasks ("Task").
  */
 
-import { sha256Bytes } from '../adapters/platform/sha256.ts';
-import { eventLoopTurn } from '../adapters/platform/timers.ts';
+import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { deliverRecords } from '../application/ledger/deliver.ts';
 import { sealLedger } from '../application/ledger/seal.ts';
 import { expireTasks } from '../application/upkeep/expire-tasks.ts';

@@ -1,7 +1,7 @@
 /** The metrics of a service and their endpoint (`Service:Metrics:Port`). */
 
 import { packageVersion } from '../adapters/cli/run-cli.ts';
-import { timeLimit } from '../adapters/platform/timers.ts';
+import { timeLimit } from '../adapters/platform/system-clock.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { describePortFault } from './listen.ts';

@@ -10,7 +10,6 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { type Circuit, circuit, type Question } from './circuit.ts';
-import { type ProviderAnswer, rememberedAnswers } from './remembered-answers.ts';
 import type { ServiceTokens } from './service-token.ts';
 
 /** The result of one query: the report for the circuit, and the person's status or the reason for its absence. */
@@ -121,4 +120,42 @@ function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
   if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer has no member enabled.' };
   return { report: 'answered', answer: enabled ? 'active' : 'sponsor_disabled' };
+}
+
+type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;
+
+/** A cache of the identity provider's answers about people (specification "Sponsor check", `CacheTtl`). */
+interface RememberedAnswers {
+  /** An answer to a query that was sent at most `maxAge` seconds ago. */
+  find(subject: string, maxAge: number): ProviderAnswer | undefined;
+  /** An answer to an older query than the cached one is dropped. */
+  remember(subject: string, answer: ProviderAnswer, askedAt: Instant): void;
+  /** A status from another source: a cached answer that differs is removed. */
+  contradict(subject: string, answer: ProviderAnswer): void;
+}
+
+/** Enough for all people with active tasks; the least recently queried is evicted first. */
+const MAX_PEOPLE = 10_000;
+
+export function rememberedAnswers(clock: Clock): RememberedAnswers {
+  const people = new Map<string, { readonly answer: ProviderAnswer; readonly askedAt: Instant }>();
+  return {
+    find(subject, maxAge) {
+      const known = people.get(subject);
+      if (known === undefined) return undefined;
+      const age = secondsBetween(known.askedAt, clock.now());
+      return age >= 0 && age <= maxAge ? known.answer : undefined;
+    },
+    remember(subject, answer, askedAt) {
+      const known = people.get(subject);
+      if (known !== undefined && known.askedAt > askedAt) return;
+      people.delete(subject);
+      people.set(subject, { answer, askedAt });
+      const [eldest] = people.keys();
+      if (people.size > MAX_PEOPLE && eldest !== undefined) people.delete(eldest);
+    },
+    contradict(subject, answer) {
+      if (people.get(subject)?.answer !== answer) people.delete(subject);
+    },
+  };
 }

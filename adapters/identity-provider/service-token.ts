@@ -4,9 +4,10 @@
  */
 
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
+import type { SigningKeys } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { Clock } from '../../application/ports/runtime.ts';
-import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { Clock, Randomness } from '../../application/ports/runtime.ts';
+import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 
 export interface ServiceTokens {
@@ -115,4 +116,33 @@ function readTokenAnswer(body: string): { readonly token: string; readonly lifet
   if (typeof token !== 'string' || !BEARER_TOKEN.test(token)) return undefined;
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return undefined;
   return typeof lifetime === 'number' && lifetime > 0 ? { token, lifetime } : undefined;
+}
+
+/** Seconds. Some providers refuse an assertion that is one second in the future. */
+const BACKDATED = 5;
+/** Seconds from `iat`: the assertion is used at once, and providers refuse long lifetimes. */
+const LIFETIME = 60;
+const JTI_BYTES = 16;
+
+/**
+ * Authenticates the service at the identity provider: `private_key_jwt` with the active signing key (RFC 7523 §2.2).
+ * The provider reads the public key at `/.well-known/jwks.json`. The audience is the provider's issuer, as a string: some
+ * refuse a list. No `nbf`: some allow it no skew.
+ */
+export function serviceAssertion(
+  keys: Pick<SigningKeys, 'sign'>,
+  clock: Clock,
+  randomness: Pick<Randomness, 'secret'>,
+): (clientId: string, audience: string) => Promise<string> {
+  return (clientId, audience) => {
+    const issuedAt = toSeconds(clock.now()) - BACKDATED;
+    return keys.sign('JWT', {
+      iss: clientId,
+      sub: clientId,
+      aud: audience,
+      iat: issuedAt,
+      exp: issuedAt + LIFETIME,
+      jti: randomness.secret(JTI_BYTES),
+    });
+  };
 }

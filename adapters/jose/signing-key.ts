@@ -1,8 +1,10 @@
 /** One of the service's own keys: EC P-256, for ES256 (specification "Configuration rules", `Service:Signing:Keys`). */
 
-import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { calculateJwkThumbprint, exportJWK, importJWK, type JWK } from 'jose';
 import type { Jwk } from '../../domain/agents/jwk.ts';
+import { Secret } from '../../domain/secret.ts';
 import { makeSignature } from './signature.ts';
 
 export const SIGNING_ALGORITHM = 'ES256';
@@ -47,12 +49,27 @@ export async function readSigningKey(pem: string, keyId?: string): Promise<ReadS
     : { kind: 'read', key };
 }
 
+const generate = promisify(generateKeyPair);
+
+/**
+ * A new key, and its PKCS#8 PEM with a trailing line feed: the operator's file format (decisions "How it runs").
+ *
+ * @param keyId by default the RFC 7638 thumbprint
+ */
+export async function newSigningKey(keyId?: string): Promise<{ readonly pem: Secret; readonly key: SigningKey }> {
+  const { privateKey: pem } = await generate('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const read = await readSigningKey(pem, keyId);
+  if (read.kind === 'unusable') throw new Error('A key that was just generated cannot be read.');
+  return { pem: new Secret(pem), key: read.key };
+}
+
 /** A key that is lost when the process ends: only for a development host. */
 export async function generateSigningKey(): Promise<SigningKey> {
-  const pair = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
-  const key = await signingKey(await exportJWK(pair.privateKey));
-  if (key === undefined) throw new Error('A key that was just generated does not verify its own signature.');
-  return key;
+  return (await newSigningKey()).key;
 }
 
 async function signingKey(jwk: JWK, keyId?: string): Promise<SigningKey | undefined> {
@@ -82,4 +99,10 @@ function privateKeyObject(pem: string): KeyObject | undefined {
 
 function unusable(problem: SigningKeyProblem): ReadSigningKey {
   return { kind: 'unusable', problem };
+}
+
+/** RFC 7638: depends only on the key material, not on the name. */
+export function thumbprintOf({ publicJwk }: Pick<SigningKey, 'publicJwk'>): Promise<string> {
+  const { kty, crv = '', x = '', y = '' }: Jwk = publicJwk;
+  return calculateJwkThumbprint({ kty, crv, x, y });
 }

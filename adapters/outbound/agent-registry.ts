@@ -4,10 +4,10 @@ import { type AgentRegistry, RegistryFailure } from '../../application/ports/age
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Registration } from '../../domain/agents/agent.ts';
 import type { RegistrationPatch } from '../../domain/agents/registration-patch.ts';
+import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import { readProblem } from './problem.ts';
 import { presentFields, readAgent } from './registration-json.ts';
 
 export interface AdminAccess {
@@ -144,4 +144,35 @@ function unexpected({ status }: ReadAnswer): RegistryFailure {
     default:
       return new RegistryFailure(`The admin API answered with status ${status}.`);
   }
+}
+
+/** Longer than any sentence of the service: longer text is from another program. */
+const MAX_SENTENCE = 500;
+const MAX_FIELDS = 100;
+const MAX_SENTENCES = 20;
+/** Characters that can control a terminal. */
+const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * The refusal of the admin API (specification "Validation errors"), made safe for a terminal: the sentences by field. A refusal without fields has one sentence, without a field name. Empty if there is no
+ * sentence.
+ */
+function readProblem(problem: JsonObject): readonly FieldError[] {
+  const errors = member(problem, 'errors');
+  if (isJsonObject(errors)) {
+    return Object.entries(errors)
+      .slice(0, MAX_FIELDS)
+      .flatMap(([field, sentences]) =>
+        (Array.isArray(sentences) ? sentences : [])
+          .filter((sentence) => typeof sentence === 'string')
+          .slice(0, MAX_SENTENCES)
+          .map((sentence) => ({ field: showable(field), sentence: showable(sentence) })),
+      );
+  }
+  const detail = member(problem, 'detail');
+  return typeof detail === 'string' ? [{ field: '', sentence: showable(detail) }] : [];
+}
+
+function showable(text: string): string {
+  return text.slice(0, MAX_SENTENCE).replaceAll(UNSHOWABLE, '\u{fffd}');
 }

@@ -3,16 +3,24 @@
  * then linked to its final name. Linking fails if that file exists; renaming would overwrite it.
  */
 
-import { constants, createWriteStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { constants, createReadStream, createWriteStream } from 'node:fs';
 import { access, link, lstat, open, readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
-import { type DraftExport, type ExportFolder, ExportUnusable, type Lines } from '../../application/ports/exports.ts';
+import { createGunzip, createGzip } from 'node:zlib';
+import {
+  type DraftExport,
+  type ExportDamage,
+  ExportDamaged,
+  type ExportFolder,
+  type ExportProblem,
+  ExportUnusable,
+  type Lines,
+  type StoredExport,
+} from '../../application/ports/exports.ts';
 import type { Month } from '../../domain/ledger/month.ts';
-import { asUnusable, codeOf, unusable } from './file-fault.ts';
-import { storedExport } from './stored-export.ts';
 
 /** The suffix of an export's name until the export is verified. */
 const DRAFT_SUFFIX = '.partial';
@@ -114,4 +122,102 @@ async function isThere(location: string): Promise<boolean> {
     if (codeOf(error) === 'ENOENT') return false;
     throw asUnusable(location, error);
   }
+}
+
+const PROBLEMS: Readonly<Record<string, ExportProblem>> = {
+  ENOENT: 'missing',
+  ENOTDIR: 'not_a_directory',
+  EACCES: 'not_permitted',
+  EPERM: 'not_permitted',
+  EROFS: 'not_permitted',
+  ENOSPC: 'disk_full',
+  EDQUOT: 'disk_full',
+  // The file would exceed the size limit.
+  EFBIG: 'disk_full',
+};
+
+/** The error code of the operating system. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined;
+}
+
+/** Converts an error of the file system to that of the port; returns any other error unchanged. */
+export function asUnusable(
+  location: string,
+  error: unknown,
+  meaning: Readonly<Record<string, ExportProblem>> = {},
+): unknown {
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  return new ExportUnusable(meaning[code] ?? PROBLEMS[code] ?? 'failed', location, { cause: error });
+}
+
+export async function unusable<Answer>(location: string, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asUnusable(location, error);
+  }
+}
+
+/** Bounds the memory for a line. A record's fields are bounded, so its line is much shorter. */
+const MAX_LINE_CHARACTERS = 1_048_576;
+/** The size of one read, in bytes. */
+const CHUNK = 262_144;
+
+/** An export, read as a stream: a month may have gigabytes, and the file may have any content. @param path a missing file is an error of the first read */
+export function storedExport(path: string): StoredExport {
+  const location = resolve(path);
+  return {
+    location,
+    lines: () => readLines(location),
+    sha256: () =>
+      unusable(location, async () => {
+        const hash = createHash('sha256');
+        for await (const chunk of createReadStream(location, { highWaterMark: CHUNK })) hash.update(chunk);
+        return hash.digest('hex');
+      }),
+  };
+}
+
+async function* readLines(location: string): Lines {
+  const size = await unusable(location, async () => (await stat(location)).size);
+  const gunzip = createGunzip({ chunkSize: CHUNK });
+  const file = createReadStream(location, { highWaterMark: CHUNK });
+  // Every error reaches the reader through the last stream.
+  pipeline(file, gunzip).catch(() => undefined);
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let rest = '';
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
+      const lines = (rest + decode(decoder, chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > MAX_LINE_CHARACTERS) throw new ExportDamaged('line_too_long');
+      yield lines;
+    }
+    decode(decoder);
+  } catch (error) {
+    throw asDamaged(location, error);
+  }
+  if (rest !== '') throw new ExportDamaged('cut_off');
+  // The decompressor silently ignores bytes after the compressed text.
+  if (gunzip.bytesWritten !== size) throw new ExportDamaged('followed_by_more');
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined });
+  } catch (cause) {
+    throw new ExportDamaged('not_utf8', { cause });
+  }
+}
+
+/** The zlib error code for truncated text; every other code means that the file is not gzip. */
+const CUT_OFF = 'Z_BUF_ERROR';
+
+function asDamaged(location: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!code.startsWith('Z_')) return asUnusable(location, error);
+  const damage: ExportDamage = code === CUT_OFF ? 'cut_off' : 'not_gzip';
+  return new ExportDamaged(damage, { cause: error });
 }

@@ -7,13 +7,14 @@
 import { promises as dns } from 'node:dns';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { isIP } from 'node:net';
-import { createSecureContext, rootCertificates } from 'node:tls';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, rootCertificates } from 'node:tls';
 import {
   type Network,
   type NetworkAnswer,
   NetworkFailure,
   type NetworkRequest,
+  type Reach,
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
@@ -173,3 +174,22 @@ function errorCode(error: unknown): string | undefined {
   if ('code' in error && typeof error.code === 'string') return error.code;
   return errorCode(error.cause);
 }
+
+/** Connects as `httpNetwork` would, without a request. */
+export const reach: Reach = (url, limitMs) =>
+  new Promise((resolve) => {
+    const target = new URL(url);
+    const { protocol, port } = target;
+    const host = hostOf(target);
+    const socket: Socket =
+      protocol === 'https:'
+        ? connectTls({ host, port: Number(port || 443), servername: /^[\d.:]+$/.test(host) ? '' : host })
+        : connectTcp({ host, port: Number(port || 80) });
+    const end = (problem: string | undefined) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.setTimeout(limitMs, () => end(`The connection failed within ${limitMs} ms.`));
+    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => end(undefined));
+    socket.on('error', (error) => end(`The connection failed (${'code' in error ? String(error.code) : 'unknown'}).`));
+  });

@@ -10,7 +10,9 @@
  * hours.
  */
 
-import type { Clock } from '../../application/ports/runtime.ts';
+import { randomInt } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock, RetryPause, TimeLimit, Turn } from '../../application/ports/runtime.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 
 const MICROS_PER_MILLI = 1000;
@@ -44,3 +46,20 @@ export function systemClock(sources: TimeSources = system): Clock {
 function clamp(value: number, min: number, max: number): number {
   return Math.min(Math.max(value, min), max);
 }
+
+/** Resolves after one turn of the event loop. Requests that arrived by then are read first. */
+export const eventLoopTurn: Turn = () => new Promise((resolve) => setImmediate(resolve));
+
+export const retryPause: RetryPause = (longestMs) => wait(randomInt(longestMs + 1));
+
+export const timeLimit: TimeLimit = async (work, ms) => {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+};

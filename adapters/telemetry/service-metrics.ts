@@ -1,12 +1,11 @@
 /** The metrics of one running service, in a separate registry (docs/operating.md, "Metrics"). */
 
-import { Counter, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { TimeLimit } from '../../application/ports/runtime.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
 import { type Measurements, outcomes, surfaces } from '../../application/ports/telemetry.ts';
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import * as definitions from './definitions.ts';
-import { occasionally } from './occasionally.ts';
-import { processMetrics } from './process-metrics.ts';
 import { type Observed, serviceGauges } from './service-gauges.ts';
 
 export interface ServiceMetrics {
@@ -78,4 +77,65 @@ function countersOf(registry: Registry): Measurements {
     denied: (event, reason) => denials.inc({ event, reason }),
     notAdmitted: ({ reason, kind }) => refusals.inc({ reason, kind }),
   };
+}
+
+export interface Occasion {
+  /** The minimum time between two queries: an earlier caller gets the cached answer. */
+  readonly everySeconds: number;
+  /** The time limit of a caller. */
+  readonly limitMs: number;
+  readonly timeLimit: TimeLimit;
+  now(): Instant;
+}
+
+/**
+ * Limits the rate of a query, runs one at a time, and answers within a time limit: with `undefined` if the query failed
+ * or is still running.
+ */
+export function occasionally<Answer>(
+  ask: () => Promise<Answer>,
+  { everySeconds, limitMs, timeLimit, now }: Occasion,
+): () => Promise<Answer | undefined> {
+  let askedAt: Instant | undefined;
+  let isAsking = false;
+  let last: Promise<Answer | undefined> = Promise.resolve(undefined);
+
+  /** A time in the future means that the clock was set back: the cached answer counts as old. */
+  const isDue = (): boolean => {
+    const age = askedAt === undefined ? everySeconds : secondsBetween(askedAt, now());
+    return age < 0 || age >= everySeconds;
+  };
+
+  return () => {
+    if (!isAsking && isDue()) {
+      askedAt = now();
+      isAsking = true;
+      last = ask()
+        .catch(() => undefined)
+        .finally(() => {
+          isAsking = false;
+        });
+    }
+    return timeLimit(last, limitMs);
+  };
+}
+
+/**
+ * The interval between two samples of the event loop, in milliseconds: it detects relevant stalls, with some fifty
+ * samples a second.
+ */
+const RESOLUTION_MS = 20;
+
+let made: Registry | undefined;
+
+/**
+ * The metrics of any Node process: memory, CPU, file descriptors, event-loop lag (prom-client's `process_…` and
+ * `nodejs_…`). There is one set per process, even with several services in it, because the observers of the event loop
+ * and of garbage collection cannot be switched off again.
+ */
+export function processMetrics(): Registry {
+  if (made !== undefined) return made;
+  made = new Registry();
+  collectDefaultMetrics({ register: made, eventLoopMonitoringPrecision: RESOLUTION_MS });
+  return made;
 }

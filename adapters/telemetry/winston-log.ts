@@ -6,9 +6,8 @@ import winston from 'winston';
 import type { Clock } from '../../application/ports/runtime.ts';
 import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 import { toMillisecondText } from '../../domain/instant.ts';
-import { batchedLines } from './batched-lines.ts';
 import { reportError } from './error-report.ts';
-import { jsonLine, readableLine } from './log-line.ts';
+import { batchedLines, jsonLine, readableLine } from './log-lines.ts';
 
 /** The methods of the port, most severe first. */
 const LEVELS = { error: 0, warn: 1, info: 2 } as const;

@@ -21,6 +21,7 @@ import {
 } from '../../adapters/cli/commands/agent-init.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
+import { newSigningKey } from '../../adapters/jose/signing-key.ts';
 import { adminApiAgents } from '../../adapters/outbound/agent-registry.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { KeyFileUnusable, writeKeyFile } from '../../adapters/platform/key-file.ts';
@@ -34,7 +35,6 @@ import { judgeRegistration } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../domain/duration.ts';
 import type { Secret } from '../../domain/secret.ts';
-import { makeKey } from './keys.ts';
 import { printError, runReport } from './run-command.ts';
 
 /** Makes the agents of a running service match the files. */
@@ -102,7 +102,7 @@ function report({ dryRun }: ApplyRequest, found: Partial<Parameters<typeof apply
 /** Writes an agent's key pair, and a registration file with minimal rights. */
 export async function agentInit(request: InitRequest): Promise<number> {
   return runReport(async () => {
-    const { pem, key } = await makeKey(undefined);
+    const { pem, key } = await newSigningKey();
     const wrong = wrongArguments(request, key.publicJwk);
     wrong.forEach(printError);
     if (wrong.length > 0) return exitCode.usage;

@@ -8,11 +8,9 @@ import {
 } from '../../adapters/cli/commands/audit-verify.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { exportFolder } from '../../adapters/platform/export-folder.ts';
-import { sha256Bytes } from '../../adapters/platform/sha256.ts';
-import { storedExport } from '../../adapters/platform/stored-export.ts';
-import { systemClock } from '../../adapters/platform/system-clock.ts';
-import { eventLoopTurn } from '../../adapters/platform/timers.ts';
+import { exportFolder, storedExport } from '../../adapters/platform/export-folder.ts';
+import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
 import { type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';

@@ -8,11 +8,9 @@ import {
 } from '../../adapters/cli/commands/keys.ts';
 import { renderKeys, renderNewKey, renderRotation, type SettingLine } from '../../adapters/cli/key-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { newSigningKeyPem, thumbprintOf } from '../../adapters/jose/new-signing-key.ts';
-import { readSigningKey, type SigningKey } from '../../adapters/jose/signing-key.ts';
+import { newSigningKey, readSigningKey, type SigningKey, thumbprintOf } from '../../adapters/jose/signing-key.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { KeyFileUnusable, readKeyFile, writeKeyFile } from '../../adapters/platform/key-file.ts';
-import type { Secret } from '../../domain/secret.ts';
 import { askReplica, type PlannedKey, rotationPlan, signingSettings } from '../rotation-plan.ts';
 import { catalogue } from '../settings/catalogue.ts';
 import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
@@ -28,7 +26,7 @@ const SIGNING_KEYS = 'Service:Signing:Keys';
 export async function keysGenerate(request: GenerateRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async () => {
     if (!isUsableKid(request.kid)) return exitCode.usage;
-    const { pem, key } = await makeKey(request.kid);
+    const { pem, key } = await newSigningKey(request.kid);
     const file = request.out === STANDARD_OUTPUT ? undefined : resolve(request.out);
     if (file === undefined) process.stdout.write(pem.reveal());
     else await withKeyFile(file, () => writeKeyFile(file, pem));
@@ -47,13 +45,6 @@ function isUsableKid(kid: string | undefined): boolean {
   if (read?.kind !== 'wrong') return true;
   printError(`--kid ${read.problem}. Accepted: ${catalogue['Service:Signing:Keys:N:Kid'].type.accepts}.`);
   return false;
-}
-
-export async function makeKey(kid: string | undefined): Promise<{ readonly pem: Secret; readonly key: SigningKey }> {
-  const pem = await newSigningKeyPem();
-  const read = await readSigningKey(pem.reveal(), kid);
-  if (read.kind === 'read') return { pem, key: read.key };
-  throw new Error('A key that was just made cannot be read.');
 }
 
 /** @throws StartupError with the file */
@@ -132,7 +123,7 @@ interface NextKey {
 async function nextKey(file: string, kid: string | undefined, keys: readonly ConfiguredKey[]): Promise<NextKey> {
   const text = await withKeyFile(file, readKeyFile);
   if (text === undefined) {
-    const { pem, key } = await makeKey(kid);
+    const { pem, key } = await newSigningKey(kid);
     await withKeyFile(file, () => writeKeyFile(file, pem));
     return { key, made: true, configured: undefined };
   }

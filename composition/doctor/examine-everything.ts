@@ -1,7 +1,7 @@
 /** Binds every examination to its ports and runs them all. Invalid settings skip the examinations that need them. */
 
-import { reach } from '../../adapters/platform/reach.ts';
-import { timeLimit } from '../../adapters/platform/timers.ts';
+import { reach } from '../../adapters/platform/http-network.ts';
+import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { agentKeysExamination, ownAddressExamination, sinkExamination } from '../../application/doctor/address.ts';
 import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { providerExaminations } from '../../application/doctor/provider.ts';

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import { MAX_SUBJECT_TOKEN } from '../../adapters/http/oauth/requests.ts';
-import { timeLimit } from '../../adapters/platform/timers.ts';
+import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { explainSubjectToken } from '../../application/doctor/explain-subject-token.ts';
 import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';

@@ -6,13 +6,12 @@
 import { randomUUID } from 'node:crypto';
 import { discovery, type ProviderLocation } from '../../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
-import { serviceAssertion } from '../../adapters/identity-provider/service-assertion.ts';
-import { serviceTokens } from '../../adapters/identity-provider/service-token.ts';
+import { serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
-import { systemRandomness } from '../../adapters/platform/system-randomness.ts';
-import { timeLimit } from '../../adapters/platform/timers.ts';
+import { timeLimit } from '../../adapters/platform/system-clock.ts';
+import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
 import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';

@@ -13,8 +13,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { sha256Bytes } from '../../adapters/platform/sha256.ts';
-import { eventLoopTurn } from '../../adapters/platform/timers.ts';
+import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { sealLedger } from '../../application/ledger/seal.ts';
 import { instantFromMicros } from '../../domain/instant.ts';

@@ -9,7 +9,7 @@
  */
 
 import { importJWK, jwtVerify } from 'jose';
-import { createToolServer } from '../../adapters/sdk/tool-server/core/create-tool-server.ts';
+import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
 import { AUDIENCE, startFakeControlPlane } from '../../test/support/tool-server/control-plane.ts';
 import { median } from './statistics.ts';
 

@@ -1,7 +1,7 @@
 /** Many callers change one agent at once, through the use case and the real pause between its rounds. */
 
 import { expect } from 'chai';
-import { retryPause } from '../../adapters/platform/timers.ts';
+import { retryPause } from '../../adapters/platform/system-clock.ts';
 import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { updateAgent } from '../../application/admin/update-agent.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';

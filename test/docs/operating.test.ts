@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { SERVICE_DEFINITIONS } from '../../adapters/telemetry/definitions.ts';
-import { processMetrics } from '../../adapters/telemetry/process-metrics.ts';
+import { processMetrics } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';

@@ -6,8 +6,8 @@
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../adapters/jose/signing-keys.ts';
-import { sha256Bytes } from '../../adapters/platform/sha256.ts';
-import { eventLoopTurn } from '../../adapters/platform/timers.ts';
+import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { type Handle, openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { type ProofOutcome, proveRecord } from '../../application/ledger/prove.ts';
 import { type LedgerSealing, type SealOutcome, sealLedger } from '../../application/ledger/seal.ts';

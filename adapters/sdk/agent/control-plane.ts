@@ -8,7 +8,7 @@ import { fetchAnswer, withTimeout } from '../http-answer.ts';
 import type { SignAssertion } from './agent-key.ts';
 import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
 import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
-import type { CheckedAgentOptions } from './options.ts';
+import type { AgentClock, CheckedAgentOptions } from './options.ts';
 
 export interface ControlPlane {
   /** @throws Refused, NotNow */
@@ -145,4 +145,40 @@ function refusalOf({ body }: Answer): Refused {
     typeof code === 'string' && CODE.test(code) ? code : undefined,
   );
   return new Refused(error ?? 'unexpected_answer', reason);
+}
+
+/** Up to half of each wait is added at random, so that agents refused together do not retry together. */
+const JITTER = 0.5;
+/** Without a `Retry-After` the wait doubles from 500 ms up to this. */
+const MAX_BACKOFF_MS = 8000;
+
+interface RetryOptions {
+  readonly clock: AgentClock;
+  /** No retry starts later than this after the first attempt. */
+  readonly patienceMs: number;
+}
+
+/**
+ * Repeats an attempt that failed with NotNow, with exponential backoff and jitter (RFC 9110 §10.2.3).
+ *
+ * @param attempt throws NotNow when it may be repeated
+ * @param mayRetry is called before each wait; when it returns false, the NotNow is rethrown
+ */
+export async function retryWithBackoff<Answer>(
+  { clock, patienceMs }: RetryOptions,
+  attempt: () => Promise<Answer>,
+  mayRetry: () => boolean = () => true,
+): Promise<Answer> {
+  const deadline = clock.now() + patienceMs;
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof NotNow) || !mayRetry()) throw error;
+      const least = Math.max(error.retryAfterMs, Math.min(500 * 2 ** failures, MAX_BACKOFF_MS));
+      const waitMs = least * (1 + JITTER * clock.random());
+      if (clock.now() + waitMs > deadline) throw error;
+      await clock.sleep(waitMs);
+    }
+  }
 }

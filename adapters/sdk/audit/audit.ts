@@ -3,5 +3,217 @@
  * the sealing code with the service and load none of its server (specification "Ledger and seal"; docs/auditing.md).
  */
 
-export { type Auditor, type ChainVerdict, createAuditor, type Fault, type JwkSet, type Verdict } from './auditor.ts';
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
+import { type Checkpoint, formatMark, parseMark, toHex } from '../../../domain/ledger/checkpoint.ts';
+import { foldPath, leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import {
+  chainFault,
+  contradictedMark,
+  describeFault,
+  unmatchedMark,
+  type VerificationFault,
+} from '../../../domain/ledger/verification.ts';
+import { readCheckpoint, readProof, readRecord, Unreadable } from './published.ts';
+
 export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from './published.ts';
+
+/** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
+export interface JwkSet {
+  readonly keys: readonly JsonWebKey[];
+}
+
+/**
+ * - `unreadable`: the input does not have the published form.
+ * - `other_record`: the proof belongs to another record, or another checkpoint sealed the record.
+ * - `root_mismatch`: the record differs from the sealed one.
+ * - the others: the faults that `mandate audit-verify` reports for a checkpoint.
+ */
+export type Fault = 'unreadable' | 'other_record' | VerificationFault['kind'];
+
+interface Refuted {
+  readonly verified: false;
+  readonly fault: Fault;
+  /** A sentence for an auditor; it quotes no part of a record. */
+  readonly message: string;
+}
+
+export type Verdict =
+  | {
+      readonly verified: true;
+      readonly checkpointId: number;
+      /** `checkpoint_id:root`. Save it where the database's operators cannot change it. */
+      readonly mark: string;
+    }
+  | Refuted;
+
+export type ChainVerdict =
+  | {
+      readonly verified: true;
+      /** The number of verified checkpoints. */
+      readonly checkpoints: number;
+      /** The mark of the last checkpoint; `undefined` without checkpoints. */
+      readonly mark: string | undefined;
+    }
+  | Refuted;
+
+export interface Auditor {
+  /** Verifies that the checkpoint sealed this record at this index, and verifies the checkpoint's signature. */
+  verifyRecord(record: unknown, proof: unknown): Verdict;
+  /**
+   * Verifies each checkpoint's signature and its link to the one before.
+   *
+   * @param checkpoints oldest first, without a gap; they begin with the ledger's first, unless `after` is given
+   * @param after the last checkpoint of the previous page, already verified
+   * @param marks saved marks, `checkpoint_id:root`: a checkpoint with the id must have the root, and no mark may name a
+   *   checkpoint after the last
+   * @param more true if another page follows, which may hold the checkpoints of later marks; false when absent
+   */
+  verifyCheckpoints(
+    checkpoints: readonly unknown[],
+    options?: { readonly after?: unknown; readonly marks?: readonly string[]; readonly more?: boolean },
+  ): ChainVerdict;
+  /** Verifies that these are all records of the checkpoint, in the order of `seq`, and verifies its signature. */
+  verifySealed(checkpoint: unknown, records: readonly unknown[]): Verdict;
+  /** A record's leaf: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex. @throws if it is not a record */
+  leafHash(record: unknown): string;
+}
+
+/**
+ * @param keys the trusted keys; those other than EC keys on P-256 with a `kid` are ignored
+ * @throws TypeError without a usable key, and for a key that is not a point of its curve
+ */
+export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
+  const trusted = keysByName(keys);
+
+  const signatureFault = (checkpoint: Checkpoint): VerificationFault | undefined => {
+    const { checkpointId, kid, signature } = checkpoint;
+    const named = trusted.get(kid) ?? [];
+    if (named.length === 0) return { kind: 'unknown_key', checkpointId };
+    const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
+    const isSigned = SIGNATURE.test(signature) && named.some((key) => isSignature(key, signed, signature));
+    return isSigned ? undefined : { kind: 'invalid_signature', checkpointId };
+  };
+  const verdictOn = (checkpoint: Checkpoint): Verdict => {
+    const fault = signatureFault(checkpoint);
+    if (fault !== undefined) return refuted(fault);
+    return { verified: true, checkpointId: checkpoint.checkpointId, mark: formatMark(checkpoint) };
+  };
+
+  return {
+    verifyRecord: (publishedRecord, publishedProof) =>
+      reading(() => {
+        const [record, proof] = [readRecord(publishedRecord), readProof(publishedProof)];
+        const { checkpoint } = proof;
+        const { checkpointId, treeSize } = checkpoint;
+        if (proof.seq !== record.seq) return other('The proof is of a record with another number.');
+        if (!isIn(checkpoint, record)) {
+          return other('The record does not lie in the checkpoint of the proof.');
+        }
+        if (!hasRoomBeside(checkpoint, record.seq, proof.index)) {
+          return other('The number of the record is not one that can stand at its place.');
+        }
+        const leaf = leafHash(sha256, canonicalRecord(record));
+        const root = foldPath(sha256, { leaf, index: proof.index, size: treeSize, path: proof.path });
+        if (root === undefined || toHex(root) !== checkpoint.rootHash) {
+          return refuted({ kind: 'root_mismatch', checkpointId });
+        }
+        return verdictOn(checkpoint);
+      }),
+
+    verifyCheckpoints: (published, { after, marks = [], more = false } = {}) =>
+      reading(() => {
+        const kept = marks.map(readMark);
+        let previous = after === undefined ? undefined : readCheckpoint(after);
+        for (const each of published) {
+          const next = readCheckpoint(each);
+          const fault = chainFault(sha256, previous, next) ?? signatureFault(next) ?? contradictedMark(kept, next);
+          if (fault !== undefined) return refuted(fault);
+          previous = next;
+        }
+        const unmatched = more ? undefined : unmatchedMark(kept, previous);
+        if (unmatched !== undefined) return refuted(unmatched);
+        const mark = previous === undefined ? undefined : formatMark(previous);
+        return { verified: true, checkpoints: published.length, mark };
+      }),
+
+    verifySealed: (published, records) =>
+      reading(() => {
+        const checkpoint = readCheckpoint(published);
+        const { checkpointId, treeSize: sealed } = checkpoint;
+        const tree = treeBuilder(sha256);
+        let before = 0;
+        for (const record of records.map(readRecord)) {
+          if (record.seq <= before || !isIn(checkpoint, record))
+            return other('The records are not those of the checkpoint, in the order of their numbers.');
+          tree.add(leafHash(sha256, canonicalRecord(record)));
+          before = record.seq;
+        }
+        if (tree.size !== sealed) return refuted({ kind: 'tree_size', checkpointId, sealed, held: tree.size });
+        if (toHex(tree.root()) !== checkpoint.rootHash) return refuted({ kind: 'root_mismatch', checkpointId });
+        return verdictOn(checkpoint);
+      }),
+
+    leafHash: (record) => toHex(leafHash(sha256, canonicalRecord(readRecord(record)))),
+  };
+}
+
+/** A record read before it was sealed, as a sink gets it, names no checkpoint: its `seq` alone decides. */
+function isIn({ checkpointId, firstSeq, lastSeq }: Checkpoint, { seq, checkpoint = checkpointId }: LedgerRecord) {
+  return seq >= firstSeq && seq <= lastSeq && checkpoint === checkpointId;
+}
+
+/**
+ * The checkpoint seals a record's index, not its `seq`. The range must have room for the leaves before and after it.
+ * Without gaps in the range exactly one `seq` fits; next to a gap several may.
+ */
+function hasRoomBeside({ firstSeq, lastSeq, treeSize }: Checkpoint, seq: number, index: number): boolean {
+  return seq - firstSeq >= index && lastSeq - seq >= treeSize - 1 - index;
+}
+
+/** The only accepted form of a signature: r and s, 64 bytes, in lowercase hex. */
+const SIGNATURE = /^[0-9a-f]{128}$/;
+
+function isSignature(key: KeyObject, signed: Uint8Array, signature: string): boolean {
+  return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'hex'));
+}
+
+/** A set collected over years may use one `kid` for several keys; all of them are trusted. */
+function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]> {
+  const named = new Map<string, KeyObject[]>();
+  for (const jwk of keys) {
+    const { kty, crv, kid } = jwk;
+    if (kty !== 'EC' || crv !== 'P-256' || typeof kid !== 'string') continue;
+    named.set(kid, [...(named.get(kid) ?? []), createPublicKey({ key: jwk, format: 'jwk' })]);
+  }
+  if (named.size === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
+  return named;
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return createHash('sha256').update(bytes).digest();
+}
+
+function readMark(text: string) {
+  const mark = parseMark(text);
+  if (mark === undefined) throw new Unreadable('A mark is written checkpoint_id:root, the root in lowercase hex.');
+  return mark;
+}
+
+function reading<Answer>(verification: () => Answer | Refuted): Answer | Refuted {
+  try {
+    return verification();
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { verified: false, fault: 'unreadable', message: error.message };
+  }
+}
+
+function refuted(fault: VerificationFault): Refuted {
+  return { verified: false, fault: fault.kind, message: describeFault(fault) };
+}
+
+function other(message: string): Refuted {
+  return { verified: false, fault: 'other_record', message };
+}

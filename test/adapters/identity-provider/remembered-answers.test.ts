@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { rememberedAnswers } from '../../../adapters/identity-provider/remembered-answers.ts';
+import { rememberedAnswers } from '../../../adapters/identity-provider/polled-sponsors.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 
 describe('what the identity provider said a moment ago', () => {

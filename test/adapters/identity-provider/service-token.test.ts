@@ -1,11 +1,14 @@
 import { expect } from 'chai';
 import type { JWK } from 'oidc-provider';
-import { serviceAssertion } from '../../../adapters/identity-provider/service-assertion.ts';
-import { type ServiceTokens, serviceTokens } from '../../../adapters/identity-provider/service-token.ts';
+import {
+  type ServiceTokens,
+  serviceAssertion,
+  serviceTokens,
+} from '../../../adapters/identity-provider/service-token.ts';
 import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { systemRandomness } from '../../../adapters/platform/system-randomness.ts';
+import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';

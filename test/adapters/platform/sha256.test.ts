@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { sha256, sha256Bytes } from '../../../adapters/platform/sha256.ts';
+import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 
 describe('SHA-256', () => {
   it('is that of the platform, of any bytes and of any text', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { systemRandomness } from '../../../adapters/platform/system-randomness.ts';
+import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { makeTaskId, parseTaskId } from '../../../domain/identifiers.ts';
 
 describe('systemRandomness', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { timeLimit } from '../../../adapters/platform/timers.ts';
+import { timeLimit } from '../../../adapters/platform/system-clock.ts';
 import { describeCode, examineAll, judgeClock, ok } from '../../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sha256Bytes } from '../../../adapters/platform/sha256.ts';
+import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { VerificationOutcome } from '../../../application/ledger/verify.ts';
 import type { CheckpointVerifier } from '../../../application/ports/keys.ts';
 import { type Checkpoint, checkpointHash, formatMark } from '../../../domain/ledger/checkpoint.ts';

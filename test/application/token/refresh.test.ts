@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { sha256 } from '../../../adapters/platform/sha256.ts';
+import { sha256 } from '../../../adapters/platform/system-crypto.ts';
 import type { Renewal } from '../../../application/decisions/renew-grant.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
 import type { SponsorStatus } from '../../../application/ports/identity-provider.ts';

@@ -1,7 +1,7 @@
 /** Records with something in every field, and their seals. */
 
-import { sha256Bytes } from '../../../adapters/platform/sha256.ts';
-import { eventLoopTurn } from '../../../adapters/platform/timers.ts';
+import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { sealLedger } from '../../../application/ledger/seal.ts';
 import type { CheckpointSigner } from '../../../application/ports/keys.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';

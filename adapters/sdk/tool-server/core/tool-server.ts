@@ -1,10 +1,163 @@
-/** The exports of `mandate/tool-server`: the checks of the tool-server contract, without a web framework. */
+/**
+ * The exports of `mandate/tool-server`: the checks of the tool-server contract, without a web framework. A tool server
+ * decides for each request whether its task token allows an agent to act for a person here (specification "Tool-server
+ * contract").
+ */
+
+import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
+import { accessEvent } from './access-event.ts';
+import { bearerToken } from './bearer-token.ts';
+import type { TaskTokenClaims } from './claims.ts';
+import { controlPlane, introspect } from './control-plane.ts';
+import { controlPlaneKeys } from './control-plane-keys.ts';
+import { checkOptions, type ToolServerOptions } from './options.ts';
+import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
+import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
+import { verifyToken } from './verify-token.ts';
 
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
-export { type Access, type AccessRequest, createToolServer, type ToolServer } from './create-tool-server.ts';
 export type { ToolServerOptions } from './options.ts';
 export type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 export { type Refusal, type RefusalBody, type RefusalReason, refusalReasons } from './refusal.ts';
+
+export interface ToolServer {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly realm: string;
+  /**
+   * Checks and freezes the policy of a route or tool. Call it when the server starts.
+   *
+   * @throws TypeError for a policy without a scope, or an invalid one
+   */
+  policy(policy: RoutePolicy): EnforcedPolicy;
+  /**
+   * A policy that accepts every valid token for this server, whatever its scope. It is meant for protocol messages without
+   * an effect, such as a handshake. It is a separate method because an empty scope in a policy is an error.
+   */
+  policyForAnyScope(policy?: Omit<RoutePolicy, 'scope'>): EnforcedPolicy;
+  /** Milliseconds until an accepted token expires, clock skew included. */
+  remainingMs(claims: TaskTokenClaims): number;
+  /** Decides about one request and calls `onAccess`. Never throws: an internal error is a refusal. */
+  authorize(request: AccessRequest): Promise<Access>;
+}
+
+export type AccessRequest = {
+  /** The route's pattern or the tool's name, for the event. Never a URL: its query may hold a secret. */
+  readonly route: string | null;
+  /** Without a policy: the reason for the refusal, given once the token is verified. */
+  readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
+  /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
+  readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
+} & (
+  | {
+      /** The values of all Authorization headers; several are refused. See `authorizationHeaders`. */
+      readonly authorization: string | readonly string[] | undefined;
+    }
+  | {
+      /** The bearer token, if the caller has already read the header. */
+      readonly token: string | undefined;
+    }
+);
+
+export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
+
+/** The decision about a request, with the claims for its event. */
+type Verdict = { readonly signed?: JsonObject } & (
+  | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
+);
+
+/** @throws TypeError that lists every wrong option */
+export function createToolServer(given: ToolServerOptions): ToolServer {
+  const options = checkOptions(given);
+  const { issuer, audience, realm, clockSkewSeconds, now } = options;
+  const plane = controlPlane(options);
+  const keys = controlPlaneKeys(plane, now);
+  const enforced = new WeakSet<object>();
+
+  async function judge(request: AccessRequest): Promise<Verdict> {
+    const policy = policyOf(request);
+    // 1. A token that this control plane signed, for this server.
+    const text = 'token' in request ? request.token : bearerToken(request.authorization);
+    if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
+    const seconds = Math.floor(now() / 1000);
+    const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds });
+    if (token.kind === 'refused') return token;
+    const { claims, signed } = token;
+    const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
+      ({ kind: 'refused', reason, detail, signed }) as const;
+
+    // 2. Who acts, and the depth of the delegation. Before this point no refusal shows which routes exist.
+    const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
+    if (claims.act === undefined && requireActor) return refused('no_actor');
+    if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
+
+    // 3. The route's policy.
+    if (typeof policy === 'string') return refused(policy);
+    const missing = policy.scope.filter((name) => !claims.scope.includes(name));
+    if (missing.length > 0) return refused('insufficient_scope', { missing });
+    const objection = request.objection?.(claims);
+    if (objection !== undefined) return refused(objection);
+
+    // 4. Introspection. Last, so that no request is spent on a token that is refused anyway.
+    if (policy.highRisk || claims.introspectRequired) {
+      const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti });
+      if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
+      if (answer.kind === 'not_active') return refused('not_active', answer);
+    }
+    return { kind: 'allowed', claims, signed };
+  }
+
+  function policyOf({ policy }: AccessRequest): AccessRequest['policy'] {
+    if (policy === 'unknown_route' || policy === 'unknown_tool' || enforced.has(policy)) return policy;
+    throw new TypeError('The policy was not made by this tool server.');
+  }
+
+  /** Resolves to false when the event could not be written. */
+  async function tell(route: string | null, verdict: Verdict): Promise<boolean> {
+    try {
+      const reason = verdict.kind === 'refused' ? verdict.reason : null;
+      await options.onAccess(accessEvent({ at: now(), route, reason, signed: verdict.signed }));
+      return true;
+    } catch (error) {
+      report(error);
+      return false;
+    }
+  }
+
+  function report(error: unknown): void {
+    try {
+      options.onError(error);
+    } catch {
+      // An error in `onError` is dropped: the refusal must still be answered.
+    }
+  }
+
+  function kept(policy: EnforcedPolicy): EnforcedPolicy {
+    enforced.add(policy);
+    return policy;
+  }
+
+  return {
+    ...{ issuer, audience, realm },
+    policy: (policy) => kept(enforcedPolicy(policy, options)),
+    policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
+    remainingMs: ({ exp }) => (exp + clockSkewSeconds) * 1000 - now(),
+    async authorize(request) {
+      let verdict: Verdict;
+      try {
+        verdict = await judge(request);
+      } catch (error) {
+        report(error);
+        verdict = { kind: 'refused', reason: 'internal_error' };
+      }
+      const told = await tell(request.route, verdict);
+      if (verdict.kind === 'refused') return refusal(verdict.reason, realm, verdict.detail);
+      // No access without its event.
+      return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
+    },
+  };
+}

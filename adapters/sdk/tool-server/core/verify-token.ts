@@ -4,9 +4,8 @@ import { TASK_TOKEN_TYPE } from '../../../../domain/tasks/task-token.ts';
 import { readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
 import { type Expected, judgeClaims, type TaskTokenClaims } from './claims.ts';
-import type { ControlPlaneKeys } from './control-plane-keys.ts';
+import { ALGORITHM, type ControlPlaneKeys, hasSignatureOf } from './control-plane-keys.ts';
 import type { RefusalDetail, RefusalReason } from './refusal.ts';
-import { ALGORITHM, hasSignatureOf } from './signature.ts';
 
 export type TokenVerdict =
   | { readonly kind: 'verified'; readonly claims: TaskTokenClaims; readonly signed: JsonObject }

@@ -6,9 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authorizationHeaders } from '../core/bearer-token.ts';
 import { keepClaims } from '../core/claims.ts';
-import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
 import type { RoutePolicy } from '../core/policy.ts';
 import { answerRefusal } from '../core/refusal.ts';
+import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 
 export { claimsOf } from '../core/claims.ts';
 

@@ -5,11 +5,10 @@
 
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify';
 import { authorizationHeaders } from '../core/bearer-token.ts';
-import type { TaskTokenClaims } from '../core/claims.ts';
-import { keepClaims } from '../core/claims.ts';
-import type { ToolServer } from '../core/create-tool-server.ts';
+import { keepClaims, type TaskTokenClaims } from '../core/claims.ts';
 import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
 import type { Refusal } from '../core/refusal.ts';
+import type { ToolServer } from '../core/tool-server.ts';
 
 export { claimsOf } from '../core/claims.ts';
 

@@ -1,7 +1,7 @@
-/**
- * Reads which tool or method a JSON-RPC message names (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). The guard needs it before
- * the SDK reads the message.
- */
+/** Reads an MCP message before the SDK does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
+
+import type { IncomingMessage } from 'node:http';
+import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 
 /** An error answer of the MCP protocol. The catalogue of refusals has no match for it. */
 export interface ProtocolFault {
@@ -19,10 +19,12 @@ export type McpMessage =
   /** The client's response to a request of the server. */
   | { readonly kind: 'response' };
 
+/** JSON-RPC 2.0 §5.1. */
 const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
+const PARSE_ERROR = -32700;
 
-/** @param body parsed JSON */
+/** The tool or the method that a message names. @param body parsed JSON */
 export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (Array.isArray(body)) {
     // One revision of MCP had batches. A batch would need several decisions, and HTTP has one status for all.
@@ -38,7 +40,7 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (method === 'tools/call') {
     const name = params?.get('name');
     if (typeof name === 'string') return { kind: 'tool', name };
-    return { ...fault('A call names its tool.'), code: INVALID_PARAMS };
+    return fault('A call names its tool.', INVALID_PARAMS);
   }
   // A subscription to resources reveals their changes, under either method name.
   const tells = method === 'subscriptions/listen' && namesResources(params);
@@ -47,8 +49,8 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
 
 const NO_MESSAGE = 'The body is not a JSON-RPC message.';
 
-function fault(message: string): ProtocolFault {
-  return { kind: 'fault', status: 400, code: INVALID_REQUEST, message };
+function fault(message: string, code = INVALID_REQUEST, status: ProtocolFault['status'] = 400): ProtocolFault {
+  return { kind: 'fault', status, code, message };
 }
 
 function isResponse(message: ReadonlyMap<string, unknown>): boolean {
@@ -64,4 +66,33 @@ function namesResources(params: ReadonlyMap<string, unknown> | undefined): boole
 function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? new Map(Object.entries(value)) : undefined;
+}
+
+/** The code that the MCP SDK uses for errors with an HTTP status. */
+const SERVER_ERROR = -32000;
+
+/** Reads and parses the body of a request once: the SDK gets the same value that the guard checked. */
+export async function readJsonBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<{ readonly kind: 'read'; readonly body: Json } | ProtocolFault> {
+  if (request.headers['content-encoding'] !== undefined) {
+    return fault('Compressed bodies are not accepted.', SERVER_ERROR, 415);
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    // The connection stays open for the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      length += chunk.length;
+      if (length > maxBytes) return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
+      chunks.push(chunk);
+    }
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    const body = parseStrictJson(text);
+    if (body !== undefined) return { kind: 'read', body };
+  } catch {
+    // The body was incomplete or not UTF-8.
+  }
+  return fault('The body is not JSON, or JSON that readers would disagree about.', PARSE_ERROR, 400);
 }

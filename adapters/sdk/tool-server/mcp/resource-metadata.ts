@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scope } from '../../../../domain/scope.ts';
-import type { ToolServer } from '../core/create-tool-server.ts';
+import type { ToolServer } from '../core/tool-server.ts';
 
 export interface ResourceMetadata {
   readonly url: string;

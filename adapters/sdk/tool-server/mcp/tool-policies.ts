@@ -1,7 +1,7 @@
 /** Finds the policy of an MCP message: its tool's or method's, any valid token, or a refusal. */
 
-import type { AccessRequest, ToolServer } from '../core/create-tool-server.ts';
 import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
+import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import type { McpMessage } from './message.ts';
 
 /** A message, or a request other than POST, such as the GET of the server's stream, by its HTTP method. */

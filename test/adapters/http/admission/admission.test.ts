@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { type AdmissionControl, admission } from '../../../../adapters/http/admission/admission.ts';
 import { limitConcurrency, type WorkLimiters, workLimiters } from '../../../../adapters/http/admission/concurrency.ts';
-import type { RateLimitRules, BucketRules } from '../../../../adapters/http/admission/rate-limit.ts';
+import type { BucketRules, RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
 import { readBody } from '../../../../adapters/http/message/body.ts';
 import { routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
 import { startHttpServer } from '../../../../adapters/http/server/server.ts';

@@ -19,7 +19,7 @@ describe('loading', () => {
     ['adapters/sdk/tool-server/fastify/fastify.ts', ['fastify']],
     [
       'adapters/sdk/tool-server/mcp/mcp.ts',
-      ['mcp', 'message', 'request-body', 'resource-metadata', 'session-ownership', 'tool-policies'],
+      ['mcp', 'message', 'resource-metadata', 'session-ownership', 'tool-policies'],
     ],
   ] as const) {
     it(`${entry} loads the product, jose, and only the token parts of the domain`, async () => {

@@ -1,8 +1,11 @@
 /** The key cache: when keys are fetched, and which keys are used meanwhile (specification "Tool-server contract" 1). */
 
 import { expect } from 'chai';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import {
+  createToolServer,
+  type ToolServer,
+  type ToolServerOptions,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering, STATUSES_BESIDE_200 } from '../../../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../../../support/signing-key.ts';

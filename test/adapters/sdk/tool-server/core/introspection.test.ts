@@ -1,8 +1,11 @@
 /** How the tool server judges an introspection answer. */
 
 import { expect } from 'chai';
-import type { PlaneAnswer } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
-import { type Introspected, introspect } from '../../../../../adapters/sdk/tool-server/core/introspection.ts';
+import {
+  type Introspected,
+  introspect,
+  type PlaneAnswer,
+} from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
 import { STATUSES_BESIDE_200 } from '../../../../support/loopback.ts';
 
 const token = { text: 'a.b.c', sub: 'ada', jti: 'tok_a' };

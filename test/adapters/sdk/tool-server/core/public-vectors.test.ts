@@ -1,8 +1,11 @@
 /** Public test vectors against token parsers: foreign signed tokens and malformed strings. */
 
 import { expect } from 'chai';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type { AccessEvent, ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import {
+  type AccessEvent,
+  createToolServer,
+  type ToolServer,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { describeVectors } from '../../../../support/public-vectors.ts';
 import {

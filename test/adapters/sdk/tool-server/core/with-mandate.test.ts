@@ -1,8 +1,7 @@
 /** The tool server with the real service: it accepts issued tokens, and refuses those of ended tasks. */
 
 import { expect } from 'chai';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type { AccessEvent } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { type AccessEvent, createToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { databases } from '../../../../support/databases.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../../../../support/mandate.ts';
 import { sharedSigningKey } from '../../../../support/shared-signing-key.ts';

@@ -4,8 +4,11 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express, { type Express } from 'express';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type { AccessEvent, ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import {
+  type AccessEvent,
+  createToolServer,
+  type ToolServer,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { claimsOf, expressProtection } from '../../../../../adapters/sdk/tool-server/express/express.ts';
 import {
   AUDIENCE,

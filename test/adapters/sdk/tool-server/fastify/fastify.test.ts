@@ -2,8 +2,11 @@
 
 import { expect } from 'chai';
 import fastify, { type FastifyInstance } from 'fastify';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type { AccessEvent, ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import {
+  type AccessEvent,
+  createToolServer,
+  type ToolServer,
+} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { mandateProtection } from '../../../../../adapters/sdk/tool-server/fastify/fastify.ts';
 import {
   AUDIENCE,

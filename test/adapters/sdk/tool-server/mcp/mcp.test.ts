@@ -2,11 +2,11 @@
 
 import http from 'node:http';
 import { expect } from 'chai';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type {
-  AccessEvent,
-  ToolServer,
-  ToolServerOptions,
+import {
+  type AccessEvent,
+  createToolServer,
+  type ToolServer,
+  type ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { claimsOf, mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { eventually } from '../../../../support/eventually.ts';

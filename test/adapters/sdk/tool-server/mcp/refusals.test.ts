@@ -1,12 +1,12 @@
 /** Every refusal of the specification's table, at a real MCP server: status, body, header and access event. */
 
 import { expect } from 'chai';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
 import { refusalReasons } from '../../../../../adapters/sdk/tool-server/core/refusal.ts';
-import type {
-  AccessEvent,
-  RefusalReason,
-  ToolServerOptions,
+import {
+  type AccessEvent,
+  createToolServer,
+  type RefusalReason,
+  type ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { describeVectors } from '../../../../support/public-vectors.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { timeLimit } from '../../../adapters/platform/timers.ts';
-import { type Occasion, occasionally } from '../../../adapters/telemetry/occasionally.ts';
+import { timeLimit } from '../../../adapters/platform/system-clock.ts';
+import { type Occasion, occasionally } from '../../../adapters/telemetry/service-metrics.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { createToolServer } from '../../../../../adapters/sdk/tool-server/core/create-tool-server.ts';
-import type {
-  AccessEvent,
-  RoutePolicy,
-  ToolServerOptions,
+import {
+  type AccessEvent,
+  createToolServer,
+  type RoutePolicy,
+  type ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import {
   AUDIENCE,

@@ -1,9 +1,6 @@
-/**
- * One line of the log: JSON for machines (decisions "How it runs": `level`, `message`, `timestamp`, fields), the same
- * for people on a terminal. Serialized by our own code, because each request writes a line: fields are plain values, so
- * most checks of a general serializer are unnecessary.
- */
+/** The lines of the log: how each is formatted, and how they are written to a stream. */
 
+import { Writable } from 'node:stream';
 import type { LogFields } from '../../application/ports/telemetry.ts';
 import type { ErrorReport } from './error-report.ts';
 
@@ -24,6 +21,10 @@ const PLAIN = /^[\w /.:-]*$/;
 /** JSON does not escape these characters, but they can control a terminal that shows the line. */
 const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
 
+/**
+ * JSON for machines (decisions "How it runs": `level`, `message`, `timestamp`, fields). Serialized by our own code,
+ * because each request writes a line: fields are plain values, so most checks of a general serializer are unnecessary.
+ */
 export function jsonLine({ level, message, timestamp, fields, cause }: LogEntry): string {
   let line = `{"level":"${level}","message":${quoted(message)},"timestamp":"${timestamp}"`;
   for (const name of Object.keys(fields)) {
@@ -35,6 +36,7 @@ export function jsonLine({ level, message, timestamp, fields, cause }: LogEntry)
   return `${line}}`;
 }
 
+/** The same for people on a terminal. */
 export function readableLine({ level, message, timestamp, fields, cause }: LogEntry): string {
   let line = `${timestamp.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${bare(message)}`;
   for (const name of Object.keys(fields)) {
@@ -80,4 +82,58 @@ function json(value: unknown): string {
     default:
       return '"[unserialisable]"';
   }
+}
+
+/**
+ * About a minute of a busy service's lines. If the reader of the stream stops for longer, the service drops log lines
+ * instead of running out of memory. The ledger has the decisions.
+ */
+const MAX_BACKLOG_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Writes log lines to a stream. All lines of one turn of the event loop go into one write, and no request waits for it.
+ *
+ * @param notice formats the line, without its end, with the number of lost lines; written when the reader continues
+ */
+export function batchedLines(destination: Writable, notice: (lost: number) => string): Writable {
+  let batch = '';
+  let lost = 0;
+  // The reader is gone (EPIPE): there is no place to report it, and no reason to stop serving.
+  destination.on('error', () => {});
+
+  const take = (): string => {
+    const lines = batch;
+    batch = '';
+    return lines;
+  };
+
+  const flush = (): void => {
+    const lines = take();
+    if (lines !== '' && destination.writable) destination.write(lines);
+  };
+
+  const add = (line: string): void => {
+    if (destination.writableLength + batch.length > MAX_BACKLOG_BYTES) {
+      lost += 1;
+      return;
+    }
+    if (batch === '') setImmediate(flush);
+    if (lost > 0) batch += `${notice(lost)}\n`;
+    lost = 0;
+    batch += line;
+  };
+
+  return new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      add(line);
+      done();
+    },
+    /** Resolves when the destination has taken all lines. The destination stays open: the caller owns it. */
+    final(done) {
+      const lines = take();
+      if (destination.writable) destination.write(lines, () => done());
+      else done();
+    },
+  });
 }
