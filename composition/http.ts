@@ -1,5 +1,8 @@
 /** Binds the use cases to their ports for the HTTP surface. */
 
+import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
+import { workLimiters } from '../adapters/http/admission/concurrency.ts';
+import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import { TOKEN_PATH } from '../adapters/http/public/documents.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
@@ -26,7 +29,7 @@ import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { Parts } from './parts.ts';
-import type { Settings } from './settings/read-settings.ts';
+import type { Settings, SettingsSection } from './settings/settings.ts';
 
 export function httpSurfaces(
   parts: Pick<
@@ -126,5 +129,37 @@ function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
       signingKeys.published().keys.length > 0
         ? { status: 'Healthy', detail: 'The signing key is loaded.' }
         : { status: 'Unhealthy', detail: 'No signing key is loaded.' },
+  };
+}
+
+/** The limits of admission control, from the settings (specification "Rate limiting", "Overload"). */
+export function admissionLimits(settings: Settings): Pick<AdmissionControl, 'rates' | 'limiters'> {
+  return {
+    rates: settings['Service:RateLimit:Enabled'] ? rateLimitRules(settings) : undefined,
+    limiters: settings['Service:Overload:Enabled']
+      ? workLimiters({
+          concurrency: settings['Service:Overload:ConcurrencyLimit'],
+          queue: settings['Service:Overload:QueueLimit'],
+          waitMs: settings['Service:Overload:QueueTimeout'] * 1000,
+        })
+      : undefined,
+  };
+}
+
+function rateLimitRules(settings: SettingsSection<'Service:RateLimit'>): RateLimitRules {
+  return {
+    main: {
+      permitsPerMinute: settings['Service:RateLimit:PermitsPerMinute'],
+      burst: settings['Service:RateLimit:Burst'],
+    },
+    introspection: {
+      permitsPerMinute: settings['Service:RateLimit:Introspection:PermitsPerMinute'],
+      burst: settings['Service:RateLimit:Introspection:Burst'],
+    },
+    signals: {
+      permitsPerMinute: settings['Service:RateLimit:Signals:PermitsPerMinute'],
+      burst: settings['Service:RateLimit:Signals:Burst'],
+    },
+    trustedProxies: settings['Service:RateLimit:TrustedProxies'] ?? [],
   };
 }

@@ -5,15 +5,16 @@
 
 import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
 import { deliverRecords } from '../application/ledger/deliver.ts';
 import { sealLedger } from '../application/ledger/seal.ts';
+import type { Clock } from '../application/ports/runtime.ts';
 import { expireTasks } from '../application/upkeep/expire-tasks.ts';
 import { forgetEnded } from '../application/upkeep/forget-ended.ts';
-import { partitionUpkeep } from './partition-upkeep.ts';
 import type { Parts } from './parts.ts';
 import type { Jobs, RecurringPass } from './recurring.ts';
 import { databaseChoice, sinkChoice } from './settings/alternatives.ts';
-import type { Settings } from './settings/read-settings.ts';
+import type { Settings } from './settings/settings.ts';
 
 export function jobs({
   settings,
@@ -94,4 +95,26 @@ function queueing(settings: Settings, isSet: boolean, run: Jobs['setQueueing']):
 
 function inMs(seconds: number): number {
   return seconds * 1000;
+}
+
+/** Partitions are created a month ahead, so hundreds of failures are tolerable. */
+const PARTITIONS_MS = 60 * 60 * 1000;
+
+/**
+ * Creates the ledger's partitions ahead while the service runs (specification "Limits"). In a month without a partition
+ * no record could be written, so no request decided.
+ *
+ * @param monthsAhead `Service:Audit:Partitions:MonthsAhead`
+ */
+export function partitionUpkeep(
+  storage: Pick<Storage, 'createPartitions'>,
+  clock: Clock,
+  monthsAhead: number,
+): RecurringPass {
+  return {
+    name: "creating the ledger's partitions ahead",
+    intervalMs: PARTITIONS_MS,
+    firstAfterMs: 0,
+    run: () => storage.createPartitions(clock.now(), monthsAhead),
+  };
 }

@@ -1,7 +1,7 @@
 /** Listens on the configured address, or throws with the wrong setting. */
 
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../adapters/http/server/server.ts';
-import type { Settings } from './settings/read-settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 
 /** The system's errors for a port. Address and port are shown, because they are not secret. */

@@ -6,7 +6,7 @@ import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { describePortFault } from './listen.ts';
 import type { Parts } from './parts.ts';
-import type { Settings } from './settings/read-settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 
 export interface Published {

@@ -2,11 +2,10 @@
 
 import type { UnopenedFile } from '../adapters/storage/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
-import { ADDON_FAULTS } from './database-refusals.ts';
+import { ADDON_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
 import { databaseChoice } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
-import { refuseUnusableConnection } from './usable-connections.ts';
 
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_directory: 'a file in a directory that does not exist',

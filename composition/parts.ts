@@ -15,7 +15,7 @@ import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
 import type { Jobs } from './recurring.ts';
-import type { Settings } from './settings/read-settings.ts';
+import type { Settings } from './settings/settings.ts';
 
 /** The inputs of the wiring: settings, the runtime, and resources that are opened asynchronously. */
 export interface Given {

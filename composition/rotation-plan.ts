@@ -10,7 +10,7 @@ import { formatDuration } from '../domain/duration.ts';
 import { CLOCK_SKEW_SECONDS } from '../domain/tokens/compact-jws.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../domain/tokens/strict-json.ts';
 import type { SigningKeyChoice } from './settings/alternatives.ts';
-import { variableOf } from './settings/setting-error.ts';
+import { variableOf } from './startup-error.ts';
 
 /** How long a tool server may cache keys (specification, tool-server contract). */
 const TOOL_SERVER_CACHE = 600;

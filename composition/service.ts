@@ -18,8 +18,8 @@ import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
-import type { Settings } from './settings/read-settings.ts';
-import { repeatedSecrets } from './settings/repeated-secrets.ts';
+import { repeatedSecrets } from './settings/rules.ts';
+import type { Settings } from './settings/settings.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
 

@@ -7,9 +7,8 @@ import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import type { JwkSet } from '../domain/agents/jwk.ts';
 import { type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
-import type { Settings } from './settings/read-settings.ts';
-import { describeSettingError, type SettingError } from './settings/setting-error.ts';
-import { StartupError } from './startup-error.ts';
+import type { Settings } from './settings/settings.ts';
+import { describeSettingError, type SettingError, StartupError } from './startup-error.ts';
 
 const KEY_FILE = 'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted)';
 

@@ -9,13 +9,12 @@ import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import { FILE_PROBLEMS, NO_LEDGER } from '../database-refusals.ts';
+import { FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { publicHalves } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { refuseUnusableConnection } from '../usable-connections.ts';
 import { validSection } from './run-command.ts';
 
 /** Real key sets are much smaller. */

@@ -19,10 +19,10 @@ import type { Clock } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
 import type { Month } from '../../domain/ledger/month.ts';
+import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../startup-error.ts';
-import { refuseUnusableConnection } from '../usable-connections.ts';
 import { auditorKeys, openLedger, refuseOtherSchema } from './audit-sources.ts';
 import { printError, runReport, settingSources, validSection } from './run-command.ts';
 

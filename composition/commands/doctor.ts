@@ -1,10 +1,27 @@
+import type { Readable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/command.ts';
 import { CHECK_FAILED, type DoctorRequest, renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { systemClock } from '../../adapters/platform/system-clock.ts';
+import { MAX_SUBJECT_TOKEN } from '../../adapters/http/oauth/requests.ts';
+import { systemClock, timeLimit } from '../../adapters/platform/system-clock.ts';
+import { examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
+import { explainSubjectToken } from '../../application/doctor/explain-subject-token.ts';
+import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
-import { explainToken } from '../doctor/explain-token.ts';
-import { doctorSettings } from '../doctor/settings.ts';
+import { type DoctorSettings, doctorSettings } from '../doctor/settings.ts';
+import {
+  closeStorage,
+  configuredSigning,
+  identityProvider,
+  type NetworkAccess,
+  networkAccess,
+  type ObservedSigner,
+  openCondition,
+  sponsorQueries,
+} from '../doctor/sources.ts';
+import { sponsorCheckChoice } from '../settings/alternatives.ts';
 import { runReport, settingSources } from './run-command.ts';
 
 /** After the report, pending requests such as a DNS query are abandoned: nothing waits for them. */
@@ -23,4 +40,99 @@ export async function doctor(request: DoctorRequest, overrides: readonly Setting
   });
   setTimeout(() => process.exit(code), EXIT_LIMIT_MS).unref();
   return code;
+}
+
+/** A program that pipes a token into the command writes it at once. */
+const STDIN_LIMIT_MS = 10_000;
+
+/** Explains a subject token from standard input, with the settings, keys and blocks of the service. */
+export async function explainToken(
+  settings: DoctorSettings,
+  clock: Clock,
+  { stdin, person: includesPerson }: { readonly stdin: Readable; readonly person: boolean },
+): Promise<readonly NamedFinding[]> {
+  const upstream = settings.section('Service:UpstreamIdp');
+  if (upstream === undefined) return settings.findings;
+  const token = await readToken(stdin);
+  if (typeof token !== 'string') return [token];
+  const access = networkAccess(clock);
+  const provider = identityProvider(upstream, access);
+  const service = {
+    providerKeys: provider.keys,
+    clock,
+    audience: upstream['Service:UpstreamIdp:Audience'],
+    sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
+    issuer: (await provider.metadata())?.issuer,
+  };
+  const { findings, person } = await explainSubjectToken(service, token);
+  if (!includesPerson) return findings;
+  if (person === undefined) {
+    return [...findings, { check: 'person', ...skipped('Nobody is asked about by a token that would be refused.') }];
+  }
+  const refuseLoggedOut = upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
+  return [...findings, ...(await examinePerson(person, settings, provider, access, refuseLoggedOut))];
+}
+
+async function examinePerson(
+  person: Person,
+  settings: DoctorSettings,
+  provider: ObservedSigner,
+  access: NetworkAccess,
+  refuseLoggedOut: boolean,
+): Promise<readonly NamedFinding[]> {
+  const database = settings.section('Service:Database');
+  const opened = database && openCondition(database);
+  const condition = async () => {
+    const storage = await opened;
+    return storage?.kind === 'opened' ? storage.condition : undefined;
+  };
+  const { clock } = access;
+  const sources = {
+    storage: condition,
+    clock,
+    refuseLoggedOut,
+    ...(await directorySources(settings, provider, access)),
+  };
+  const found = await examineAll(personExaminations(person, sources), timeLimit);
+  await closeStorage(opened);
+  return found;
+}
+
+async function directorySources(
+  settings: DoctorSettings,
+  provider: ObservedSigner,
+  access: NetworkAccess,
+): Promise<Pick<PersonSources, 'directory' | 'problem'>> {
+  const problem = () => ({ sentence: undefined, status: undefined });
+  const upstream = settings.section('Service:UpstreamIdp');
+  const chosen = upstream && sponsorCheckChoice(upstream);
+  if (chosen?.mode !== 'poll') return { directory: undefined, problem };
+  const signing = settings.section('Service:Signing');
+  const keys = signing && (await configuredSigning(signing, settings.isDevelopment).signingKeys());
+  return keys === undefined ? { directory: 'unusable', problem } : sponsorQueries(chosen, keys, provider, access);
+}
+
+/** Reads the token without the line feed after it, and stops reading when it is too long. */
+async function readToken(stdin: Readable): Promise<string | NamedFinding> {
+  const text = await timeLimit(readUpTo(stdin, MAX_SUBJECT_TOKEN + 2), STDIN_LIMIT_MS);
+  stdin.destroy();
+  const token = text?.trim() ?? '';
+  if (token === '') {
+    return {
+      check: 'token form',
+      ...failed('Standard input held no token.', 'Write the token to it: `… doctor --subject-token - < token.txt`.'),
+    };
+  }
+  if (token.length <= MAX_SUBJECT_TOKEN) return token;
+  const sentence = `The token is longer than ${MAX_SUBJECT_TOKEN} characters, and would be refused with invalid_request.`;
+  return { check: 'token form', ...failed(sentence, 'Have the provider put less into its access tokens.') };
+}
+
+async function readUpTo(stdin: Readable, length: number): Promise<string> {
+  let text = '';
+  for await (const chunk of stdin) {
+    text += String(chunk);
+    if (text.length > length) break;
+  }
+  return text;
 }

@@ -1,9 +1,9 @@
 import { exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
+import { refuseUnusableConnection } from '../database-refusals.ts';
 import { openStorage } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
-import { refuseUnusableConnection } from '../usable-connections.ts';
 import { runCommand, settingSources, validSection } from './run-command.ts';
 
 /** Creates the schema, or brings it up to date. */

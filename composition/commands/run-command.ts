@@ -12,9 +12,8 @@ import { type ExportProblem, ExportUnusable } from '../../application/ports/expo
 import { describeDatabaseRefusal } from '../database-refusals.ts';
 import { describeUnknownSetting, type SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection, type SettingsResult } from '../settings/read-settings.ts';
-import { describeSettingError } from '../settings/setting-error.ts';
 import type { SectionName, SettingsSection } from '../settings/settings.ts';
-import { StartupError } from '../startup-error.ts';
+import { describeSettingError, StartupError } from '../startup-error.ts';
 
 export function settingSources(overrides: readonly SettingArgument[]): SettingSources {
   return { environment: process.env, overrides };

@@ -4,10 +4,9 @@ import { startService } from '../service.ts';
 import { signingKeyChoices } from '../settings/alternatives.ts';
 import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
-import { variableOf } from '../settings/setting-error.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
-import { StartupError } from '../startup-error.ts';
+import { StartupError, variableOf } from '../startup-error.ts';
 import { runCommand, settingSources, validSettings } from './run-command.ts';
 
 /** Longer than a request takes from a client, or from a load balancer that has not noticed the stop yet. */

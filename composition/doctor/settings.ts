@@ -2,10 +2,10 @@
 
 import { type NamedFinding, ok, warning } from '../../application/doctor/examine.ts';
 import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
-import { readSettings, readSettingsSection, type Settings } from '../settings/read-settings.ts';
-import { repeatedSecrets } from '../settings/repeated-secrets.ts';
-import { describeSettingError } from '../settings/setting-error.ts';
-import type { SectionName, SettingsSection } from '../settings/settings.ts';
+import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
+import { repeatedSecrets } from '../settings/rules.ts';
+import type { SectionName, Settings, SettingsSection } from '../settings/settings.ts';
+import { describeSettingError } from '../startup-error.ts';
 
 export interface DoctorSettings {
   readonly findings: readonly NamedFinding[];

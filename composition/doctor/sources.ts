@@ -24,7 +24,7 @@ import type { ProviderDescription, ProviderMetadata } from '../../application/po
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
-import { describeDatabaseRefusal, FILE_PROBLEMS } from '../database-refusals.ts';
+import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
 import {
   databaseChoice,
@@ -35,7 +35,6 @@ import {
 import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { unusableConnection } from '../usable-connections.ts';
 
 export interface ConfiguredSigning {
   loaded(): Promise<LoadedKeys>;

@@ -4,7 +4,6 @@
  */
 
 import type { Secret } from '../../domain/secret.ts';
-import type { SettingError } from './setting-error.ts';
 import type { Settings, SettingsSection } from './settings.ts';
 
 export type DatabaseChoice =
@@ -127,39 +126,14 @@ export interface SigningKeyChoice {
 
 /** In the order of their numbers; empty on a development host that generates a key. */
 export function signingKeyChoices(settings: Pick<Settings, 'Service:Signing:Keys'>): readonly SigningKeyChoice[] {
-  return settings['Service:Signing:Keys'].map((key): SigningKeyChoice => {
-    const setting = `Service:Signing:Keys:${key.index}`;
-    return key.Pem === undefined
-      ? {
-          index: key.index,
-          source: { kind: 'path', path: present(key.Path) },
-          kid: key.Kid,
-          setting: `${setting}:Path`,
-        }
-      : { index: key.index, source: { kind: 'pem', pem: key.Pem }, kid: key.Kid, setting: `${setting}:Pem` };
+  return settings['Service:Signing:Keys'].map(({ index, Path, Pem, Kid: kid }): SigningKeyChoice => {
+    const setting = `Service:Signing:Keys:${index}`;
+    if (Pem !== undefined) return { index, kid, source: { kind: 'pem', pem: Pem }, setting: `${setting}:Pem` };
+    return { index, kid, source: { kind: 'path', path: present(Path) }, setting: `${setting}:Path` };
   });
 }
 
 function present<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new TypeError('A setting that the rules require is missing.');
   return value;
-}
-
-/**
- * Whether the setting for the active key names a key. The rules check it if every key has a configured name. The start
- * checks it again when all keys are loaded, with the thumbprints of keys without a name.
- *
- * @param kids the names of all signing keys
- */
-export function unusableActiveKid(
-  settings: Pick<Settings, 'Service:Signing:ActiveKid'>,
-  kids: readonly (string | undefined)[],
-): SettingError | undefined {
-  const active = settings['Service:Signing:ActiveKid'];
-  if (active === undefined || kids.includes(active)) return undefined;
-  return {
-    key: 'Service:Signing:ActiveKid',
-    problem: 'does not name a signing key',
-    accepted: 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid',
-  };
 }

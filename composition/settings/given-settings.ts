@@ -3,8 +3,8 @@
  * reads `__` in a variable, empty means unset, command-line arguments override).
  */
 
+import { type SettingError, variableOf } from '../startup-error.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
-import { type SettingError, variableOf } from './setting-error.ts';
 import type { CatalogueKey } from './settings.ts';
 
 export interface SettingSources {

@@ -3,8 +3,8 @@
  * (specification "Configuration rules").
  */
 
+import type { SettingError } from '../startup-error.ts';
 import { catalogue } from './catalogue.ts';
-import { computedDefaults } from './defaults.ts';
 import {
   catalogueKeyOf,
   type GivenSettings,
@@ -12,13 +12,9 @@ import {
   type SettingSources,
   type UnknownSetting,
 } from './given-settings.ts';
-import type { Findings } from './rules.ts';
-import { rules } from './rules.ts';
+import { type Findings, rules } from './rules.ts';
 import type { Setting } from './setting.ts';
-import type { SettingError } from './setting-error.ts';
-import type { SectionName, Settings, SettingsSection } from './settings.ts';
-
-export type { Settings } from './settings.ts';
+import { computedDefaults, type SectionName, type Settings, type SettingsSection } from './settings.ts';
 
 export type SettingsResult<Result> = { readonly unknown: readonly UnknownSetting[] } & (
   | { readonly kind: 'valid'; readonly settings: Result }

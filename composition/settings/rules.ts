@@ -4,9 +4,8 @@
  */
 
 import { permitsPerSecond } from '../../domain/rate.ts';
-import { unusableActiveKid } from './alternatives.ts';
-import { isDevelopmentHost } from './defaults.ts';
-import type { ListKey, SettingKey, Settings } from './settings.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { isDevelopmentHost, type ListKey, type SettingKey, type Settings } from './settings.ts';
 
 export interface Findings {
   /** Whether the operator set it, to any value. */
@@ -22,18 +21,25 @@ export interface Findings {
   refuse(key: SettingKey, when: string): void;
 }
 
-export interface Rule {
+interface Rule {
   /** The settings that the rule compares: if one is unreadable, the rule is skipped. */
   readonly about: readonly (keyof Settings)[];
   check(settings: Settings, findings: Findings): void;
 }
 
-export function rule<Key extends keyof Settings>(
+function rule<Key extends keyof Settings>(
   about: readonly Key[],
   check: (settings: Pick<Settings, Key>, findings: Findings) => void,
 ): Rule {
   return { about, check };
 }
+
+const POLL_NEEDS = [
+  'Service:UpstreamIdp:SponsorCheck:UsersUrl',
+  'Service:UpstreamIdp:SponsorCheck:TokenUrl',
+  'Service:UpstreamIdp:SponsorCheck:ClientId',
+] as const;
+const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
 
 /**
  * Below these paths an issuer's path could not be distinguished from the service's own, because agents' ids follow
@@ -41,293 +47,207 @@ export function rule<Key extends keyof Settings>(
  */
 const OWN_NAMES = /^\/+(?:admin|agents)(?:\/|$)/;
 
-const issuerPathIsNotOurs = rule(['Service:Issuer'], (settings, findings) => {
-  if (OWN_NAMES.test(new URL(settings['Service:Issuer']).pathname)) {
-    findings.wrong(
-      'Service:Issuer',
-      'has a path under /admin or /agents, where the service itself answers',
-      'another path, or none',
-    );
-  }
-});
-
-const oneUpstreamSource = rule([], (_settings, findings) => {
-  const issuer = findings.given('Service:UpstreamIdp:Issuer');
-  const metadataUrl = findings.given('Service:UpstreamIdp:MetadataUrl');
-  if (issuer === metadataUrl) {
-    findings.wrong(
-      'Service:UpstreamIdp:Issuer',
-      issuer ? 'is set beside Service:UpstreamIdp:MetadataUrl' : 'is not set, nor is Service:UpstreamIdp:MetadataUrl',
-      'exactly one of the two',
-    );
-  }
-});
-
-const sponsorCheckFitsItsMode = rule(['Service:UpstreamIdp:SponsorCheck:Mode'], (settings, findings) => {
-  const needs = [
-    'Service:UpstreamIdp:SponsorCheck:UsersUrl',
-    'Service:UpstreamIdp:SponsorCheck:TokenUrl',
-    'Service:UpstreamIdp:SponsorCheck:ClientId',
-  ] as const;
-  if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'poll') {
-    for (const key of needs) findings.expect(key, 'while Service:UpstreamIdp:SponsorCheck:Mode is poll');
-    return;
-  }
-  for (const key of [...needs, 'Service:UpstreamIdp:SponsorCheck:CacheTtl'] as const) {
-    findings.refuse(key, 'while Service:UpstreamIdp:SponsorCheck:Mode is signals');
-  }
-});
-
-const cachedAnswersEndWithTokens = rule(
-  [
-    'Service:UpstreamIdp:SponsorCheck:Mode',
-    'Service:UpstreamIdp:SponsorCheck:CacheTtl',
-    'Service:Tokens:DefaultTokenTtl',
-  ],
-  (settings, findings) => {
-    if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'poll') {
+export const rules: readonly Rule[] = [
+  rule(['Service:Issuer'], (settings, { wrong }) => {
+    if (!OWN_NAMES.test(new URL(settings['Service:Issuer']).pathname)) return;
+    const problem = 'has a path under /admin or /agents, where the service itself answers';
+    wrong('Service:Issuer', problem, 'another path, or none');
+  }),
+  rule([], (_settings, findings) => {
+    exactlyOne(findings, 'Service:UpstreamIdp:Issuer', 'Service:UpstreamIdp:MetadataUrl');
+  }),
+  whileIs('Service:UpstreamIdp:SponsorCheck:Mode', 'poll', { needs: POLL_NEEDS }),
+  whileIs('Service:UpstreamIdp:SponsorCheck:Mode', 'signals', {
+    refuses: [...POLL_NEEDS, 'Service:UpstreamIdp:SponsorCheck:CacheTtl'],
+  }),
+  rule(
+    [
+      ...(['Service:UpstreamIdp:SponsorCheck:Mode', 'Service:UpstreamIdp:SponsorCheck:CacheTtl'] as const),
+      'Service:Tokens:DefaultTokenTtl',
+    ],
+    (settings, findings) => {
+      // Answers about a person end with the tokens; under signals no answer is cached.
+      if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'signals') return;
       atMost(settings, findings, 'Service:UpstreamIdp:SponsorCheck:CacheTtl', 'Service:Tokens:DefaultTokenTtl');
-    }
-  },
-);
-
-const refusedLogoutsAreReceived = rule(
-  ['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
-  (settings, findings) => {
-    if (settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut']) {
-      const when = 'while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true';
-      findings.expect('Service:UpstreamIdp:BackchannelLogout:Audience', when);
-    }
-  },
-);
-
-const databaseFitsItsProvider = rule(['Service:Database:Provider'], (settings, findings) => {
-  if (settings['Service:Database:Provider'] === 'postgres') {
-    findings.expect('Service:Database:ConnectionString', 'while Service:Database:Provider is postgres');
-    findings.refuse('Service:Database:Path', 'while Service:Database:Provider is postgres');
-  } else {
-    findings.expect('Service:Database:Path', 'while Service:Database:Provider is sqlite');
-    findings.refuse('Service:Database:ConnectionString', 'while Service:Database:Provider is sqlite');
-    findings.refuse('Service:Database:MigrationConnectionString', 'while Service:Database:Provider is sqlite');
-    findings.refuse('Service:Audit:Partitions:MonthsAhead', 'while Service:Database:Provider is sqlite');
-    findings.refuse('Service:Audit:Retention', 'while Service:Database:Provider is sqlite');
-  }
-});
-
-const sinkTokenTravelsEncrypted = rule(
-  ['Service:Audit:Sink:Url', 'Service:Audit:Sink:BearerToken'],
-  (settings, findings) => {
-    const encrypted = /^https:/i.test(settings['Service:Audit:Sink:Url'] ?? '');
-    if (settings['Service:Audit:Sink:BearerToken'] !== undefined && !encrypted) {
-      findings.wrong(
-        'Service:Audit:Sink:BearerToken',
-        'is set while Service:Audit:Sink:Url is not an https URL',
-        'an https URL beside it, or leaving it unset',
-      );
-    }
-  },
-);
-
-const provisioningHasACredential = rule([], (_settings, findings) => {
-  if (findings.given('Service:Scim:BearerToken')) return;
-  for (const key of [
+    },
+  ),
+  whileIs('Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut', true, {
+    needs: ['Service:UpstreamIdp:BackchannelLogout:Audience'],
+  }),
+  whileIs('Service:Database:Provider', 'postgres', {
+    needs: ['Service:Database:ConnectionString'],
+    refuses: ['Service:Database:Path'],
+  }),
+  whileIs('Service:Database:Provider', 'sqlite', {
+    needs: ['Service:Database:Path'],
+    refuses: [
+      'Service:Database:ConnectionString',
+      'Service:Database:MigrationConnectionString',
+      'Service:Audit:Partitions:MonthsAhead',
+      'Service:Audit:Retention',
+    ],
+  }),
+  rule(['Service:Audit:Sink:Url', 'Service:Audit:Sink:BearerToken'], (settings, { wrong }) => {
+    const isEncrypted = /^https:/i.test(settings['Service:Audit:Sink:Url'] ?? '');
+    if (settings['Service:Audit:Sink:BearerToken'] === undefined || isEncrypted) return;
+    const problem = 'is set while Service:Audit:Sink:Url is not an https URL';
+    wrong('Service:Audit:Sink:BearerToken', problem, 'an https URL beside it, or leaving it unset');
+  }),
+  whileUnset('Service:Scim:BearerToken', [
     'Service:Scim:PreviousBearerToken',
     'Service:Scim:SponsorKeyAttribute',
     'Service:Scim:MaxUsers',
-  ] as const) {
-    findings.refuse(key, 'while Service:Scim:BearerToken is not');
-  }
-});
-
-const provisioningCredentialsDiffer = rule(
-  ['Service:Scim:BearerToken', 'Service:Scim:PreviousBearerToken'],
-  (settings, findings) => {
-    const previous = settings['Service:Scim:PreviousBearerToken'];
-    if (previous !== undefined && previous.reveal() === settings['Service:Scim:BearerToken']?.reveal()) {
-      findings.wrong(
-        'Service:Scim:PreviousBearerToken',
-        'is the same as Service:Scim:BearerToken',
-        'the credential that was in use before, or leaving it unset',
-      );
+  ]),
+  credentialsDiffer('Service:Scim'),
+  rule([], (_settings, { given, expect }) => {
+    if (!given('Service:Ssf:Issuer')) return;
+    for (const key of TRANSMITTER_NEEDS) expect(key, 'while Service:Ssf:Issuer is set');
+  }),
+  whileUnset('Service:Ssf:Issuer', [...TRANSMITTER_NEEDS, 'Service:Ssf:PreviousBearerToken']),
+  credentialsDiffer('Service:Ssf'),
+  rule([], (_settings, findings) => {
+    for (const number of findings.numbers('Service:Signing:Keys')) {
+      exactlyOne(findings, `Service:Signing:Keys:${number}:Path`, `Service:Signing:Keys:${number}:Pem`);
     }
-  },
-);
-
-const transmitterIsWhole = rule([], (_settings, findings) => {
-  const needs = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
-  if (findings.given('Service:Ssf:Issuer')) {
-    for (const key of needs) findings.expect(key, 'while Service:Ssf:Issuer is set');
-    return;
-  }
-  for (const key of [...needs, 'Service:Ssf:PreviousBearerToken'] as const) {
-    findings.refuse(key, 'while Service:Ssf:Issuer is not');
-  }
-});
-
-const pushCredentialsDiffer = rule(
-  ['Service:Ssf:BearerToken', 'Service:Ssf:PreviousBearerToken'],
-  (settings, findings) => {
-    const previous = settings['Service:Ssf:PreviousBearerToken'];
-    if (previous !== undefined && previous.reveal() === settings['Service:Ssf:BearerToken']?.reveal()) {
-      findings.wrong(
-        'Service:Ssf:PreviousBearerToken',
-        'is the same as Service:Ssf:BearerToken',
-        'the credential that was in use before, or leaving it unset',
-      );
+  }),
+  rule(['NODE_ENV'], (settings, { numbers, wrong }) => {
+    if (numbers('Service:Signing:Keys').length > 0 || isDevelopmentHost(settings)) return;
+    const problem = 'is not set, and neither is any other signing key';
+    const accepted = 'a key by Path or by Pem; only a development host (NODE_ENV is development) makes one up';
+    wrong('Service:Signing:Keys:0:Path', problem, accepted);
+  }),
+  rule([], (_settings, { numbers, expect }) => {
+    if (numbers('Service:Signing:Keys').length < 2) return;
+    expect('Service:Signing:ActiveKid', 'while there is more than one signing key');
+  }),
+  rule(['Service:Signing:Keys'], (settings, { wrong }) => {
+    const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
+    for (const [at, key] of settings['Service:Signing:Keys'].entries()) {
+      if (key.Kid === undefined || kids.indexOf(key.Kid) === at) continue;
+      wrong(`Service:Signing:Keys:${key.index}:Kid`, 'names another signing key as well', 'a name of its own');
     }
-  },
-);
-
-const everyKeyHasOneSource = rule([], (_settings, findings) => {
-  for (const number of findings.numbers('Service:Signing:Keys')) {
-    const file = findings.given(`Service:Signing:Keys:${number}:Path`);
-    const text = findings.given(`Service:Signing:Keys:${number}:Pem`);
-    if (file === text) {
-      findings.wrong(
-        `Service:Signing:Keys:${number}:Path`,
-        file
-          ? `is set beside Service:Signing:Keys:${number}:Pem`
-          : `is not set, nor is Service:Signing:Keys:${number}:Pem`,
-        'exactly one of the two',
-      );
-    }
-  }
-});
-
-const somethingSigns = rule(['NODE_ENV'], (settings, findings) => {
-  if (findings.numbers('Service:Signing:Keys').length === 0 && !isDevelopmentHost(settings)) {
-    findings.wrong(
-      'Service:Signing:Keys:0:Path',
-      'is not set, and neither is any other signing key',
-      'a key by Path or by Pem; only a development host (NODE_ENV is development) makes one up',
-    );
-  }
-});
-
-const oneOfSeveralKeysSigns = rule([], (_settings, findings) => {
-  if (findings.numbers('Service:Signing:Keys').length > 1) {
-    findings.expect('Service:Signing:ActiveKid', 'while there is more than one signing key');
-  }
-});
-
-const kidsNameOneKeyEach = rule(['Service:Signing:Keys'], (settings, findings) => {
-  const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
-  for (const [at, key] of settings['Service:Signing:Keys'].entries()) {
-    if (key.Kid !== undefined && kids.indexOf(key.Kid) < at) {
-      findings.wrong(`Service:Signing:Keys:${key.index}:Kid`, 'names another signing key as well', 'a name of its own');
-    }
-  }
-});
-
-const activeKidNamesAKey = rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, findings) => {
-  const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
-  // The name of a key without a Kid is its thumbprint, which is known only after loading.
-  const error = kids.some((kid) => kid === undefined) ? undefined : unusableActiveKid(settings, kids);
-  if (error) findings.wrong('Service:Signing:ActiveKid', error.problem, error.accepted);
-});
-
-const tokensEndWithTheirTask = rule(
-  ['Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'],
-  (settings, findings) => {
-    atMost(settings, findings, 'Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl');
-  },
-);
-
-const taskBoundsAreInOrder = rule(['Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'], (settings, findings) => {
-  atMost(settings, findings, 'Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl');
-});
-
-const tokenBoundsAreInOrder = rule(
-  ['Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'],
-  (settings, findings) => {
-    atMost(settings, findings, 'Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl');
-  },
-);
-
-const shortestTokenFitsShortestTask = rule(
-  ['Service:Agents:MinTokenTtl', 'Service:Agents:MinTaskTtl'],
-  (settings, findings) => {
-    atMost(settings, findings, 'Service:Agents:MinTokenTtl', 'Service:Agents:MinTaskTtl');
-  },
-);
-
-const defaultTaskIsWithinBounds = rule(
-  ['Service:Tokens:DefaultTaskTtl', 'Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'],
-  (settings, findings) => {
-    atMost(settings, findings, 'Service:Tokens:DefaultTaskTtl', 'Service:Agents:MaxTaskTtl');
-    atLeast(settings, findings, 'Service:Tokens:DefaultTaskTtl', 'Service:Agents:MinTaskTtl');
-  },
-);
-
-const defaultTokenIsWithinBounds = rule(
-  ['Service:Tokens:DefaultTokenTtl', 'Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'],
-  (settings, findings) => {
-    atMost(settings, findings, 'Service:Tokens:DefaultTokenTtl', 'Service:Agents:MaxTokenTtl');
-    atLeast(settings, findings, 'Service:Tokens:DefaultTokenTtl', 'Service:Agents:MinTokenTtl');
-  },
-);
-
-const metricsHaveAPortOfTheirOwn = rule(['PORT', 'Service:Metrics:Port'], (settings, findings) => {
-  if (settings['Service:Metrics:Port'] === settings.PORT) {
-    findings.wrong('Service:Metrics:Port', 'is the same as PORT', 'another port, or leaving it unset');
-  }
-});
-
-/** Otherwise the bucket would lose a part of each second's refill, and the rate would never be reached. */
-const burstsHoldASecond = [
+  }),
+  rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, { wrong }) => {
+    const active = settings['Service:Signing:ActiveKid'];
+    const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
+    // The name of a key without a Kid is its thumbprint. It is known only after loading, and the start checks it then.
+    if (active === undefined || kids.includes(undefined) || kids.includes(active)) return;
+    const accepted = 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid';
+    wrong('Service:Signing:ActiveKid', 'does not name a signing key', accepted);
+  }),
+  inOrder('Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'),
+  inOrder('Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
+  inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
+  inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MinTaskTtl'),
+  within('Service:Tokens:DefaultTaskTtl', 'Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
+  within('Service:Tokens:DefaultTokenTtl', 'Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
+  rule(['PORT', 'Service:Metrics:Port'], (settings, { wrong }) => {
+    if (settings['Service:Metrics:Port'] !== settings.PORT) return;
+    wrong('Service:Metrics:Port', 'is the same as PORT', 'another port, or leaving it unset');
+  }),
   burstHoldsASecond('Service:RateLimit'),
   burstHoldsASecond('Service:RateLimit:Introspection'),
   burstHoldsASecond('Service:RateLimit:Signals'),
 ];
 
-export const rules: readonly Rule[] = [
-  issuerPathIsNotOurs,
-  oneUpstreamSource,
-  sponsorCheckFitsItsMode,
-  cachedAnswersEndWithTokens,
-  refusedLogoutsAreReceived,
-  databaseFitsItsProvider,
-  sinkTokenTravelsEncrypted,
-  provisioningHasACredential,
-  provisioningCredentialsDiffer,
-  transmitterIsWhole,
-  pushCredentialsDiffer,
-  everyKeyHasOneSource,
-  somethingSigns,
-  oneOfSeveralKeysSigns,
-  kidsNameOneKeyEach,
-  activeKidNamesAKey,
-  tokensEndWithTheirTask,
-  taskBoundsAreInOrder,
-  tokenBoundsAreInOrder,
-  shortestTokenFitsShortestTask,
-  defaultTaskIsWithinBounds,
-  defaultTokenIsWithinBounds,
-  metricsHaveAPortOfTheirOwn,
-  ...burstsHoldASecond,
-];
+/** While `key` has the value, some settings are required beside it and others refused. */
+function whileIs<Key extends keyof Settings & SettingKey>(
+  key: Key,
+  value: Settings[Key] & (string | boolean),
+  { needs = [], refuses = [] }: { readonly needs?: readonly SettingKey[]; readonly refuses?: readonly SettingKey[] },
+): Rule {
+  const when = `while ${key} is ${value}`;
+  return rule([key], (settings, { expect, refuse }) => {
+    if (settings[key] !== value) return;
+    for (const each of needs) expect(each, when);
+    for (const each of refuses) refuse(each, when);
+  });
+}
+
+function whileUnset(key: SettingKey, refused: readonly SettingKey[]): Rule {
+  return rule([], (_settings, { given, refuse }) => {
+    if (!given(key)) for (const each of refused) refuse(each, `while ${key} is not`);
+  });
+}
+
+function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingKey): void {
+  const isGiven = given(key);
+  if (isGiven !== given(other)) return;
+  wrong(key, isGiven ? `is set beside ${other}` : `is not set, nor is ${other}`, 'exactly one of the two');
+}
+
+function credentialsDiffer(receiver: 'Service:Scim' | 'Service:Ssf'): Rule {
+  const [current, previous] = [`${receiver}:BearerToken`, `${receiver}:PreviousBearerToken`] as const;
+  return rule([current, previous], (settings, { wrong }) => {
+    const before: Secret | undefined = settings[previous];
+    if (before === undefined || before.reveal() !== settings[current]?.reveal()) return;
+    const accepted = 'the credential that was in use before, or leaving it unset';
+    wrong(previous, `is the same as ${current}`, accepted);
+  });
+}
+
+/** Otherwise the bucket would lose a part of each second's refill, and the rate would never be reached. */
+function burstHoldsASecond(
+  bucket: 'Service:RateLimit' | 'Service:RateLimit:Introspection' | 'Service:RateLimit:Signals',
+): Rule {
+  const [burst, permitsPerMinute] = [`${bucket}:Burst`, `${bucket}:PermitsPerMinute`] as const;
+  return rule([burst, permitsPerMinute], (settings, { wrong }) => {
+    if (settings[burst] >= permitsPerSecond({ permitsPerMinute: settings[permitsPerMinute] })) return;
+    const least = `at least a sixtieth of ${permitsPerMinute}, rounded up`;
+    wrong(burst, `is less than one second's worth of ${permitsPerMinute}`, least);
+  });
+}
 
 type DurationKey =
   | 'Service:UpstreamIdp:SponsorCheck:CacheTtl'
   | `Service:Tokens:${'DefaultTaskTtl' | 'DefaultTokenTtl'}`
   | `Service:Agents:${'Min' | 'Max'}${'Task' | 'Token'}Ttl`;
 
-function burstHoldsASecond(
-  bucket: 'Service:RateLimit' | 'Service:RateLimit:Introspection' | 'Service:RateLimit:Signals',
-): Rule {
-  const [burst, permitsPerMinute] = [`${bucket}:Burst`, `${bucket}:PermitsPerMinute`] as const;
-  return rule([burst, permitsPerMinute], (settings, findings) => {
-    if (settings[burst] < permitsPerSecond({ permitsPerMinute: settings[permitsPerMinute] })) {
-      const least = `at least a sixtieth of ${permitsPerMinute}, rounded up`;
-      findings.wrong(burst, `is less than one second's worth of ${permitsPerMinute}`, least);
-    }
+function inOrder(shorter: DurationKey, longer: DurationKey): Rule {
+  return rule([shorter, longer], (settings, findings) => atMost(settings, findings, shorter, longer));
+}
+
+function within(key: DurationKey, min: DurationKey, max: DurationKey): Rule {
+  return rule([key, min, max], (settings, findings) => {
+    atMost(settings, findings, key, max);
+    if (settings[key] < settings[min]) findings.wrong(key, `is shorter than ${min}`, `at least ${min}`);
   });
 }
 
-function atMost<Key extends DurationKey>(settings: Pick<Settings, Key>, findings: Findings, key: Key, bound: Key) {
-  if (settings[key] > settings[bound]) findings.wrong(key, `is longer than ${bound}`, `at most ${bound}`);
+function atMost<Key extends DurationKey>(
+  settings: Pick<Settings, Key>,
+  { wrong }: Findings,
+  key: Key,
+  bound: Key,
+): void {
+  if (settings[key] > settings[bound]) wrong(key, `is longer than ${bound}`, `at most ${bound}`);
 }
 
-function atLeast<Key extends DurationKey>(settings: Pick<Settings, Key>, findings: Findings, key: Key, bound: Key) {
-  if (settings[key] < settings[bound]) findings.wrong(key, `is shorter than ${bound}`, `at least ${bound}`);
+/**
+ * Each secret is for another party, except a previous one, which is for the party of its successor. The rules refuse
+ * two equal ones of these.
+ */
+const SECRETS = [
+  'Service:Admin:ApiKey',
+  'Service:Scim:BearerToken',
+  'Service:Scim:PreviousBearerToken',
+  'Service:Ssf:BearerToken',
+  'Service:Ssf:PreviousBearerToken',
+  'Service:Audit:Sink:BearerToken',
+] as const satisfies readonly (keyof Settings)[];
+
+type SecretSetting = (typeof SECRETS)[number];
+
+/**
+ * A secret in several settings gives its holder access through all of them. That is not a start-up error (specification
+ * "Startup errors" has none for it): the start and the doctor warn. For each repeated secret, the settings that have it. Names only,
+ * never a value.
+ */
+export function repeatedSecrets(settings: Pick<Settings, SecretSetting>): readonly (readonly SecretSetting[])[] {
+  const holders = new Map<string, SecretSetting[]>();
+  for (const key of SECRETS) {
+    const secret: Secret | undefined = settings[key];
+    if (secret !== undefined) holders.set(secret.reveal(), [...(holders.get(secret.reveal()) ?? []), key]);
+  }
+  return [...holders.values()].filter((keys) => keys.length > 1);
 }

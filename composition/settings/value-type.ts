@@ -218,8 +218,10 @@ const FAULTS: Readonly<Record<NetworkFault, string>> = {
   everything: 'includes every address, and not all may be trusted',
 };
 
-/** An error names the position in the list, never the text. */
-/** Networks separated by commas: the only list in a single text (specification "Configuration rules"). */
+/**
+ * Networks separated by commas: the only list in a single text (specification "Configuration rules"). An error names the
+ * position in the list, never the text.
+ */
 export function networkList(): ValueType<readonly Network[]> {
   return {
     accepts: `at most ${MAX_NETWORKS} networks in CIDR notation (\`192.0.2.0/24\`, \`2001:db8::/32\`), separated by commas`,

@@ -1,7 +1,7 @@
 /** `mandate` as an operator starts it: a process of its own, from its sources, with settings in its environment. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { variableOf } from '../../composition/settings/setting-error.ts';
+import { variableOf } from '../../composition/startup-error.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 
 const MAIN = new URL('../../composition/main.ts', import.meta.url);

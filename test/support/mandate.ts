@@ -10,7 +10,7 @@ import { placeBlock } from '../../application/decisions/place-block.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
-import { variableOf } from '../../composition/settings/setting-error.ts';
+import { variableOf } from '../../composition/startup-error.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';

@@ -9,7 +9,7 @@ import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { examineEverything } from '../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
-import { variableOf } from '../../composition/settings/setting-error.ts';
+import { variableOf } from '../../composition/startup-error.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { databases, type FreshDatabase, type Outside, type Role } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';

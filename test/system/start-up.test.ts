@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { variableOf } from '../../composition/settings/setting-error.ts';
+import { variableOf } from '../../composition/startup-error.ts';
 import { startCommand as start } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 

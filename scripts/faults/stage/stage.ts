@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
-import { variableOf } from '../../../composition/settings/setting-error.ts';
+import { variableOf } from '../../../composition/startup-error.ts';
 import { scimSettings } from '../../../test/support/scim-client.ts';
 import { sharedSigningKey } from '../../../test/support/shared-signing-key.ts';
 import { freePort } from '../../free-port.ts';

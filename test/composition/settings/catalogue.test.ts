@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
-import { computedDefaults } from '../../../composition/settings/defaults.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
+import { computedDefaults } from '../../../composition/settings/settings.ts';
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 

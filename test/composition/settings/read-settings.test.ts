@@ -6,7 +6,7 @@ import { parseNetwork } from '../../../adapters/http/admission/request-source.ts
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
-import { describeSettingError } from '../../../composition/settings/setting-error.ts';
+import { describeSettingError } from '../../../composition/startup-error.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { environment, errorsWith, onSqlite, PEM, readWith, startable, validWith } from './sources.ts';
 

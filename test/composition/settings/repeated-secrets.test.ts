@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { repeatedSecrets } from '../../../composition/settings/repeated-secrets.ts';
+import { repeatedSecrets } from '../../../composition/settings/rules.ts';
 import { type Texts, validWith } from './sources.ts';
 
 const [ONE, OTHER] = ['one-secret-of-32-characters-or-more', 'another-one-of-32-characters-or-more'];

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { unusableActiveKid } from '../../../composition/settings/alternatives.ts';
 import { rules } from '../../../composition/settings/rules.ts';
 import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
@@ -361,17 +360,5 @@ describe('The rules between settings', () => {
       }
       expect(rule.about.map(String)).to.include.members(read);
     }
-  });
-});
-
-describe('The active key, once every key is loaded', () => {
-  it('must be one of them', () => {
-    const settings = { 'Service:Signing:ActiveKid': 'summer' };
-    expect(unusableActiveKid(settings, ['spring', 'summer'])).to.equal(undefined);
-    expect(unusableActiveKid(settings, ['spring'])).to.include({ key: 'Service:Signing:ActiveKid' });
-  });
-
-  it('need not be said', () => {
-    expect(unusableActiveKid({ 'Service:Signing:ActiveKid': undefined }, ['spring'])).to.equal(undefined);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
-import { settingsTable } from '../../../composition/settings/settings-table.ts';
+import { settingsTable } from './settings-table.ts';
 
 describe('The table of settings', () => {
   const lines = settingsTable().trimEnd().split('\n');

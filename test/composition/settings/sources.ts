@@ -1,7 +1,8 @@
 /** Settings for tests: a whole that starts, from which each test takes its step aside. */
 
-import { readSettings, type Settings, type SettingsResult } from '../../../composition/settings/read-settings.ts';
-import { variableOf } from '../../../composition/settings/setting-error.ts';
+import { readSettings, type SettingsResult } from '../../../composition/settings/read-settings.ts';
+import type { Settings } from '../../../composition/settings/settings.ts';
+import { variableOf } from '../../../composition/startup-error.ts';
 
 export type Texts = Readonly<Record<string, string | undefined>>;
 

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { variableOf } from '../../../composition/settings/setting-error.ts';
+import { variableOf } from '../../../composition/startup-error.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 
 const MAIN = fileURLToPath(new URL('../../../composition/main.ts', import.meta.url));

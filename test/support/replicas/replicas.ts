@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { variableOf } from '../../../composition/settings/setting-error.ts';
+import { variableOf } from '../../../composition/startup-error.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate } from '../../../scripts/mandate-process.ts';
 import type { Outside, TestDatabase } from '../databases.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { variableOf } from '../../../composition/settings/setting-error.ts';
+import { variableOf } from '../../../composition/startup-error.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate as startProcess } from '../../../scripts/mandate-process.ts';
 import { databases, type FreshDatabase } from '../../support/databases.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { partitionUpkeep } from '../../composition/partition-upkeep.ts';
+import { partitionUpkeep } from '../../composition/jobs.ts';
 import { type Recurring, startRecurring } from '../../composition/recurring.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { freshDatabase } from '../support/databases.ts';

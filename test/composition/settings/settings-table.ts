@@ -1,7 +1,7 @@
 /** Renders the catalogue as the table of settings in docs. */
 
-import { catalogue } from './catalogue.ts';
-import type { Setting } from './setting.ts';
+import { catalogue } from '../../../composition/settings/catalogue.ts';
+import type { Setting } from '../../../composition/settings/setting.ts';
 
 /** A Markdown table with every setting in the catalogue's order, ending in a line break. */
 export function settingsTable(): string {
