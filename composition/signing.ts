@@ -5,7 +5,7 @@ import { signingKeys } from '../adapters/jose/signing-keys.ts';
 import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/telemetry.ts';
-import type { JwkSet } from '../domain/agents/jwk.ts';
+import type { JwkSet } from '../domain/agents/public-key.ts';
 import { type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { describeSettingError, type SettingError, StartupError } from './startup-error.ts';

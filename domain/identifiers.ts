@@ -63,3 +63,18 @@ export function makeUserId(ulid: string): UserId {
 export function parseUserId(text: string): UserId | undefined {
   return USER_ID.test(text) ? (text as UserId) : undefined;
 }
+
+const MAX_SPONSOR_KEY = 256;
+const NOT_IN_SPONSOR_KEY = /[\s\p{Cc}]|^\.{1,2}$/u;
+
+/**
+ * 1 to 256 characters, none of them white space or a control character (specification "Admin API").
+ *
+ * `.` and `..` are refused as well: in a URL path they are removed however they are encoded (RFC 3986 §5.2.4). The
+ * admin API could not address, and so not block, such a person.
+ */
+export function parseSponsorKey(text: string): SponsorKey | undefined {
+  const usable =
+    text.length >= 1 && text.length <= MAX_SPONSOR_KEY && text.isWellFormed() && !NOT_IN_SPONSOR_KEY.test(text);
+  return usable ? (text as SponsorKey) : undefined;
+}

@@ -3,7 +3,7 @@
  * wrong command line. A message must not have a colon: text after a colon is taken for user input and not shown.
  */
 
-import { travelsInTheClear } from '../../domain/transport.ts';
+import { travelsInTheClear } from '../../domain/address.ts';
 
 /** Refuses a repeated option, which yargs would turn into a list. */
 export function once<Value>(name: string, read: (text: string) => Value): (given: unknown) => Value | undefined {

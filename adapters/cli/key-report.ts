@@ -1,6 +1,6 @@
 /** The output of `mandate keys`: sentences and settings for a person, or one JSON object for a program. */
 
-import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 
 /** An environment variable of a signing setting. */
 export interface SettingLine {

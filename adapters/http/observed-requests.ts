@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Randomness } from '../../application/ports/runtime.ts';
 import type { Log, Measurements, RequestOutcome, Tracing } from '../../application/ports/telemetry.ts';
-import { parseTraceparent, type Trace } from '../../domain/traces/trace-context.ts';
+import { parseTraceparent, type Trace } from '../../domain/trace-context.ts';
 import { singleHeader } from './message/head.ts';
 import { routeOf } from './routes.ts';
 import type { ServedResponse } from './server/message-classes.ts';

@@ -4,8 +4,7 @@
  */
 
 import type { CheckpointSigner, CheckpointVerifier } from '../../application/ports/keys.ts';
-import type { JwkSet } from '../../domain/agents/jwk.ts';
-import { inspectKey, type KeyRules, type UsableKey } from '../../domain/agents/public-key.ts';
+import { inspectKey, type JwkSet, type KeyRules, type UsableKey } from '../../domain/agents/public-key.ts';
 import { isJsonObject, type Json, member } from '../../domain/tokens/strict-json.ts';
 import { importKeys } from './key-ring.ts';
 import { isSignature } from './signature.ts';

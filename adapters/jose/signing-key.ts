@@ -3,7 +3,7 @@
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, importJWK, type JWK } from 'jose';
-import type { Jwk } from '../../domain/agents/jwk.ts';
+import type { Jwk } from '../../domain/agents/public-key.ts';
 import { Secret } from '../../domain/secret.ts';
 import { makeSignature } from './signature.ts';
 

@@ -20,7 +20,7 @@ import {
   type Lines,
   type StoredExport,
 } from '../../application/ports/exports.ts';
-import type { Month } from '../../domain/ledger/month.ts';
+import type { Month } from '../../domain/ledger/time-range.ts';
 
 /** The suffix of an export's name until the export is verified. */
 const DRAFT_SUFFIX = '.partial';

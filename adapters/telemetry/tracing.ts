@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Network } from '../../application/ports/network.ts';
 import type { Log, LogFields, Tracing } from '../../application/ports/telemetry.ts';
-import { formatTraceparent, type Trace } from '../../domain/traces/trace-context.ts';
+import { formatTraceparent, type Trace } from '../../domain/trace-context.ts';
 
 /**
  * Tracing by asynchronous context. After the first trace Node tracks every promise, which costs some 0.1 µs each on

@@ -1,6 +1,6 @@
 /** The second validation of a registration (specification "Validation errors"): all rules, and a test of each key. */
 
-import { judgeKeySource } from '../../domain/agents/key-source.ts';
+import { judgeKeySource } from '../../domain/agents/field-rules.ts';
 import {
   judgeRegistration,
   type RegistrationRules,

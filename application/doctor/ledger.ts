@@ -5,7 +5,7 @@
 
 import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
-import { type Month, monthOf, nextMonth } from '../../domain/ledger/month.ts';
+import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage.ts';
 import { type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
 

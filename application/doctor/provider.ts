@@ -1,6 +1,6 @@
 /** Examines the identity provider, through the adapters with which the service reads its metadata and keys. */
 
-import { travelsInTheClear } from '../../domain/transport.ts';
+import { travelsInTheClear } from '../../domain/address.ts';
 import type { ProviderDescription } from '../ports/identity-provider.ts';
 import { type Examination, type Finding, failed, judgeClock, ok, skipped, warning } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';

@@ -12,8 +12,8 @@
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
 import { type ArchiveStop, archivedEntry } from '../../domain/ledger/archiving.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import type { ExportFault } from '../../domain/ledger/export-fault.ts';
-import { type Month, monthOf } from '../../domain/ledger/month.ts';
+import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
+import type { ExportFault } from '../../domain/ledger/verification.ts';
 import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { DraftExport, ExportFolder, Lines, StoredExport } from '../ports/exports.ts';

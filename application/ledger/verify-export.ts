@@ -15,10 +15,9 @@ import {
 } from '../../domain/ledger/archive-format.ts';
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
-import type { ExportFault } from '../../domain/ledger/export-fault.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
-import { type Month, monthOf } from '../../domain/ledger/month.ts';
-import { chainFault, contradictedMark } from '../../domain/ledger/verification.ts';
+import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
+import { chainFault, contradictedMark, type ExportFault } from '../../domain/ledger/verification.ts';
 import { ExportDamaged, type StoredExport } from '../ports/exports.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash } from '../ports/runtime.ts';

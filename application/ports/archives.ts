@@ -1,6 +1,6 @@
 import type { Instant } from '../../domain/instant.ts';
-import type { Month } from '../../domain/ledger/month.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SeqRange } from './checkpoints.ts';
 
 /** The archived part of the ledger: everything up to and including these numbers, and nothing above. */

@@ -1,4 +1,4 @@
-import type { Month } from '../../domain/ledger/month.ts';
+import type { Month } from '../../domain/ledger/time-range.ts';
 
 /** Why a file or directory is unusable. */
 export type ExportProblem = 'missing' | 'not_a_directory' | 'not_permitted' | 'disk_full' | 'no_hard_links' | 'failed';

@@ -1,5 +1,5 @@
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { Jwk, JwkSet } from '../../domain/agents/jwk.ts';
+import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';

@@ -6,7 +6,7 @@ import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { Grant, GrantHash } from '../../domain/tasks/task.ts';
-import type { TokenFacts } from '../../domain/tasks/token-status.ts';
+import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
 /** The registered agents. */
 export interface Agents {

@@ -1,5 +1,5 @@
 import type { Instant } from '../../domain/instant.ts';
-import type { Month } from '../../domain/ledger/month.ts';
+import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../decisions/logged-out.ts';
 import type { Sponsors } from './queries.ts';
 

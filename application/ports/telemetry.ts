@@ -1,7 +1,7 @@
 import type { DenialReason } from '../../domain/denial.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
-import type { Trace } from '../../domain/traces/trace-context.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 
 /** Field values that operators may read: never a token, key, grant or assertion, nor other data from a request. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;

@@ -14,8 +14,7 @@ import {
   type UserDraft,
 } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
-import type { ScimFault } from '../../domain/signals/scim-fault.ts';
-import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
+import type { PersonAttribute, ScimFault } from '../../domain/signals/user-attribute.ts';
 import { readUserPatch } from '../../domain/signals/user-patch.ts';
 import { type Assignments, readUserResource } from '../../domain/signals/user-resource.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';

@@ -3,7 +3,7 @@
  * request reads storage, so that a revocation takes effect at once.
  */
 
-import { judgeStanding, type Standing } from '../../domain/tasks/token-status.ts';
+import { judgeStanding, type Standing } from '../../domain/tasks/task-token.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';

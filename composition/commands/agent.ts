@@ -30,7 +30,7 @@ import { type Applied, applyDeclarations, type JudgedDeclaration } from '../../a
 import { judgeDraft } from '../../application/admin/judge-draft.ts';
 import { RegistryFailure } from '../../application/ports/agent-registry.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
-import type { Jwk } from '../../domain/agents/jwk.ts';
+import type { Jwk } from '../../domain/agents/public-key.ts';
 import { judgeRegistration } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../domain/duration.ts';

@@ -18,7 +18,7 @@ import { verifyExport } from '../../application/ledger/verify-export.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
-import type { Month } from '../../domain/ledger/month.ts';
+import type { Month } from '../../domain/ledger/time-range.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';

@@ -3,7 +3,7 @@
 import type { AgentId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
-import type { JwkSet } from './jwk.ts';
+import type { JwkSet } from './public-key.ts';
 
 /** The settings that an operator gives an agent. Only judgeRegistration makes one, so every Registration is valid. */
 export interface Registration {

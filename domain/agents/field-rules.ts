@@ -1,12 +1,16 @@
 /**
- * The rules of a registration's plain fields (specification "Agent registration"; decisions "Agents"). Each function
- * returns sentences about its field. They never repeat a value: they name list items by their position.
+ * The rules of a registration's plain fields and of its keys (specification "Agent registration"; decisions "Agents").
+ * Sentences never repeat a value: they name list items by their position.
  *
  * A request body holds at most 64 KiB; these limits leave room for any realistic agent.
  */
 
+import { audienceProblem, jwksUriProblem } from '../address.ts';
+import { type FieldError, fieldErrors } from '../field-error.ts';
 import { isScopeToken } from '../scope.ts';
-import { audienceProblem } from './address.ts';
+import type { AgentKeySource } from './agent.ts';
+import { checkJwkSet } from './key-set.ts';
+import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
 /** It has to fit on one line of an operator's screen. */
 const MAX_DISPLAY_NAME_LENGTH = 256;
@@ -65,4 +69,37 @@ function itemProblems(items: readonly string[], problem: (item: string) => strin
 
 function duplicateProblems(items: readonly string[]): readonly string[] {
   return new Set(items).size === items.length ? [] : ['Must not name anything twice.'];
+}
+
+type KeySourceVerdict =
+  | { readonly kind: 'usable'; readonly source: AgentKeySource }
+  | { readonly kind: 'refused'; readonly errors: readonly FieldError[] };
+
+const EXACTLY_ONE = 'Exactly one of jwks_uri and jwks must be set.';
+
+/**
+ * The keys come from exactly one of `jwks_uri` and `jwks` (rules 1-3). Judges the structure of inline keys: the AgentKeys
+ * port tests separately whether each key can be imported.
+ */
+export function judgeKeySource(
+  { jwksUri, jwks }: Pick<RegistrationDraft, 'jwksUri' | 'jwks'>,
+  issuer: string,
+): KeySourceVerdict {
+  if ((jwksUri === undefined) === (jwks === undefined)) {
+    return refused([...fieldErrors(fieldNames.jwksUri, EXACTLY_ONE), ...fieldErrors(fieldNames.jwks, EXACTLY_ONE)]);
+  }
+  if (jwksUri !== undefined) {
+    const problem = jwksUriProblem(jwksUri, issuer);
+    return problem === undefined
+      ? { kind: 'usable', source: { kind: 'remote', uri: jwksUri } }
+      : refused(fieldErrors(fieldNames.jwksUri, problem));
+  }
+  const verdict = checkJwkSet(jwks);
+  return verdict.kind === 'valid'
+    ? { kind: 'usable', source: { kind: 'inline', jwks: verdict.jwks } }
+    : refused(fieldErrors(fieldNames.jwks, ...verdict.problems));
+}
+
+function refused(errors: readonly FieldError[]): KeySourceVerdict {
+  return { kind: 'refused', errors };
 }

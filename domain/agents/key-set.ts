@@ -1,8 +1,7 @@
 /** Sets of public keys (RFC 7517), and which of their keys this service can verify signatures with. */
 
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
-import type { JwkSet } from './jwk.ts';
-import { inspectKey, type KeyRules, type UsableKey } from './public-key.ts';
+import { inspectKey, type JwkSet, type KeyRules, type UsableKey } from './public-key.ts';
 
 /** Keys of agents (decisions "Agents": keys the service can verify an assertion with). */
 export const AGENT_KEY_RULES: KeyRules = {

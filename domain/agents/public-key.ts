@@ -1,12 +1,25 @@
-/**
- * Judges one public key (RFC 7517, RFC 7518 §6): can a signature safely be verified with it, and in which algorithms?
- * Only the structure is judged here. The import of the key finds out whether its point lies on the curve.
- */
+/** One public key (RFC 7517 §4, RFC 7518 §6), and whether a signature can safely be verified with it. */
 
 import { decodeCanonical, isTextList } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
-import type { Jwk } from './jwk.ts';
-import { isWeakModulus } from './weak-modulus.ts';
+
+/** A public JSON Web Key; members beyond these are kept as they came. */
+export interface Jwk {
+  readonly kty: string;
+  readonly kid?: string;
+  readonly use?: string;
+  readonly alg?: string;
+  readonly key_ops?: readonly string[];
+  readonly crv?: string;
+  readonly x?: string;
+  readonly y?: string;
+  readonly n?: string;
+  readonly e?: string;
+}
+
+export interface JwkSet {
+  readonly keys: readonly Jwk[];
+}
 
 /** The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. */
 export type SignatureAlgorithm =
@@ -63,7 +76,11 @@ const CURVES: ReadonlyMap<string, KeyKind> = new Map([
   ['OKP Ed25519', curve('EdDSA', 32, ['x'])],
 ]);
 
-/** Each problem is the end of a fixed sentence that begins with the key's name. It repeats nothing of the key. */
+/**
+ * In which of the algorithms a signature can safely be verified with the key. Only the structure is judged here: the
+ * import of the key finds out whether its point lies on the curve. Each problem is the end of a fixed sentence that begins with
+ * the key's name. It repeats nothing of the key.
+ */
 export function inspectKey(
   value: Json | undefined,
   rules: KeyRules,
@@ -156,4 +173,39 @@ function isJwk(key: JsonObject): key is JsonObject & Jwk {
     TEXT_MEMBERS.every((name) => !Object.hasOwn(key, name) || typeof key[name] === 'string') &&
     (!Object.hasOwn(key, 'key_ops') || isTextList(key.key_ops))
   );
+}
+
+/**
+ * ROCA (CVE-2017-15361): the library of a widespread security chip made its primes as k·M + (65537^a mod M). M is the
+ * product of the first small primes. A modulus of two such primes is itself a power of 65537 modulo M, and so modulo each
+ * of those small primes. For keys of 2048 bits and more, M includes every prime up to at least 701. A randomly made
+ * modulus matches this fingerprint less than once in 2^160.
+ */
+const GENERATOR = 65537;
+const LARGEST_PRIME = 701;
+
+/** For each odd prime, which of its residues are powers of 65537. */
+const fingerprint: readonly { readonly prime: bigint; readonly powers: ReadonlySet<bigint> }[] = oddPrimes().map(
+  (prime) => ({ prime: BigInt(prime), powers: powersOfGenerator(prime) }),
+);
+
+/** Whether the modulus can be factored although it looks sound: it has a small prime factor or matches the ROCA fingerprint. */
+export function isWeakModulus(modulus: bigint): boolean {
+  if (modulus % 2n === 0n) return true;
+  const residues = fingerprint.map(({ prime, powers }) => ({ residue: modulus % prime, powers }));
+  return residues.some(({ residue }) => residue === 0n) || residues.every(({ residue, powers }) => powers.has(residue));
+}
+
+function powersOfGenerator(prime: number): ReadonlySet<bigint> {
+  const powers = new Set<bigint>();
+  for (let power = 1; !powers.has(BigInt(power)); power = (power * GENERATOR) % prime) powers.add(BigInt(power));
+  return powers;
+}
+
+function oddPrimes(): readonly number[] {
+  const primes: number[] = [];
+  for (let candidate = 3; candidate <= LARGEST_PRIME; candidate += 2) {
+    if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate);
+  }
+  return primes;
 }

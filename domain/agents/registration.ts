@@ -7,8 +7,13 @@ import { formatDuration } from '../duration.ts';
 import { type FieldError, fieldErrors } from '../field-error.ts';
 import { parseAgentId } from '../identifiers.ts';
 import type { Registration } from './agent.ts';
-import { allowedAudienceProblems, audienceProblems, displayNameProblems, scopeProblems } from './field-rules.ts';
-import { judgeKeySource } from './key-source.ts';
+import {
+  allowedAudienceProblems,
+  audienceProblems,
+  displayNameProblems,
+  judgeKeySource,
+  scopeProblems,
+} from './field-rules.ts';
 import { type LifetimeProblem, type LifetimeRules, resolveLifetimes } from './lifetimes.ts';
 import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 

@@ -13,8 +13,8 @@
 
 import { type Instant, instantFromMicros, toMicrosecondText } from '../instant.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { type Month, parseMonth } from './month.ts';
 import type { LedgerRecord } from './record.ts';
+import { type Month, parseMonth } from './time-range.ts';
 
 export interface ArchiveHeader {
   readonly month: Month;

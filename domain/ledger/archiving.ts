@@ -1,10 +1,9 @@
 /** The rules for archiving months of the ledger (specification "Ledger and seal"), and the reasons to refuse one. */
 
 import { type Instant, plusSeconds } from '../instant.ts';
-import { describeExportFault, type ExportFault } from './export-fault.ts';
-import { type Month, monthOf } from './month.ts';
 import type { LedgerEntry } from './record.ts';
-import { describeFault, type VerificationFault } from './verification.ts';
+import { type Month, monthOf } from './time-range.ts';
+import { describeExportFault, describeFault, type ExportFault, type VerificationFault } from './verification.ts';
 
 /** The first month that must stay: every earlier month is entirely older than the retention. */
 export function cutoffMonth(now: Instant, retentionSeconds: number): Month {

@@ -1,9 +1,12 @@
-/**
- * The ends of a time range in a query (specification "GET /audit"): an ISO 8601 timestamp, or a bare date meaning
- * midnight UTC. All timestamps of this service are UTC, so a timestamp without an offset is read as UTC too.
- */
+/** Ranges of time in UTC: those of a query (specification "GET /audit"), and calendar months. */
 
-import { type Instant, instantFromMicros, MICROS_PER_SECOND } from '../instant.ts';
+import {
+  type Instant,
+  instantFromMicros,
+  instantFromMillis,
+  MICROS_PER_SECOND,
+  toMillisecondText,
+} from '../instant.ts';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))?$/;
@@ -13,7 +16,11 @@ const NANOS_PER_MICRO = 1000;
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
 const MICROS_PER_DAY = 24 * 60 * MICROS_PER_MINUTE;
 
-/** The first instant at or after the written time; `undefined` if it is malformed or no real date. */
+/**
+ * An end of a range is an ISO 8601 timestamp, or a bare date meaning midnight UTC. All timestamps of this service are
+ * UTC, so a timestamp without an offset is read as UTC too. Returns the first instant at or after the written time; `undefined`
+ * if it is malformed or no real date.
+ */
 export function parseRangeStart(text: string): Instant | undefined {
   return bounded(parsePoint(text)?.micros);
 }
@@ -58,4 +65,29 @@ function parseTime(text: string): number | undefined {
 function bounded(micros: number | undefined): Instant | undefined {
   if (micros === undefined) return undefined;
   return instantFromMicros(Math.min(Math.max(micros, 0), Number.MAX_SAFE_INTEGER));
+}
+
+declare const brand: unique symbol;
+/** The ledger is partitioned and archived by month (specification "Ledger and seal"). For example `2026-11`. Months compare like their texts. */
+export type Month = string & { readonly [brand]: 'Month' };
+
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+
+export function parseMonth(text: string): Month | undefined {
+  return MONTH.test(text) ? (text as Month) : undefined;
+}
+
+/** @param instant before the year 10000 */
+export function monthOf(instant: Instant): Month {
+  return toMillisecondText(instant).slice(0, 7) as Month;
+}
+
+export function startOfMonth(month: Month): Instant {
+  return instantFromMillis(Date.parse(`${month}-01T00:00:00.000Z`));
+}
+
+export function nextMonth(month: Month): Month {
+  const [year, number] = [Number(month.slice(0, 4)), Number(month.slice(5))];
+  const [nextYear, next] = number === 12 ? [year + 1, 1] : [year, number + 1];
+  return `${String(nextYear).padStart(4, '0')}-${String(next).padStart(2, '0')}` as Month;
 }

@@ -4,8 +4,7 @@
  * does not identify a person alone.
  */
 
-import type { SponsorKey } from '../identifiers.ts';
-import { parseSponsorKey } from '../sponsors/sponsor-key.ts';
+import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import { textClaim } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 

@@ -3,11 +3,9 @@
  * are stored. Also the rules for changing one.
  */
 
-import type { SponsorKey, UserId } from '../identifiers.ts';
+import { parseSponsorKey, type SponsorKey, type UserId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
-import { parseSponsorKey } from '../sponsors/sponsor-key.ts';
-import { type ScimFault, scimFault } from './scim-fault.ts';
-import { type Assignment, MAX_NAME_LENGTH, type PersonAttribute } from './user-attribute.ts';
+import { type Assignment, MAX_NAME_LENGTH, type PersonAttribute, type ScimFault, scimFault } from './user-attribute.ts';
 
 export interface ProvisionedUser {
   readonly userId: UserId;

@@ -4,7 +4,19 @@
  */
 
 import type { Json } from '../tokens/strict-json.ts';
-import { type ScimFault, scimFault } from './scim-fault.ts';
+
+export type ScimErrorCode = 'invalidValue' | 'invalidSyntax' | 'invalidFilter';
+
+/** The fault of a SCIM request (RFC 7644 §3.12): its code, and a fixed sentence that repeats nothing that was sent. */
+export interface ScimFault {
+  readonly kind: 'invalid';
+  readonly code: ScimErrorCode;
+  readonly sentence: string;
+}
+
+export function scimFault(code: ScimErrorCode, sentence: string): ScimFault {
+  return { kind: 'invalid', code, sentence };
+}
 
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 

@@ -4,8 +4,7 @@
  */
 
 import { parseStrictJson } from '../tokens/strict-json.ts';
-import { type ScimFault, scimFault } from './scim-fault.ts';
-import { isName, type PersonAttribute, targetOf } from './user-attribute.ts';
+import { isName, type PersonAttribute, type ScimFault, scimFault, targetOf } from './user-attribute.ts';
 
 export type UserFilter =
   | { readonly kind: 'equals'; readonly attribute: PersonAttribute; readonly value: string }

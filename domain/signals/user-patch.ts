@@ -6,19 +6,19 @@
  * oddly spelled deactivation must not be lost.
  */
 import { isJsonObject, type Json, type JsonObject } from '../tokens/strict-json.ts';
-import { type ScimFault, scimFault } from './scim-fault.ts';
-import { memberInAnyCase, schemaFault } from './scim-message.ts';
 import {
   type Assignment,
   type PersonAttribute,
   readAssignment,
+  type ScimFault,
   sameName,
+  scimFault,
   targetOf,
   USER_SCHEMA,
   type UserAttribute,
   withoutValue,
 } from './user-attribute.ts';
-import { type Assignments, NO_PARTS, readMembers } from './user-resource.ts';
+import { type Assignments, memberInAnyCase, NO_PARTS, readMembers, schemaFault } from './user-resource.ts';
 
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 

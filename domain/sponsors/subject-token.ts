@@ -4,7 +4,7 @@
  */
 
 import type { DenialReason } from '../denial.ts';
-import { namesAgent, type SponsorKey } from '../identifiers.ts';
+import { namesAgent, parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import { isScopeToken, type Scope } from '../scope.ts';
 import {
@@ -17,7 +17,6 @@ import {
   textClaim,
 } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
-import { parseSponsorKey } from './sponsor-key.ts';
 
 const MAX_SUB_LENGTH = 256;
 const MAX_SID_LENGTH = 256;

@@ -1,11 +1,11 @@
-/** The claims and the lifetime of a task token (specification "Task token claims"). */
+/** The claims and the lifetime of a task token, and whether it is still valid (specification "Task token claims", "Token"). */
 
 import type { Agent } from '../agents/agent.ts';
 import { agentSubject, type TokenId } from '../identifiers.ts';
 import { type Instant, secondsBetween, toSeconds } from '../instant.ts';
 import { formatScope, type Scope } from '../scope.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
-import { TASK_ENDING_SECONDS, type Task } from './task.ts';
+import { type Revocation, TASK_ENDING_SECONDS, type Task, type TaskState } from './task.ts';
 
 /** RFC 9068 §2.1: the `typ` of an access token in JWT form. */
 export const TASK_TOKEN_TYPE = 'at+jwt';
@@ -55,4 +55,26 @@ export function taskTokenClaims(token: {
     ...(agent.highRiskAudiences.includes(task.audience) ? { introspect_required: true } : {}),
   };
   return { claims, expiresIn: expiry - issuedAt };
+}
+
+/** The stored facts about a token and its task. */
+export interface TokenFacts {
+  readonly tokenRevocation: Revocation | undefined;
+  readonly taskState: TaskState;
+  readonly taskExpiresAt: Instant;
+  readonly agentEnabled: boolean;
+}
+
+export type Standing =
+  | { readonly kind: 'active' }
+  | { readonly kind: 'inactive' }
+  | { readonly kind: 'revoked'; readonly revocation: Revocation }
+  | { readonly kind: 'agent_disabled' };
+
+/** Judges a token whose signature has verified and which has not expired. */
+export function judgeStanding(facts: TokenFacts, now: Instant): Standing {
+  if (facts.tokenRevocation !== undefined) return { kind: 'revoked', revocation: facts.tokenRevocation };
+  if (facts.taskState.kind === 'revoked') return { kind: 'revoked', revocation: facts.taskState };
+  if (facts.taskState.kind === 'expired' || facts.taskExpiresAt <= now) return { kind: 'inactive' };
+  return facts.agentEnabled ? { kind: 'active' } : { kind: 'agent_disabled' };
 }

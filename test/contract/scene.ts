@@ -9,11 +9,17 @@ import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import type { Renewal } from '../../application/decisions/renew-grant.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
-import { type AgentId, makeTaskId, makeTokenId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
+import {
+  type AgentId,
+  makeTaskId,
+  makeTokenId,
+  parseAgentId,
+  parseSponsorKey,
+  type SponsorKey,
+} from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
-import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';

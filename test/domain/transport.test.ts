@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { travelsInTheClear } from '../../domain/transport.ts';
+import { travelsInTheClear } from '../../domain/address.ts';
 
 describe('a request', () => {
   for (const [address, inTheClear] of [

@@ -21,7 +21,7 @@ import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { parseRecord } from '../../domain/ledger/archive-format.ts';
 import { describeStop } from '../../domain/ledger/archiving.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
-import { type Month, parseMonth } from '../../domain/ledger/month.ts';
+import { type Month, parseMonth } from '../../domain/ledger/time-range.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { type FreshDatabase, type Outside, freshDatabase } from '../support/databases.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';

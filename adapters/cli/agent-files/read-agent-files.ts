@@ -5,16 +5,16 @@
 import { createReadStream } from 'node:fs';
 import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';
 import type { Declaration } from '../../../domain/agents/declaration.ts';
+import type { RegistrationVerdict } from '../../../domain/agents/registration.ts';
 import {
   DEFAULT_SPONSOR_REQUIRED,
   fieldShapes,
   MISSING_FIELD,
+  type RegistrationField,
   requiredFields,
   shapeSentences,
   UNKNOWN_FIELD,
-} from '../../../domain/agents/field-shapes.ts';
-import type { RegistrationVerdict } from '../../../domain/agents/registration.ts';
-import type { RegistrationField } from '../../../domain/agents/registration-draft.ts';
+} from '../../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { readYaml, type YamlMapping, type YamlReading } from './yaml-documents.ts';

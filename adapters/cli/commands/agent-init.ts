@@ -1,5 +1,5 @@
 import { open, unlink } from 'node:fs/promises';
-import type { Jwk } from '../../../domain/agents/jwk.ts';
+import type { Jwk } from '../../../domain/agents/public-key.ts';
 import { flag, once } from '../argument.ts';
 import { type Command, command, exitCode } from '../command.ts';
 

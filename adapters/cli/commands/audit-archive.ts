@@ -1,5 +1,5 @@
 import type { ArchivedMonth } from '../../../application/ledger/archive.ts';
-import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
+import { type Month, parseMonth } from '../../../domain/ledger/time-range.ts';
 import { flag, type KeySource, once, readKeySource } from '../argument.ts';
 import { type Command, command, counted, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';

@@ -1,6 +1,6 @@
 import { formatMark, type Mark, parseMark } from '../../../domain/ledger/checkpoint.ts';
-import { describeExportFault, type ExportFault } from '../../../domain/ledger/export-fault.ts';
-import type { Month } from '../../../domain/ledger/month.ts';
+import type { Month } from '../../../domain/ledger/time-range.ts';
+import { describeExportFault, type ExportFault } from '../../../domain/ledger/verification.ts';
 import { flag, type KeySource, once, readKeySource } from '../argument.ts';
 import { type Command, command, counted, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';

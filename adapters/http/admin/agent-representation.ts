@@ -9,11 +9,11 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import {
   DEFAULT_SPONSOR_REQUIRED,
   MISSING_FIELD,
+  type RegistrationDraft,
   requiredFields,
   shapeSentences,
   UNKNOWN_FIELD,
-} from '../../../domain/agents/field-shapes.ts';
-import type { RegistrationDraft } from '../../../domain/agents/registration-draft.ts';
+} from '../../../domain/agents/registration-draft.ts';
 import { CLEARED, type RegistrationPatch } from '../../../domain/agents/registration-patch.ts';
 import { formatDuration, parseIsoDuration } from '../../../domain/duration.ts';
 import type { FieldError } from '../../../domain/field-error.ts';

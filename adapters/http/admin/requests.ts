@@ -2,10 +2,9 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
-import type { SponsorKey } from '../../../domain/identifiers.ts';
+import { parseSponsorKey, type SponsorKey } from '../../../domain/identifiers.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
-import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { requireBearer } from '../message/bearer.ts';
 import { discardRest, parseJson, readTypedBody } from '../message/body.ts';

@@ -9,8 +9,7 @@ import type { WriteRefusal } from '../../../application/signals/provision-user.t
 import { toShortText } from '../../../domain/instant.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
-import type { ScimErrorCode, ScimFault } from '../../../domain/signals/scim-fault.ts';
-import { USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
+import { type ScimErrorCode, type ScimFault, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
 import { DATABASE_RETRY_AFTER, type FaultAnswers } from '../message/faults.ts';
 
 const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';

@@ -2,7 +2,7 @@
 
 import type { Request, Response } from 'express';
 import type { UsersListing } from '../../../application/signals/list-users.ts';
-import { type ScimFault, scimFault } from '../../../domain/signals/scim-fault.ts';
+import { type ScimFault, scimFault } from '../../../domain/signals/user-attribute.ts';
 import { readUserFilter } from '../../../domain/signals/user-filter.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { parseJson, readTypedBody } from '../message/body.ts';

@@ -1,6 +1,6 @@
 /** The exports of `mandate/agent`: an agent starts tasks for people, and each task renews its own token. */
 
-import { audienceProblem } from '../../../domain/agents/address.ts';
+import { audienceProblem } from '../../../domain/address.ts';
 import { assertionSigner } from './agent-key.ts';
 import { controlPlane, retryWithBackoff } from './control-plane.ts';
 import { type AgentOptions, checkAgentOptions } from './options.ts';

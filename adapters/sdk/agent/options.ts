@@ -1,6 +1,6 @@
 /** The options of `createAgent`, and their checks. */
 
-import { issuerProblem } from '../../../domain/agents/address.ts';
+import { issuerProblem } from '../../../domain/address.ts';
 import type { AgentKey } from './agent-key.ts';
 
 /** Time and randomness; tests pass a clock that they control. */

@@ -2,7 +2,7 @@
 
 import type { Knex } from 'knex';
 import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
-import type { JwkSet } from '../../../domain/agents/jwk.ts';
+import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type BindInstant, type Bound, readScope, scopeColumn, storable } from './column.ts';

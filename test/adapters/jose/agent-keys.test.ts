@@ -4,7 +4,7 @@ import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { AgentKeys } from '../../../application/ports/keys.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
-import type { JwkSet } from '../../../domain/agents/jwk.ts';
+import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';

@@ -4,7 +4,7 @@ import { recordDenials } from '../../../application/ledger/record-denial.ts';
 import { allowed, type Denial, denied } from '../../../application/outcome.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
-import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
+import { parseSponsorKey } from '../../../domain/identifiers.ts';
 import { agentIdOf, aTask, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');

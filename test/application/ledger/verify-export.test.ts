@@ -23,9 +23,9 @@ import {
 } from '../../../domain/ledger/archive-format.ts';
 import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, checkpointHash, toHex } from '../../../domain/ledger/checkpoint.ts';
-import type { ExportFault } from '../../../domain/ledger/export-fault.ts';
 import { leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
-import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
+import { type Month, parseMonth } from '../../../domain/ledger/time-range.ts';
+import type { ExportFault } from '../../../domain/ledger/verification.ts';
 import { freshDatabase } from '../../support/databases.ts';
 import { append, seal } from '../../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../../support/ledger/sealing-key.ts';

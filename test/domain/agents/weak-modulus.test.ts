@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isWeakModulus } from '../../../domain/agents/weak-modulus.ts';
+import { isWeakModulus } from '../../../domain/agents/public-key.ts';
 
 /** The first 126 primes: the flawed library used their product for keys of 2048 bits. */
 const primes = Array.from({ length: 700 }, (_, index) => index + 2).filter(

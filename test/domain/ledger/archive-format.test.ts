@@ -11,8 +11,8 @@ import {
   parseRecord,
 } from '../../../domain/ledger/archive-format.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
-import { type Month, parseMonth } from '../../../domain/ledger/month.ts';
 import type { LedgerDecision } from '../../../domain/ledger/record.ts';
+import { type Month, parseMonth } from '../../../domain/ledger/time-range.ts';
 
 const NOVEMBER = parseMonth('2026-11') as Month;
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { parseSponsorKey } from '../../../domain/identifiers.ts';
 import { userNameKey } from '../../../domain/signals/provisioned-user.ts';
 import {
   heldStatement,
@@ -7,7 +8,6 @@ import {
   statementsOf,
   statementsWithoutRoom,
 } from '../../../domain/signals/provisioning-statement.ts';
-import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 function key(text: string) {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { plusSeconds } from '../../../domain/instant.ts';
-import { judgeStanding, type TokenFacts } from '../../../domain/tasks/token-status.ts';
+import { judgeStanding, type TokenFacts } from '../../../domain/tasks/task-token.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const facts: TokenFacts = {

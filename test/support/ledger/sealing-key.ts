@@ -3,7 +3,7 @@
 import { checkpointSigner, checkpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
 import { readSigningKey } from '../../../adapters/jose/signing-key.ts';
 import type { CheckpointSigner, CheckpointVerifier } from '../../../application/ports/keys.ts';
-import type { JwkSet } from '../../../domain/agents/jwk.ts';
+import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import { makeSigningKey } from '../signing-key.ts';
 
 export interface SealingKey {

@@ -1,6 +1,6 @@
 /** The options of `createToolServer`, their defaults and checks (specification "Options and defaults"). */
 
-import { audienceProblem, issuerProblem } from '../../../../domain/agents/address.ts';
+import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
 import { type AccessEvent, eventLine } from './access-event.ts';
 

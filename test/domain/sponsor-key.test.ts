@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseSponsorKey } from '../../../domain/sponsors/sponsor-key.ts';
+import { parseSponsorKey } from '../../domain/identifiers.ts';
 
 describe('a sponsor key', () => {
   it('is 1 to 256 characters without white space or control characters, and can be part of a path', () => {

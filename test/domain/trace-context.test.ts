@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { formatTraceparent, parseTraceparent } from '../../../domain/traces/trace-context.ts';
+import { formatTraceparent, parseTraceparent } from '../../domain/trace-context.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';

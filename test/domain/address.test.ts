@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { audienceProblem, issuerProblem, jwksUriProblem } from '../../../domain/agents/address.ts';
+import { audienceProblem, issuerProblem, jwksUriProblem } from '../../domain/address.ts';
 
 const ISSUER = 'https://mandate.test';
 

@@ -1,10 +1,4 @@
-/**
- * URLs in a registration (specification "Agent registration": audiences, `jwks_uri`), and the issuer. A token request
- * names an audience, and the service compares it character by character. URL parsers drop tabs and line feeds and turn
- * backslashes around, so two readers could see two URLs. Only the characters of RFC 3986 are accepted.
- */
-
-import { travelsInTheClear } from '../transport.ts';
+/** URLs: those in a registration, the issuer, and which of them travel in the clear. */
 
 /** Longer than any address in use, short enough for a token that carries it. */
 const MAX_URL_LENGTH = 2048;
@@ -16,7 +10,7 @@ const MAX_URL_LENGTH = 2048;
 const HTTP_URL =
   /^https?:\/\/(\[[0-9A-F:.]+\]|[A-Z0-9._-]+)(?::\d{1,5})?(?:[/?](?:[A-Z0-9\-._~:/?[\]@!$&'()*+,;=]|%[0-9A-F]{2})*)?$/i;
 
-/** The fault of an audience, as the end of a sentence that begins with the field; `undefined` for a valid one. */
+/** The fault of an audience (specification "Agent registration"), as the end of a sentence that begins with the field; `undefined` for a valid one. */
 export function audienceProblem(text: string): string | undefined {
   return readAddress(text) === undefined
     ? `must be an absolute http or https URL of at most ${MAX_URL_LENGTH} characters, without userinfo or fragment`
@@ -46,6 +40,10 @@ export function issuerProblem(text: string): string | undefined {
   return travelsInTheClear(url) ? 'must be https: plain http is for a control plane on this machine' : undefined;
 }
 
+/**
+ * A token request names an audience, and the service compares it character by character. URL parsers drop tabs and line
+ * feeds and turn backslashes around, so two readers could see two URLs. Only the characters of RFC 3986 are accepted.
+ */
 function readAddress(text: string): URL | undefined {
   const host = text.length <= MAX_URL_LENGTH ? HTTP_URL.exec(text)?.[1] : undefined;
   if (host === undefined || !URL.canParse(text)) return undefined;
@@ -58,4 +56,16 @@ function readAddress(text: string): URL | undefined {
 function hostOf(url: URL): string {
   const port = url.port === '' ? '' : `:${url.port}`;
   return `${url.hostname.replace(/\.$/, '')}${port}`;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/;
+
+/** @param host a name or an address; an IPv6 address with or without brackets */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host);
+}
+
+/** Whether a third party on the network could read or answer requests to this URL. */
+export function travelsInTheClear({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && !isLoopback(hostname);
 }
