@@ -15,8 +15,11 @@ import { providerKeys } from '../adapters/jose/provider-keys.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
 import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import { anonymousDenials } from '../application/ledger/anonymous-denials.ts';
-import { measuredAnonymousDenials, measuredDenials } from '../application/ledger/measured-denials.ts';
+import {
+  anonymousDenials,
+  measuredAnonymousDenials,
+  measuredDenials,
+} from '../application/ledger/anonymous-denials.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';

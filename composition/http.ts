@@ -8,18 +8,15 @@ import { TOKEN_PATH } from '../adapters/http/public/documents.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import { blockSponsor } from '../application/admin/block-sponsor.ts';
+import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
-import { type AdminDenialReason, refuseAdmin } from '../application/admin/refuse-admin.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
-import { unblockSponsor } from '../application/admin/unblock-sponsor.ts';
 import { updateAgent } from '../application/admin/update-agent.ts';
 import { agentCache } from '../application/authentication/agent-cache.ts';
-import { listCheckpoints } from '../application/ledger/list-checkpoints.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
-import { queryLedger } from '../application/ledger/query.ts';
+import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
@@ -28,6 +25,7 @@ import { introspectToken } from '../application/token/introspect.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
+import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 
@@ -64,7 +62,7 @@ export function httpSurfaces(
   };
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
-    refuse: (reason: AdminDenialReason) => refuseAdmin({ anonymous }, reason),
+    refuse: async (reason: CredentialDenialReason) => anonymous.record({ event: 'admin.denied', reason }),
   };
 
   return {

@@ -2,9 +2,7 @@
 
 import { acceptLogout } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
-import { listUsers } from '../application/signals/list-users.ts';
-import { createUser, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
-import { refuseProvisioning } from '../application/signals/refuse-provisioning.ts';
+import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
 import type { Parts } from './parts.ts';
 import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 
@@ -72,7 +70,7 @@ function scim({
   const service = { decisions: storage, users, clock, randomness, person, maxUsers };
   return {
     credentials,
-    refuse: (reason) => refuseProvisioning({ anonymous }, reason),
+    refuse: async (reason) => anonymous.record({ event: 'scim.denied', reason }),
     issuer: settings['Service:Issuer'],
     person,
     create: (body) => createUser(service, body),

@@ -1,6 +1,8 @@
-/** Places the operator's block of a person (specification "Admin API", PUT of a block). */
+/** Places and lifts the operator's block of a person, and no other source's (specification "Admin API"). */
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
 import { type BlockVerdict, placeBlock } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -16,4 +18,12 @@ export type BlockOutcome = BlockVerdict;
 export function blockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: SponsorKey): Promise<BlockOutcome> {
   const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: clock.now() } as const;
   return decisions.decide(placeBlock, { block, reason: 'sponsor_blocked' });
+}
+
+/** `not_owned` is recorded as a refusal. */
+export function unblockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: SponsorKey): Promise<LiftVerdict> {
+  const about = { at: clock.now(), event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
+  const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'operator_unblocked' };
+  const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
+  return decisions.decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal });
 }

@@ -1,13 +1,19 @@
 /** Registers an agent (specification "Admin API", POST /admin/agents). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { RegistrationDraft } from '../../domain/agents/registration-draft.ts';
-import type { FieldError } from '../../domain/field-error.ts';
+import { judgeKeySource } from '../../domain/agents/field-rules.ts';
+import {
+  judgeRegistration,
+  type RegistrationRules,
+  type RegistrationVerdict,
+} from '../../domain/agents/registration.ts';
+import { fieldNames, type RegistrationDraft } from '../../domain/agents/registration-draft.ts';
+import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { addAgent } from '../decisions/write-agent.ts';
 import type { Decisions } from '../ports/decisions.ts';
+import type { AgentKeys } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
-import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
 
 export interface AgentRegistration extends RegistrationJudgement {
   readonly decisions: Decisions;
@@ -33,4 +39,27 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };
   const stored = await service.decisions.decide(addAgent, { agent, entry, refusal });
   return stored === 'registered' ? { kind: 'registered', agent } : { kind: 'already_exists' };
+}
+
+export interface RegistrationJudgement {
+  readonly agentKeys: Pick<AgentKeys, 'isUsable'>;
+  readonly rules: RegistrationRules;
+}
+
+/** The second validation of a registration (specification "Validation errors"): all rules, and a test of each key. */
+export async function judgeDraft(
+  { agentKeys, rules }: RegistrationJudgement,
+  draft: RegistrationDraft,
+): Promise<RegistrationVerdict> {
+  const verdict = judgeRegistration(draft, rules);
+  const keySource = judgeKeySource(draft, rules.issuer);
+  if (keySource.kind === 'refused' || keySource.source.kind === 'remote') return verdict;
+  const { keys } = keySource.source.jwks;
+  const usable = await Promise.all(keys.map((key) => agentKeys.isUsable(key)));
+  const problems = usable.flatMap((works, index) =>
+    works ? [] : [`keys[${index}] is not a key that a signature can be verified with.`],
+  );
+  if (problems.length === 0) return verdict;
+  const others = verdict.kind === 'invalid' ? verdict.errors : [];
+  return { kind: 'invalid', errors: [...others, ...fieldErrors(fieldNames.jwks, ...problems)] };
 }

@@ -1,8 +1,7 @@
 /** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; decisions "Agents"). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import type { RegistrationVerdict } from '../../domain/agents/registration.ts';
-import { isSameRegistration } from '../../domain/agents/registration.ts';
+import { isSameRegistration, type RegistrationVerdict } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import {
   carriedFields,
@@ -17,7 +16,7 @@ import { changeAgent } from '../decisions/write-agent.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Agents } from '../ports/queries.ts';
 import type { Clock, RetryPause } from '../ports/runtime.ts';
-import { judgeDraft, type RegistrationJudgement } from './judge-draft.ts';
+import { judgeDraft, type RegistrationJudgement } from './register-agent.ts';
 
 export interface AgentUpdate extends RegistrationJudgement {
   readonly decisions: Decisions;

@@ -9,12 +9,11 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { isAssertionType, judgeAssertion } from '../../domain/agents/assertion.ts';
-import type { DenialReason } from '../../domain/denial.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
 import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
-import type { AgentKeys, SignatureFault } from '../ports/keys.ts';
+import type { AgentKeys } from '../ports/keys.ts';
 import type { Agents } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
 
@@ -43,15 +42,6 @@ export interface AuthenticatedAgent {
   readonly instance: string | undefined;
 }
 
-const SIGNATURE_REASONS = {
-  unsupported_algorithm: 'actor_unsupported_algorithm',
-  no_registered_keys: 'actor_no_registered_keys',
-  keys_unavailable: 'actor_keys_unavailable',
-  unknown_key: 'actor_unknown_key',
-  key_mismatch: 'actor_key_mismatch',
-  invalid_signature: 'actor_invalid_signature',
-} as const satisfies Record<SignatureFault, DenialReason>;
-
 /**
  * @param options.about further fields for the record of a refusal that names the agent
  * @param options.disabledToo accepts disabled agents: they may still revoke their tokens (decisions "Token endpoint")
@@ -74,7 +64,7 @@ export async function authenticateAgent(
   const agent = agentId === undefined ? undefined : await agents.find(agentId);
   if (agent === undefined) return denied('actor_unknown_agent');
   const signature = await agentKeys.verify(agent, jws);
-  if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
+  if (signature.kind !== 'verified') return denied(`actor_${signature.kind}`);
 
   // 3. It is meant for this service, and valid now. From here on refusals name the agent.
   const about = { ...options.about, agentId: agent.agentId };

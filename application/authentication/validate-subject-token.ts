@@ -1,10 +1,9 @@
 /** Validates the human's access token (specification "Exchange" rules 3 and 5). */
 
-import type { DenialReason } from '../../domain/denial.ts';
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
-import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
 
 export interface SubjectValidation {
@@ -16,16 +15,6 @@ export interface SubjectValidation {
   readonly sponsorKeyClaim: string;
 }
 
-const SIGNATURE_REASONS = {
-  unsupported_algorithm: 'subject_unsupported_algorithm',
-  // No usable key in the provider's key set: its signing keys are not available to us.
-  no_registered_keys: 'subject_keys_unavailable',
-  keys_unavailable: 'subject_keys_unavailable',
-  unknown_key: 'subject_unknown_key',
-  key_mismatch: 'subject_key_mismatch',
-  invalid_signature: 'subject_invalid_signature',
-} as const satisfies Record<SignatureFault, DenialReason>;
-
 /** Once `sub` is known to be a human's, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
   { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
@@ -34,7 +23,7 @@ export async function validateSubjectToken(
   const jws = readCompactJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws);
-  if (signature.kind !== 'verified') return denied(SIGNATURE_REASONS[signature.kind]);
+  if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer } = signature;
   const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now: clock.now() });
   if (verdict.kind === 'refused') {

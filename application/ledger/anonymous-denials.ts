@@ -7,10 +7,9 @@
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';
 import { append } from '../decisions/append.ts';
-import type { Decisions } from '../ports/decisions.ts';
-import { StorageUnavailable } from '../ports/decisions.ts';
+import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { Log } from '../ports/telemetry.ts';
+import type { Log, Measurements } from '../ports/telemetry.ts';
 
 export interface AnonymousDenials {
   /**
@@ -125,4 +124,30 @@ async function logIfUnavailable(
     if (!(error instanceof StorageUnavailable)) throw error;
     log.warn('an anonymous denial could not be recorded', { event, reason });
   }
+}
+
+type Counting = Pick<Measurements, 'denied'>;
+
+/** Anonymous denials count as soon as they happen: the database may be slow or unavailable. */
+export function measuredAnonymousDenials(anonymous: AnonymousDenials, { denied }: Counting): AnonymousDenials {
+  return {
+    ...anonymous,
+    record(denial) {
+      denied(denial.event, denial.reason);
+      return anonymous.record(denial);
+    },
+  };
+}
+
+/** Other denials count once they are recorded, under the recorded reason. */
+export function measuredDenials<Storage extends Decisions>(storage: Storage, { denied }: Counting): Storage {
+  return {
+    ...storage,
+    async decide(decision, input) {
+      const verdict = await storage.decide(decision, input);
+      const denial = decision.denial?.(input, verdict);
+      if (denial !== undefined) denied(denial.event, denial.reason);
+      return verdict;
+    },
+  };
 }

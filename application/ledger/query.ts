@@ -1,8 +1,10 @@
 /** Reads the ledger in pages (specification "GET /audit"). Read only. */
 
 import type { Instant } from '../../domain/instant.ts';
+import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
 import type { Clock, Digest } from '../ports/runtime.ts';
 
@@ -55,4 +57,27 @@ const FINGERPRINT_LENGTH = 32;
 function fingerprintOf(digest: Digest, { sponsor, agentId, taskId, from, to, decision }: LedgerFilters): string {
   const filters = [sponsor, agentId, taskId, from, to, decision].map((filter) => filter ?? null);
   return digest(JSON.stringify(filters)).slice(0, FINGERPRINT_LENGTH);
+}
+
+export interface CheckpointsQuestion {
+  /** The id of the previous page's last checkpoint; 0 for the first page. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface CheckpointsPage {
+  readonly checkpoints: readonly Checkpoint[];
+  /** `undefined` on the last page. */
+  readonly nextAfter: number | undefined;
+}
+
+/** Lists checkpoints in pages, oldest first (specification "GET /audit/checkpoints"). */
+export async function listCheckpoints(
+  { checkpoints }: { readonly checkpoints: Pick<Checkpoints, 'page'> },
+  { after, limit }: CheckpointsQuestion,
+): Promise<CheckpointsPage> {
+  // Read one more than the limit: it tells whether another page follows.
+  const found = await checkpoints.page(after, limit + 1);
+  const page = found.slice(0, limit);
+  return { checkpoints: page, nextAfter: found.length > limit ? page.at(-1)?.checkpointId : undefined };
 }

@@ -18,6 +18,14 @@ export type SignatureFault =
   | 'key_mismatch'
   | 'invalid_signature';
 
+/**
+ * The fault of a token of a provider, from which its denial reason is made. A key set without a usable key does not hold
+ * the provider's signing keys: they are unavailable.
+ */
+export function providerFault(fault: SignatureFault): Exclude<SignatureFault, 'no_registered_keys'> {
+  return fault === 'no_registered_keys' ? 'keys_unavailable' : fault;
+}
+
 type SignatureVerdict = { readonly kind: 'verified' } | { readonly kind: SignatureFault };
 
 /** The service's own keys: all are published, one signs. */

@@ -10,7 +10,7 @@ import { logOut } from '../decisions/log-out.ts';
 import type { SignalVerdict } from '../decisions/signal.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
 
 export interface AcceptLogout {
@@ -28,16 +28,6 @@ export interface AcceptLogout {
 const REMEMBERED_SECONDS = 24 * 60 * 60;
 
 export type LogoutOutcome = SignalVerdict | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
-
-const SIGNATURE_REASONS = {
-  unsupported_algorithm: 'logout_unsupported_algorithm',
-  // No usable key in the provider's key set: its signing keys are not available to us.
-  no_registered_keys: 'logout_keys_unavailable',
-  keys_unavailable: 'logout_keys_unavailable',
-  unknown_key: 'logout_unknown_key',
-  key_mismatch: 'logout_key_mismatch',
-  invalid_signature: 'logout_invalid_signature',
-} as const satisfies Record<SignatureFault, LogoutDenialReason>;
 
 /**
  * A refusal is recorded as `signal.denied`. It names no person: a refused token's claims are not trusted.
@@ -60,7 +50,9 @@ async function decide(service: AcceptLogout, logoutToken: string | undefined): P
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const signature = await providerKeys.verify(jws);
-  if (signature.kind !== 'verified') return { kind: 'refused', reason: SIGNATURE_REASONS[signature.kind] };
+  if (signature.kind !== 'verified') {
+    return { kind: 'refused', reason: `logout_${providerFault(signature.kind)}` };
+  }
 
   // 2. It is a recent logout token for this service.
   const { issuer } = signature;

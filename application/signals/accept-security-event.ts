@@ -8,7 +8,7 @@ import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/apply-security-event.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { ProviderKeys, SignatureFault } from '../ports/keys.ts';
+import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
 
@@ -29,16 +29,6 @@ export type SecurityEventOutcome =
   /** The service handles none of the token's events. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
-
-const SIGNATURE_REASONS = {
-  unsupported_algorithm: 'ssf_unsupported_algorithm',
-  // No usable key in the transmitter's key set: its signing keys are not available to us.
-  no_registered_keys: 'ssf_keys_unavailable',
-  keys_unavailable: 'ssf_keys_unavailable',
-  unknown_key: 'ssf_unknown_key',
-  key_mismatch: 'ssf_key_mismatch',
-  invalid_signature: 'ssf_invalid_signature',
-} as const satisfies Record<SignatureFault, SecurityEventDenialReason>;
 
 /**
  * A refusal is recorded as `signal.denied`. It names no person: a refused token's claims are not trusted.
@@ -64,7 +54,9 @@ async function decide(service: AcceptSecurityEvent, eventToken: string | undefin
   const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
   if (jws === undefined) return { kind: 'refused', reason: 'ssf_malformed' };
   const signature = await transmitterKeys.verify(jws);
-  if (signature.kind !== 'verified') return { kind: 'refused', reason: SIGNATURE_REASONS[signature.kind] };
+  if (signature.kind !== 'verified') {
+    return { kind: 'refused', reason: `ssf_${providerFault(signature.kind)}` };
+  }
 
   // 2. Its events are for this stream, recent, and about one person of the identity provider.
   const { issuer } = signature;

@@ -15,12 +15,13 @@ import {
 } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { PersonAttribute, ScimFault } from '../../domain/signals/user-attribute.ts';
+import type { UserFilter } from '../../domain/signals/user-filter.ts';
 import { readUserPatch } from '../../domain/signals/user-patch.ts';
 import { type Assignments, readUserResource } from '../../domain/signals/user-resource.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import { addUser, changeUser, deleteUser } from '../decisions/write-user.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { ProvisionedUsers } from '../ports/queries.ts';
+import type { ProvisionedUsers, UsersPage } from '../ports/queries.ts';
 import type { Clock, Randomness } from '../ports/runtime.ts';
 
 export interface Provisioning {
@@ -125,4 +126,21 @@ export async function removeUser(
     if (outcome === 'gone') return 'not_found';
   }
   return 'kept_changing';
+}
+
+export interface UsersListing {
+  readonly filter: UserFilter | undefined;
+  /** Counted from 1. */
+  readonly startIndex: number;
+  readonly count: number;
+}
+
+/** Finds provisioned users (specification "/scim/v2"; RFC 7644 §3.4.2.4). */
+export async function listUsers(
+  { users }: { readonly users: Pick<ProvisionedUsers, 'list'> },
+  { filter, startIndex, count }: UsersListing,
+): Promise<UsersPage> {
+  if (filter?.kind === 'no_match') return { users: [], total: 0 };
+  const match = filter && { attribute: filter.attribute, value: filter.value };
+  return users.list({ match, skip: startIndex - 1, limit: count });
 }

@@ -13,7 +13,7 @@ import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
 import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { isEnding } from '../../domain/tasks/task-token.ts';
-import type { CachedAgents } from '../authentication/agent-cache.ts';
+import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import {
   type AgentAuthentication,
   type AuthenticatedAgent,
@@ -26,7 +26,6 @@ import { allowed, type Denial, type DenialSubject, type Denied, denied, type Out
 import type { Decisions } from '../ports/decisions.ts';
 import type { Digest } from '../ports/runtime.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;

@@ -3,11 +3,14 @@
  * request reads storage, so that a revocation takes effect at once.
  */
 
-import { judgeStanding, type Standing } from '../../domain/tasks/task-token.ts';
+import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
+import { type Instant, instantFromSeconds } from '../../domain/instant.ts';
+import { judgeStanding, type Standing, TASK_TOKEN_TYPE } from '../../domain/tasks/task-token.ts';
+import { dateClaim, hasType, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
-import { readTaskToken, type TaskToken } from './read-task-token.ts';
 
 export interface Introspection {
   readonly tasks: Tasks;
@@ -29,4 +32,31 @@ export async function introspectToken(service: Introspection, text: string): Pro
   if (facts === undefined) return { kind: 'inactive' };
   const standing = judgeStanding(facts, now);
   return standing.kind === 'active' ? { kind: 'active', token } : standing;
+}
+
+export interface TaskToken {
+  readonly tokenId: TokenId;
+  readonly taskId: TaskId;
+  readonly expiresAt: Instant;
+  readonly claims: JsonObject;
+}
+
+/**
+ * Reads one of our own task tokens: verifies its signature and extracts its ids. The expiry is not checked. `undefined`
+ * for any text that is not a task token of this service.
+ */
+export async function readTaskToken(
+  { signingKeys, issuer }: { readonly signingKeys: SigningKeys; readonly issuer: string },
+  text: string,
+): Promise<TaskToken | undefined> {
+  const jws = readCompactJws(text);
+  if (jws === undefined || !hasType(jws, [TASK_TOKEN_TYPE]) || !(await signingKeys.verify(jws))) return undefined;
+  const { claims } = jws;
+  const task = member(claims, 'task');
+  const expiry = dateClaim(claims, 'exp');
+  const tokenId = parseTokenId(textClaim(claims, 'jti') ?? '');
+  const taskId = isJsonObject(task) ? parseTaskId(textClaim(task, 'id') ?? '') : undefined;
+  if (textClaim(claims, 'iss') !== issuer || expiry === undefined) return undefined;
+  if (tokenId === undefined || taskId === undefined) return undefined;
+  return { tokenId, taskId, expiresAt: instantFromSeconds(expiry), claims };
 }

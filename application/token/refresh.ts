@@ -9,7 +9,7 @@ import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeGrant } from '../../domain/tasks/grant.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';
-import type { CachedAgents } from '../authentication/agent-cache.ts';
+import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { renewGrant } from '../decisions/renew-grant.ts';
@@ -18,7 +18,6 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
-import { retryOnConflict } from './retry-on-conflict.ts';
 
 export interface RefreshRequest {
   readonly refreshToken: string;

@@ -24,7 +24,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
-import { readTaskToken, type TaskToken } from './read-task-token.ts';
+import { readTaskToken, type TaskToken } from './introspect.ts';
 
 export interface RevocationRequest {
   readonly token: string;

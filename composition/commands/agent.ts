@@ -27,7 +27,7 @@ import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { KeyFileUnusable, writeKeyFile } from '../../adapters/platform/key-file.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { type Applied, applyDeclarations, type JudgedDeclaration } from '../../application/admin/apply-declarations.ts';
-import { judgeDraft } from '../../application/admin/judge-draft.ts';
+import { judgeDraft } from '../../application/admin/register-agent.ts';
 import { RegistryFailure } from '../../application/ports/agent-registry.ts';
 import { CERTAIN_RULES, draftOf } from '../../domain/agents/declaration.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';

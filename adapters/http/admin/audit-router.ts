@@ -1,9 +1,13 @@
 /** `/audit` (specification "Admin API", GET /audit, its checkpoints and proofs). Mount it there. */
 
 import express, { type Request, type Response, type Router } from 'express';
-import type { CheckpointsPage, CheckpointsQuestion } from '../../../application/ledger/list-checkpoints.ts';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
-import type { LedgerAnswer, LedgerQuestion } from '../../../application/ledger/query.ts';
+import type {
+  CheckpointsPage,
+  CheckpointsQuestion,
+  LedgerAnswer,
+  LedgerQuestion,
+} from '../../../application/ledger/query.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';

@@ -1,7 +1,7 @@
 /** Reads the query and the body of a SCIM request. */
 
 import type { Request, Response } from 'express';
-import type { UsersListing } from '../../../application/signals/list-users.ts';
+import type { UsersListing } from '../../../application/signals/provision-user.ts';
 import { type ScimFault, scimFault } from '../../../domain/signals/user-attribute.ts';
 import { readUserFilter } from '../../../domain/signals/user-filter.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';

@@ -3,8 +3,7 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { UsersPage } from '../../../application/ports/queries.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import type { UsersListing } from '../../../application/signals/list-users.ts';
-import type { removeUser, WriteOutcome } from '../../../application/signals/provision-user.ts';
+import type { removeUser, UsersListing, WriteOutcome } from '../../../application/signals/provision-user.ts';
 import { parseUserId, type UserId } from '../../../domain/identifiers.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';

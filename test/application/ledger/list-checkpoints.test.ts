@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { listCheckpoints } from '../../../application/ledger/list-checkpoints.ts';
+import { listCheckpoints } from '../../../application/ledger/query.ts';
 import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
 
 describe('the list of checkpoints', () => {

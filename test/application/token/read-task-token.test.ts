@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readTaskToken } from '../../../application/token/read-task-token.ts';
+import { readTaskToken } from '../../../application/token/introspect.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { instantFromSeconds } from '../../../domain/instant.ts';
 import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';

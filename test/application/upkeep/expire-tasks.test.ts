@@ -2,7 +2,7 @@ import { setImmediate as immediately } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { DueTasks } from '../../../application/decisions/sweep.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
-import { expireTasks } from '../../../application/upkeep/expire-tasks.ts';
+import { expireTasks } from '../../../application/upkeep/sweep.ts';
 import { secondsBetween } from '../../../domain/instant.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { EndedTasks } from '../../../application/decisions/sweep.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
-import { forgetEnded } from '../../../application/upkeep/forget-ended.ts';
+import { forgetEnded } from '../../../application/upkeep/sweep.ts';
 import { secondsBetween } from '../../../domain/instant.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { describeFileProblem, readAgentFiles } from '../../../../adapters/cli/agent-files/read-agent-files.ts';
-import { judgeDraft } from '../../../../application/admin/judge-draft.ts';
+import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, type Declaration, draftOf } from '../../../../domain/agents/declaration.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
 
