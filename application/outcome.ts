@@ -9,7 +9,7 @@ import type { SpentAssertion } from './decisions/assertion.ts';
 
 export type Outcome<T> = Allowed<T> | Denied;
 
-export interface Allowed<T> {
+interface Allowed<T> {
   readonly kind: 'allowed';
   readonly value: T;
 }

@@ -26,7 +26,7 @@ export interface PlannedKey {
   readonly isNamed: boolean;
 }
 
-export interface RotationPlan {
+interface RotationPlan {
   readonly steps: readonly RotationStep[];
   readonly next: RotationStep['number'] | undefined;
 }

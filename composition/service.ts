@@ -24,7 +24,7 @@ import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
 
 /** The service's environment; tests pass their own clock. */
-export interface Surroundings {
+interface Surroundings {
   readonly log: Log;
   readonly clock?: Clock;
   readonly network?: Network;
@@ -37,7 +37,7 @@ export interface Surroundings {
   readonly timeLimits?: TimeLimits;
 }
 
-export interface Service {
+interface Service {
   readonly host: string;
   readonly port: number;
   readonly storage: Storage;

@@ -12,7 +12,7 @@ export interface Trace {
 }
 
 /** The received trace, before this service has added its span. */
-export type TraceParent = Pick<Trace, 'traceId' | 'isSampled'>;
+type TraceParent = Pick<Trace, 'traceId' | 'isSampled'>;
 
 /** §3.2.2: the fields common to all versions. Uppercase digits are malformed. */
 const BEGINNING = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;

@@ -11,7 +11,7 @@ import type { SettingArgument } from './setting-arguments.ts';
 
 const ADMIN_KEY_VARIABLE = 'MANDATE_ADMIN_KEY';
 
-export type AdminKeyReading =
+type AdminKeyReading =
   | { readonly kind: 'read'; readonly key: Secret }
   | { readonly kind: 'refused'; readonly sentence: string };
 
@@ -21,7 +21,7 @@ const MAX_KEY = 2048;
 /** A pipe with a key delivers it at once. A pipe that stays open and empty has no key. */
 const STDIN_MS = 10_000;
 
-export interface AdminKeySources {
+interface AdminKeySources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
 }

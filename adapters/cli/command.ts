@@ -15,7 +15,7 @@ export const exitCode = {
 /** Runs the command and resolves with the exit code. */
 export type Run = (settings: readonly SettingArgument[]) => Promise<number>;
 
-export interface CommandDescription<Options> {
+interface CommandDescription<Options> {
   /** Its name, then its positional arguments in the syntax of yargs: `audit-verify [checkpoints]`. */
   readonly usage: string;
   readonly summary: string;

@@ -9,7 +9,7 @@ export interface SettingLine {
   readonly value: string | undefined;
 }
 
-export interface ShownKey {
+interface ShownKey {
   readonly kid: string;
   readonly thumbprint: string;
   /** The setting that configures it. */
@@ -17,7 +17,7 @@ export interface ShownKey {
   readonly signs: boolean;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly kid: string;
   readonly thumbprint: string;
   /** `undefined` on standard output. */
@@ -50,7 +50,7 @@ export interface ReplicaAnswer {
   readonly surplus: readonly string[];
 }
 
-export interface Rotation {
+interface Rotation {
   readonly key: NewKey;
   /** Whether this run generated it. */
   readonly made: boolean;

@@ -1,12 +1,12 @@
 /** A progress bar on a terminal. Without a terminal, as in a pipe, nothing is shown. */
 
-export interface Terminal {
+interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-export interface ProgressBar {
+interface ProgressBar {
   show(done: number, total: number): void;
   /** Clears the line for the next output. */
   clear(): void;

@@ -10,7 +10,7 @@ const DEFAULT_COMMAND = 'serve';
 /** Wide enough for the examples, and for half a screen. */
 const HELP_COLUMNS = 110;
 
-export interface CommandLineIo {
+interface CommandLineIo {
   readonly out: (text: string) => void;
   readonly writeError: (text: string) => void;
 }

@@ -11,7 +11,7 @@ export interface SettingArgument {
   readonly value: string;
 }
 
-export type SplitArguments =
+type SplitArguments =
   | { readonly kind: 'split'; readonly settings: readonly SettingArgument[]; readonly others: readonly string[] }
   | { readonly kind: 'value_missing'; readonly key: string };
 

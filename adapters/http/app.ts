@@ -40,7 +40,7 @@ export interface HttpSurfaces {
   readonly measurements: Measurements | undefined;
 }
 
-export interface HttpApp {
+interface HttpApp {
   readonly listener: RequestListener;
   /** The classes that the server must make its messages with. */
   readonly classes: MessageClasses;

@@ -87,7 +87,7 @@ const BELOW: ReadonlyMap<string, Route> = new Map<string, Route>([
 ]);
 
 /** The first segments of every path of the service. */
-export const firstSegments: ReadonlySet<string> = new Set(
+const firstSegments: ReadonlySet<string> = new Set(
   [...EXACT.keys(), ...BELOW.keys()].map((path) => path.split('/', 2)[1] ?? ''),
 );
 
@@ -95,7 +95,7 @@ export const firstSegments: ReadonlySet<string> = new Set(
 const METADATA = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
 /** From a request target (path and query) to the same target without the issuer's path. */
-export type WithoutIssuerPath = (target: string) => string;
+type WithoutIssuerPath = (target: string) => string;
 
 /** Without a slash at its end; empty where the issuer has no path. */
 export function issuerPath(issuer: string): string {

@@ -23,7 +23,7 @@ export interface ServiceTokens {
   forget(token: string): void;
 }
 
-export interface ServiceClient {
+interface ServiceClient {
   readonly tokenUrl: string;
   readonly clientId: string;
 }

@@ -24,7 +24,7 @@ interface Fetched {
   readonly ring: KeyRing;
 }
 
-export interface AgentKeysOptions {
+interface AgentKeysOptions {
   /** `Service:AgentKeys:BlockPrivateNetworks`. */
   readonly blockPrivateNetworks?: boolean;
 }

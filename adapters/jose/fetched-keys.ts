@@ -25,7 +25,7 @@ export interface FetchedKeys<Keys> {
 }
 
 /** Seconds. */
-export interface Ages {
+interface Ages {
   /** Older keys are refreshed in the background. */
   readonly refreshAfter: number;
   /**

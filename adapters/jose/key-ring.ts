@@ -18,7 +18,7 @@ export interface VerificationKey {
 
 export type KeyRing = readonly VerificationKey[];
 
-export type RingVerdict =
+type RingVerdict =
   | { readonly kind: 'verified'; readonly key: VerificationKey }
   | { readonly kind: Exclude<SignatureFault, 'keys_unavailable'> };
 

@@ -11,7 +11,7 @@ import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { FetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
-export interface PublishedKeysRules {
+interface PublishedKeysRules {
   /** The owner of the keys, for the log. */
   readonly owner: 'agent' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
@@ -69,7 +69,7 @@ export function publishedKeys(
   };
 }
 
-export type PublishedVerdict<Keys> =
+type PublishedVerdict<Keys> =
   | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
   | { readonly kind: SignatureFault };
 

@@ -25,7 +25,7 @@ type SigningKeyProblem =
   | 'has a private part that does not belong to its public part'
   | 'must have a Kid of 1 to 256 characters';
 
-export type ReadSigningKey =
+type ReadSigningKey =
   | { readonly kind: 'read'; readonly key: SigningKey }
   | { readonly kind: 'unusable'; readonly problem: SigningKeyProblem };
 

@@ -7,7 +7,7 @@ import { checkpointSigner } from './checkpoint-signatures.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
 import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
 
-export type ChosenSigningKeys =
+type ChosenSigningKeys =
   | { readonly kind: 'chosen'; readonly signingKeys: SigningKeys }
   | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' };
 

@@ -10,7 +10,7 @@ import type { Secret } from '../../domain/secret.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { presentFields, readAgent } from './registration-json.ts';
 
-export interface AdminAccess {
+interface AdminAccess {
   /** The service's address, without a trailing slash. */
   readonly server: string;
   readonly adminKey: Secret;

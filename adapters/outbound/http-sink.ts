@@ -6,7 +6,7 @@ import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
 import type { Secret } from '../../domain/secret.ts';
 
-export interface HttpSinkAddress {
+interface HttpSinkAddress {
   readonly url: string;
   /** Sent in the Authorization header; only for an https URL. */
   readonly bearerToken: Secret | undefined;

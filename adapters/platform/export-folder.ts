@@ -137,22 +137,18 @@ const PROBLEMS: Readonly<Record<string, ExportProblem>> = {
 };
 
 /** The error code of the operating system. */
-export function codeOf(error: unknown): string | undefined {
+function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined;
 }
 
 /** Converts an error of the file system to that of the port; returns any other error unchanged. */
-export function asUnusable(
-  location: string,
-  error: unknown,
-  meaning: Readonly<Record<string, ExportProblem>> = {},
-): unknown {
+function asUnusable(location: string, error: unknown, meaning: Readonly<Record<string, ExportProblem>> = {}): unknown {
   const code = codeOf(error);
   if (code === undefined) return error;
   return new ExportUnusable(meaning[code] ?? PROBLEMS[code] ?? 'failed', location, { cause: error });
 }
 
-export async function unusable<Answer>(location: string, work: () => Promise<Answer>): Promise<Answer> {
+async function unusable<Answer>(location: string, work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();
   } catch (error) {

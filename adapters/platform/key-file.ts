@@ -12,7 +12,7 @@ const READ_BY_OTHERS = 0o004;
 const WRITTEN_BY_GROUP_OR_OTHERS = 0o022;
 
 /** Completes a sentence that begins with the file. */
-export type KeyFileProblem =
+type KeyFileProblem =
   | 'exists already, and is never overwritten'
   | 'is in a directory that does not exist'
   | 'may not be written by this user'

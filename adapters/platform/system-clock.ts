@@ -20,7 +20,7 @@ const MICROS_PER_MILLI = 1000;
 const LONGEST_STANDSTILL = 1_000_000;
 
 /** Both in milliseconds: `wall` since the epoch, without fractions; `monotonic` with fractions, never set. */
-export interface TimeSources {
+interface TimeSources {
   wall(): number;
   monotonic(): number;
 }

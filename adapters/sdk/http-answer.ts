@@ -3,7 +3,7 @@
 /** Larger than a key set of dozens of keys and the claims of the longest token (decisions "Remote key sets"). */
 const MAX_BYTES = 64 * 1024;
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   /** The header as it was sent. */
   readonly retryAfter: string | null;

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import type { LogFields } from '../../application/ports/telemetry.ts';
 import type { ErrorReport } from './error-report.ts';
 
-export interface LogEntry {
+interface LogEntry {
   readonly level: string;
   readonly message: string;
   /** UTC ISO 8601, three fractional digits. */

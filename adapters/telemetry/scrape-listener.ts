@@ -17,7 +17,7 @@ const CHECKING_INTERVAL_MS = 1_000;
 /** The text format that every Prometheus reads. */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export interface ScrapeListener {
+interface ScrapeListener {
   /** Stops serving. Resolves when every connection is closed. */
   close(): Promise<void>;
 }

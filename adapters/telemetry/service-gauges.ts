@@ -25,7 +25,7 @@ export interface Observed {
 /** The answer of the database; `unknown` if it did not answer. */
 type DatabaseAnswer = Backlog | 'unknown';
 
-export interface ServiceGauges {
+interface ServiceGauges {
   set(observed: Observed, database: DatabaseAnswer): void;
 }
 

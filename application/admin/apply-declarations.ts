@@ -27,7 +27,7 @@ export interface Applied {
   readonly outcome: AppliedOutcome;
 }
 
-export interface Application {
+interface Application {
   readonly registry: AgentRegistry;
   /** Reads the registry and writes nothing: the outcomes are those a real run would have. */
   readonly dryRun: boolean;

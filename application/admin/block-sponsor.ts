@@ -7,7 +7,7 @@ import { type BlockVerdict, placeBlock } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface SponsorBlocking {
+interface SponsorBlocking {
   readonly decisions: Decisions;
   readonly clock: Clock;
 }

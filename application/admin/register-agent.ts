@@ -15,7 +15,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { AgentKeys } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface AgentRegistration extends RegistrationJudgement {
+interface AgentRegistration extends RegistrationJudgement {
   readonly decisions: Decisions;
   readonly clock: Clock;
 }

@@ -6,7 +6,7 @@ import { type DeleteAgentVerdict, deleteAgent } from '../decisions/write-agent.t
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface AgentRemoval {
+interface AgentRemoval {
   readonly decisions: Decisions;
   readonly clock: Clock;
 }

@@ -6,7 +6,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface TaskStopping {
+interface TaskStopping {
   readonly decisions: Decisions;
   readonly tasks: Pick<Tasks, 'findSponsor'>;
   readonly clock: Clock;

@@ -18,7 +18,7 @@ import type { Agents } from '../ports/queries.ts';
 import type { Clock, RetryPause } from '../ports/runtime.ts';
 import { judgeDraft, type RegistrationJudgement } from './register-agent.ts';
 
-export interface AgentUpdate extends RegistrationJudgement {
+interface AgentUpdate extends RegistrationJudgement {
   readonly decisions: Decisions;
   readonly agents: Pick<Agents, 'find'>;
   readonly clock: Clock;

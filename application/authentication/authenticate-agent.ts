@@ -28,7 +28,7 @@ export interface AgentAuthentication {
   readonly audiences: readonly string[];
 }
 
-export interface Credentials {
+interface Credentials {
   /** The compact JWS; `undefined` if none was sent. */
   readonly assertion: string | undefined;
   /** The `client_id` parameter, if one was sent. */

@@ -9,7 +9,7 @@ export type OwnAnswer =
   | { readonly kind: 'answered'; readonly issuer: string | undefined; readonly kids: readonly string[] }
   | { readonly kind: 'failed'; readonly problem: Problem };
 
-export interface OwnAddress {
+interface OwnAddress {
   readonly issuer: string;
   readonly ask: () => Promise<OwnAnswer>;
   /** The ids of the configured keys; `undefined` if they cannot be loaded. */

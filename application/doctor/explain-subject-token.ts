@@ -25,12 +25,12 @@ import { type SubjectValidation, validateSubjectToken } from '../authentication/
 import type { Outcome } from '../outcome.ts';
 import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
 
-export interface SubjectTokenExplanation extends SubjectValidation {
+interface SubjectTokenExplanation extends SubjectValidation {
   /** The provider's issuer; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
 }
 
-export interface ExplainedToken {
+interface ExplainedToken {
   readonly findings: readonly NamedFinding[];
   /** The person of an accepted token. */
   readonly person: Person | undefined;

@@ -8,7 +8,7 @@ import type { Network } from '../ports/network.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
 
-export interface ObservedNetwork extends Network {
+interface ObservedNetwork extends Network {
   /** The status of the last response from a URL that starts with `prefix`; `undefined` if there was none. */
   lastStatus(prefix: string): number | undefined;
   /** How many seconds the other clock is ahead of ours, by the last such response that had a date. */
@@ -50,7 +50,7 @@ function secondsAhead(sentAt: Instant, receivedAt: Instant, date: Instant): numb
   return atMost < 0 ? atMost : 0;
 }
 
-export interface RecordingLog extends Log {
+interface RecordingLog extends Log {
   /** The last field `problem` of a warning: the adapters of the identity provider and of key sets log a sentence in it. */
   problem(): string | undefined;
 }

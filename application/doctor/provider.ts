@@ -71,7 +71,7 @@ async function examineClock(provider: Signer): Promise<Finding> {
     : judgeClock("The identity provider's clock", ahead);
 }
 
-export interface Receivers {
+interface Receivers {
   readonly backchannelLogout: boolean;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;

@@ -29,7 +29,7 @@ export type OpenedStorage =
   /** `sentence` says why the database cannot be opened, `remedy` what to do. */
   | { readonly kind: 'unusable'; readonly sentence: string; readonly remedy: string };
 
-export interface StorageDependencies {
+interface StorageDependencies {
   readonly clock: Clock;
   readonly isDevelopment: boolean;
   /** `Service:Audit:Partitions:MonthsAhead`. */

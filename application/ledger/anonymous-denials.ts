@@ -30,7 +30,7 @@ export interface AnonymousDenials {
   closeAll(): Promise<void>;
 }
 
-export interface DenialLedger {
+interface DenialLedger {
   readonly decisions: Decisions;
   readonly clock: Clock;
   readonly log: Log;

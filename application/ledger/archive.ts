@@ -239,7 +239,7 @@ function stopped(months: number, stop: ArchiveStop): ArchiveOutcome {
 }
 
 /** Whether two texts have the same lines, however they are split into batches. */
-export async function sameLines(left: Lines, right: Lines): Promise<boolean> {
+async function sameLines(left: Lines, right: Lines): Promise<boolean> {
   const [ours, theirs] = [eachLine(left), eachLine(right)];
   try {
     for (;;) {

@@ -3,7 +3,7 @@
 import type { Outbox, Sink } from '../ports/outbox.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface Delivery {
+interface Delivery {
   readonly outbox: Pick<Outbox, 'drain'>;
   readonly sink: Sink;
   readonly clock: Clock;

@@ -90,7 +90,7 @@ const CHECKPOINTS_AT_ONCE = 1000;
 const RECORDS_AT_ONCE = 2000;
 
 /** The parts of the ledger that an export reads. */
-export interface ExportReading {
+interface ExportReading {
   readonly checkpoints: Pick<Checkpoints, 'page' | 'records'>;
   readonly turn: Turn;
 }

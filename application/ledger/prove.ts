@@ -9,7 +9,7 @@ import type { Hash } from '../ports/runtime.ts';
 import { BLOCK_SIZE, type SealedBlock, treeOf } from './sealed-tree.ts';
 import type { SealedTrees } from './sealed-trees.ts';
 
-export interface RecordProving {
+interface RecordProving {
   readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
   readonly trees: SealedTrees;
   readonly hash: Hash;

@@ -8,7 +8,7 @@ import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
 import type { Clock, Digest } from '../ports/runtime.ts';
 
-export interface LedgerReading {
+interface LedgerReading {
   readonly ledger: Pick<Ledger, 'page'>;
   readonly clock: Clock;
   readonly digest: Digest;

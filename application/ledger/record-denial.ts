@@ -11,7 +11,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { AnonymousDenials } from './anonymous-denials.ts';
 
-export interface DenialRecording {
+interface DenialRecording {
   readonly decisions: Decisions;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;

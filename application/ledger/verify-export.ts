@@ -31,7 +31,7 @@ export interface ExportVerification {
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-export type ExportVerdict =
+type ExportVerdict =
   | {
       readonly kind: 'intact';
       readonly header: ArchiveHeader;

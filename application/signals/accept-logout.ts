@@ -13,7 +13,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface AcceptLogout {
+interface AcceptLogout {
   readonly decisions: Decisions;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;

@@ -12,7 +12,7 @@ import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
 
-export interface AcceptSecurityEvent {
+interface AcceptSecurityEvent {
   readonly decisions: Decisions;
   readonly transmitterKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;

@@ -37,7 +37,7 @@ export interface ExchangeRequest {
   readonly scope: Scope;
 }
 
-export interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
+interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
   readonly decisions: Decisions;

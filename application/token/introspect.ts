@@ -12,7 +12,7 @@ import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-export interface Introspection {
+interface Introspection {
   readonly tasks: Tasks;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;

@@ -28,7 +28,7 @@ export interface Minting {
   readonly issuer: string;
 }
 
-export interface Mint {
+interface Mint {
   readonly tokenId: TokenId;
   readonly expiresIn: number;
   /** Starts signing. The token must not be sent before its decision has committed. */

@@ -28,7 +28,7 @@ export interface RefreshRequest {
   readonly clientId: string | undefined;
 }
 
-export interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
+interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
   readonly decisions: Decisions;

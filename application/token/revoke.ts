@@ -32,7 +32,7 @@ export interface RevocationRequest {
   readonly clientId: string | undefined;
 }
 
-export interface RevokeToken extends AgentAuthentication {
+interface RevokeToken extends AgentAuthentication {
   readonly decisions: Decisions;
   readonly tasks: Pick<Tasks, 'findGrant'>;
   readonly signingKeys: SigningKeys;

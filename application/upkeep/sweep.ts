@@ -6,7 +6,7 @@ import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Turn } from '../ports/runtime.ts';
 import type { Sweeping } from '../ports/storage.ts';
 
-export interface TaskExpiry {
+interface TaskExpiry {
   readonly decisions: Decisions;
   readonly clock: Clock;
   readonly turn: Turn;
@@ -43,7 +43,7 @@ export async function expireTasks(service: TaskExpiry, shouldContinue: () => boo
   return expired;
 }
 
-export interface Forgetting {
+interface Forgetting {
   readonly decisions: Decisions;
   readonly sweeping: Sweeping;
   readonly clock: Clock;

@@ -25,7 +25,7 @@ export function databaseChoice(settings: SettingsSection<'Service:Database'>): D
   return { provider: 'postgres', connectionString, migrationConnectionString };
 }
 
-export type UpstreamChoice =
+type UpstreamChoice =
   | { readonly kind: 'issuer'; readonly issuer: string }
   | { readonly kind: 'metadata'; readonly url: string };
 
@@ -60,7 +60,7 @@ export function sponsorCheckChoice(settings: SettingsSection<'Service:UpstreamId
   };
 }
 
-export interface SinkChoice {
+interface SinkChoice {
   readonly url: string;
   /** Only with an https URL. */
   readonly bearerToken: Secret | undefined;
@@ -74,7 +74,7 @@ export function sinkChoice(
   return url === undefined ? undefined : { url, bearerToken: settings['Service:Audit:Sink:BearerToken'] };
 }
 
-export interface ProvisioningChoice {
+interface ProvisioningChoice {
   /** The one in use, then the one before, where it is still accepted. */
   readonly credentials: readonly Secret[];
   readonly person: 'externalId' | 'userName';
@@ -93,7 +93,7 @@ export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): P
   };
 }
 
-export interface TransmitterChoice {
+interface TransmitterChoice {
   readonly issuer: string;
   readonly audience: string;
   /** The one in use, then the one before, where it is still accepted. */

@@ -119,9 +119,9 @@ function numbersIn(keys: Iterable<string>, list: string): readonly number[] {
 }
 
 /** `Service:Signing:Keys:12:Path`: list, number and field. Numbers have one spelling, so that each item has one name. */
-export const LIST_KEY = /^(.+):(0|[1-9]\d{0,2}):([^:]+)$/;
+const LIST_KEY = /^(.+):(0|[1-9]\d{0,2}):([^:]+)$/;
 
-export function isCatalogueKey(key: string): key is CatalogueKey {
+function isCatalogueKey(key: string): key is CatalogueKey {
   return Object.hasOwn(catalogue, key);
 }
 

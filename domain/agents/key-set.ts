@@ -20,7 +20,7 @@ const MAX_REGISTERED_KEYS = 16;
 /** More than any provider publishes; importing this many keys takes milliseconds. */
 const MAX_FETCHED_KEYS = 64;
 
-export type JwkSetVerdict =
+type JwkSetVerdict =
   | { readonly kind: 'valid'; readonly jwks: JwkSet }
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };
 

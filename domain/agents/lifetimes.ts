@@ -11,7 +11,7 @@ export interface LifetimeRules {
 }
 
 /** The lifetimes that a registration names; `undefined` leaves one to the defaults. */
-export interface NamedLifetimes {
+interface NamedLifetimes {
   readonly maxTaskTtl: number | undefined;
   readonly maxTokenTtl: number | undefined;
 }
@@ -26,7 +26,7 @@ export type LifetimeProblem =
   | { readonly lifetime: keyof Lifetimes; readonly fault: 'out_of_bounds'; readonly min: number; readonly max: number }
   | { readonly lifetime: 'maxTokenTtl'; readonly fault: 'longer_than_task' };
 
-export type ResolvedLifetimes =
+type ResolvedLifetimes =
   | { readonly kind: 'resolved'; readonly lifetimes: Lifetimes }
   | { readonly kind: 'refused'; readonly problems: readonly LifetimeProblem[] };
 

@@ -69,7 +69,7 @@ function explained(fault: ExportFault | undefined): string {
 }
 
 /** The `detail` of `audit.archived`: one line of JSON, ranges inclusive, null if the month was empty. */
-export interface ArchiveDetail {
+interface ArchiveDetail {
   readonly partition: string;
   readonly firstCheckpoint: number | undefined;
   readonly lastCheckpoint: number | undefined;

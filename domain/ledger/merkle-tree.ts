@@ -29,7 +29,7 @@ function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8Array {
 }
 
 /** Computes a root incrementally. It keeps one node for each binary digit of its size. */
-export interface TreeBuilder {
+interface TreeBuilder {
   add(leaf: Uint8Array): void;
   readonly size: number;
   /** The root of the leaves so far; the hash of the empty string if there are none. */
@@ -112,7 +112,7 @@ export function merkleTree(hash: Hash, capacity: number): MerkleTree {
 }
 
 /** The claimed position of a leaf: everything needed to fold an audit path. */
-export interface Inclusion {
+interface Inclusion {
   readonly leaf: Uint8Array;
   readonly index: number;
   readonly size: number;

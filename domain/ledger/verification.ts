@@ -29,7 +29,7 @@ export type VerificationFault =
   | { readonly kind: 'mark_unmatched'; readonly checkpointId: number; readonly newestId: number };
 
 /** Whether the chain must begin with the ledger's first checkpoint, or (an export) may begin with any. */
-export type ChainStart = 'first' | 'any';
+type ChainStart = 'first' | 'any';
 
 /** The fault of a checkpoint as the successor of another. Signature and records are not checked here. */
 export function chainFault(

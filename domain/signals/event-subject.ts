@@ -10,7 +10,7 @@ import { isJsonObject, type Json, type JsonObject, member } from '../tokens/stri
 
 type SubjectFault = 'ambiguous_subject' | 'no_usable_subject' | 'unsupported_subject_format' | 'keys_unavailable';
 
-export type SubjectsVerdict =
+type SubjectsVerdict =
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'refused'; readonly check: SubjectFault };
 

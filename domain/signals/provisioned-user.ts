@@ -22,7 +22,7 @@ export interface ProvisionedUser {
 }
 
 /** The fields that a client can set. */
-export type UserFields = Pick<ProvisionedUser, 'userName' | 'externalId' | 'active' | 'sponsorKey'>;
+type UserFields = Pick<ProvisionedUser, 'userName' | 'externalId' | 'active' | 'sponsorKey'>;
 
 /** Fields that are not judged yet. */
 export interface UserDraft {

@@ -34,7 +34,7 @@ export const securityEventDenialReasons = [
 export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[number];
 
 /** Reasons of `sponsor.signal` (specification "Audit events"). */
-export type SecuritySignalReason =
+type SecuritySignalReason =
   | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
   | 'ssf_account_enabled'
   /** Account-enabled was stated before the block that it would lift: the block stays (decisions "Blocks"). */

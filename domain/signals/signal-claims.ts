@@ -11,7 +11,7 @@ export const MAX_SIGNAL_IDENTIFIER = 256;
 /** Databases and screens do not reproduce control characters faithfully, so no identifier may hold one. */
 export const CONTROL = /\p{Cc}/u;
 
-export interface ExpectedSignal {
+interface ExpectedSignal {
   /** The issuer to which the verifying keys belong. */
   readonly issuer: string;
   readonly audience: string;
@@ -34,7 +34,7 @@ type SignalClaimsFault =
   | 'too_old'
   | 'missing_jti';
 
-export type SignalClaimsVerdict =
+type SignalClaimsVerdict =
   /** `issuedAt` is the token's `iat`. */
   | ({ readonly kind: 'accepted'; readonly issuedAt: Instant } & SignalUse)
   | { readonly kind: 'refused'; readonly check: SignalClaimsFault };

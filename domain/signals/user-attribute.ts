@@ -41,7 +41,7 @@ export type Assignment =
  * stored. `unreadable`: a stored attribute with something more, such as a sub-attribute. It is refused, not ignored:
  * ignoring it could lose a deactivation.
  */
-export type PathTarget = UserAttribute | 'whole' | 'other' | 'unreadable';
+type PathTarget = UserAttribute | 'whole' | 'other' | 'unreadable';
 
 const ATTRIBUTE_NAME = /^[a-z][$\w-]*/i;
 

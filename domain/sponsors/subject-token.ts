@@ -57,7 +57,7 @@ export type SubjectVerdict =
     };
 
 /** The values that the claims are compared with. */
-export interface Expectations {
+interface Expectations {
   readonly issuer: string;
   readonly audience: string;
   readonly sponsorKeyClaim: string;

@@ -10,7 +10,7 @@ import { intersectScopes, type Scope } from '../scope.ts';
 /** Each task has one human and one agent. Readers understand longer chains, but none is issued. */
 export const ISSUED_DELEGATION_DEPTH = 1;
 
-export type PolicyVerdict =
+type PolicyVerdict =
   | { readonly kind: 'granted'; readonly scope: Scope }
   | {
       readonly kind: 'refused';

@@ -15,7 +15,7 @@ export function isEnding(task: Pick<Task, 'expiresAt'>, now: Instant): boolean {
   return secondsBetween(now, task.expiresAt) < TASK_ENDING_SECONDS;
 }
 
-export interface TaskTokenClaims {
+interface TaskTokenClaims {
   readonly claims: JsonObject;
   /** Seconds from its `iat`. */
   readonly expiresIn: number;

@@ -39,7 +39,7 @@ export function describeFileProblem({ file, line, field, sentence }: FileProblem
 const MAX_BYTES = 4 * 1_048_576;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export type AgentFiles =
+type AgentFiles =
   | { readonly kind: 'sound'; readonly agents: readonly JudgedDeclaration[] }
   | { readonly kind: 'wrong'; readonly problems: readonly FileProblem[] };
 

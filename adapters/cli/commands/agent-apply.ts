@@ -99,7 +99,7 @@ export function describeTotals(applied: readonly Applied[], declared: number, dr
   return `${done}.${dryRun ? ' Nothing was written.' : ''}`;
 }
 
-export interface ApplyReport {
+interface ApplyReport {
   readonly dryRun: boolean;
   readonly applied: readonly Applied[];
   /** Errors of the files. If there are any, nothing was sent. */

@@ -90,7 +90,7 @@ export async function writeNewFile(path: string, text: string): Promise<string |
   }
 }
 
-export interface WrittenFiles {
+interface WrittenFiles {
   /** The paths of the two files. */
   readonly registration: string;
   readonly privateKey: string;
@@ -111,7 +111,7 @@ Next:
 `;
 }
 
-export interface TemplateFields {
+interface TemplateFields {
   readonly agentId: string;
   readonly displayName: string;
   readonly scopes: readonly string[];

@@ -29,7 +29,7 @@ export interface ShowRequest {
 
 type Act<Request> = (request: Request, settings: readonly SettingArgument[]) => Promise<number>;
 
-export interface KeysActions {
+interface KeysActions {
   readonly generate: Act<GenerateRequest>;
   readonly rotate: Act<RotateRequest>;
   readonly show: Act<ShowRequest>;
@@ -150,7 +150,7 @@ function showCommand(run: Act<ShowRequest>): Command {
  * The address of a replica for its public endpoints, without a trailing slash. No secret is sent there, so plain http is
  * allowed. @throws Error with the refusal
  */
-export function readReplicaAddress(text: string): string {
+function readReplicaAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const plain = url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:')) {

@@ -74,7 +74,7 @@ const ajv = new Ajv({
 const isRegistrationBody = ajv.compile<RegistrationBody>(closedObject(fields, required));
 const isPatchBody = ajv.compile<PatchBody>(closedObject(patchFields, []));
 
-export type Parsed<T> =
+type Parsed<T> =
   | { readonly kind: 'parsed'; readonly value: T }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 

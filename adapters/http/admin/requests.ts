@@ -32,7 +32,7 @@ export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler
   };
 }
 
-export interface QueryReader {
+interface QueryReader {
   /** The parsed parameter; `undefined` when it was not sent, or can't be parsed and is then among the errors. */
   read<T>(name: string, parse: (text: string) => T | undefined, sentence: string): T | undefined;
   readonly errors: readonly FieldError[];

@@ -37,7 +37,7 @@ export function workLimiters(limits: ConcurrencyLimits, now: () => number = () =
 const MAX_READING = 1024;
 
 /** Calls `serve` with a permit, or `refuse`; neither where the client has left. */
-export type LimitConcurrency = (
+type LimitConcurrency = (
   request: IncomingMessage,
   response: ServerResponse,
   route: Route,

@@ -15,7 +15,7 @@ export interface RateLimitRules {
   readonly trustedProxies: readonly Network[];
 }
 
-export interface RateLimit {
+interface RateLimit {
   /** Takes a permit for the request; whether there was one. */
   take(request: IncomingMessage, bucket: Bucket): boolean;
 }
@@ -40,7 +40,7 @@ export interface BucketRules extends Rate {
   readonly burst: number;
 }
 
-export interface TokenBuckets {
+interface TokenBuckets {
   /** Takes a permit of the source's bucket; whether there was one. */
   take(source: string, now: Instant): boolean;
   /** How many sources are known; at most MAX_SOURCES. */

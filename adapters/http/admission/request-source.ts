@@ -72,7 +72,7 @@ function hex(byte: number): string {
 }
 
 /** IPv4 in IPv6's clothes (`::ffff:192.0.2.1`) is taken for IPv4. */
-export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** The addresses that begin with the first `prefix` bits of `address`. */
 export interface Network {

@@ -57,7 +57,7 @@ export function readBody(request: ServedRequest, limit: number = MAX_BODY_BYTES)
   });
 }
 
-export type TypedBody =
+type TypedBody =
   | Extract<BodyOutcome, { readonly kind: 'read' | 'aborted' }>
   | {
       readonly kind: 'refused';

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 
 /** The header's value; `undefined` when it is absent, `'repeated'` (as the kind) when it stands there more than once. */
-export type SingleHeader =
+type SingleHeader =
   | { readonly kind: 'absent' }
   | { readonly kind: 'repeated' }
   | { readonly kind: 'present'; readonly value: string };
@@ -41,7 +41,7 @@ export const neverStored: RequestHandler = (_request, response, next) => {
   next();
 };
 
-export interface QueryParameter {
+interface QueryParameter {
   readonly rawName: string;
   /** `undefined` if it is not percent-encoded UTF-8; so is `value`. */
   readonly name: string | undefined;

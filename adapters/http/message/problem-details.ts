@@ -11,7 +11,7 @@ import type { FieldError } from '../../../domain/field-error.ts';
 import { discardRest } from './body.ts';
 import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
 
-export interface Problem {
+interface Problem {
   readonly status: number;
   /** What went wrong, in a fixed sentence for whoever reads it. */
   readonly detail?: string;

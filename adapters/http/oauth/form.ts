@@ -8,7 +8,7 @@ import { decodeParameter } from '../message/head.ts';
 /** Parameters that were sent with a value; one without a value counts as omitted (RFC 6749 §3.2). */
 export type Form = ReadonlyMap<string, string>;
 
-export type FormOutcome =
+type FormOutcome =
   | { readonly kind: 'read'; readonly form: Form }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'repeated'; readonly name: string };

@@ -29,7 +29,7 @@ const MAX_CLIENT_ID = 256;
 /** Neither white space nor control characters: nothing else could be in a registration, nor stored faithfully. */
 const RESOURCE = /^[^\s\p{Cc}]+$/u;
 
-export type TokenRequest =
+type TokenRequest =
   | { readonly kind: 'exchange'; readonly request: ExchangeRequest }
   | { readonly kind: 'refresh'; readonly request: RefreshRequest };
 

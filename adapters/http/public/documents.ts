@@ -50,7 +50,7 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
 const CACHE = 'public, max-age=300';
 
 /** Scripts of any origin may read metadata and key sets (decisions "Sizes and forms nobody wrote down"). */
-export function answerPublicDocument(response: Response, document: unknown): void {
+function answerPublicDocument(response: Response, document: unknown): void {
   response.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': CACHE }).json(document);
 }
 

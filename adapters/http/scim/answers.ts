@@ -22,7 +22,7 @@ export function sendScim(response: Response, status: number, body: unknown): voi
   response.end(text);
 }
 
-export interface ScimError {
+interface ScimError {
   readonly status: number;
   readonly scimType?: ScimErrorCode | 'uniqueness';
   readonly detail: string;

@@ -7,7 +7,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { problemDocument } from '../message/problem-details.ts';
 
-export type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
+type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
 
 /** RFC 9110 §4.1 asks for 8000 at least; the longest that means anything here, an audit question, has about 6000. */
 const MAX_TARGET_LENGTH = 8192;

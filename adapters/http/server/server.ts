@@ -20,7 +20,7 @@ import {
 } from './protocol-errors.ts';
 import { throttledLog } from './throttled-log.ts';
 
-export interface Address {
+interface Address {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;

@@ -19,7 +19,7 @@ export interface ControlPlane {
   revoke(grant: string): Promise<void>;
 }
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   readonly subjectToken: string;
   readonly resource: string;
   readonly scope: readonly string[];

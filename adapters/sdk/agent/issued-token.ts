@@ -21,7 +21,7 @@ export interface IssuedToken {
   readonly taskExpiresAt: Date;
 }
 
-export interface Asked {
+interface Asked {
   /** Milliseconds since 1970, before the request was sent. */
   readonly at: number;
   /** The requested scopes. The answer may grant fewer, never more. */

@@ -48,7 +48,7 @@ const REFUSAL_STANDS_MS = 1000;
 /** After these ends the control plane has nothing left to revoke. */
 const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_expired', 'invalid_grant']);
 
-export interface TaskRequest {
+interface TaskRequest {
   readonly resource: string;
   /** The origins to which `fetch` may send the token. */
   readonly origins: readonly string[];

@@ -52,7 +52,7 @@ export interface PublishedProof {
   readonly audit_path: readonly string[];
 }
 
-export interface Proof {
+interface Proof {
   readonly seq: number;
   readonly checkpoint: Checkpoint;
   readonly index: number;

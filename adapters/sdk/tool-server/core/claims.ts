@@ -37,7 +37,7 @@ export interface Expected {
   readonly now: number;
 }
 
-export type ClaimsVerdict =
+type ClaimsVerdict =
   | { readonly kind: 'accepted'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason };
 

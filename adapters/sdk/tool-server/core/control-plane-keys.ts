@@ -15,7 +15,7 @@ export interface ControlPlaneKeys {
   find(keyId: string): Promise<FoundKey>;
 }
 
-export type FoundKey =
+type FoundKey =
   | { readonly kind: 'found'; readonly key: KeyObject }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };

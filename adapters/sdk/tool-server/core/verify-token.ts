@@ -7,7 +7,7 @@ import { type Expected, judgeClaims, type TaskTokenClaims } from './claims.ts';
 import { ALGORITHM, type ControlPlaneKeys, hasSignatureOf } from './control-plane-keys.ts';
 import type { RefusalDetail, RefusalReason } from './refusal.ts';
 
-export type TokenVerdict =
+type TokenVerdict =
   | { readonly kind: 'verified'; readonly claims: TaskTokenClaims; readonly signed: JsonObject }
   | {
       readonly kind: 'refused';

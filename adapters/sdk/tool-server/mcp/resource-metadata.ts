@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scope } from '../../../../domain/scope.ts';
 import type { ToolServer } from '../core/tool-server.ts';
 
-export interface ResourceMetadata {
+interface ResourceMetadata {
   readonly url: string;
   /** Answers a request for the metadata; returns false for all other requests. */
   answer(request: IncomingMessage, response: ServerResponse): boolean;

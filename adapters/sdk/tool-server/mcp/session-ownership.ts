@@ -8,7 +8,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
 
-export interface SessionOwnership {
+interface SessionOwnership {
   /** The SDK's id, if this person and this agent started the session. Token and task may differ. */
   idOf(presented: string, claims: TaskTokenClaims): string | undefined;
   /** Appends the HMAC to the session id in the response headers, if there is one. */

@@ -7,7 +7,7 @@ import type { McpMessage } from './message.ts';
 /** A message, or a request other than POST, such as the GET of the server's stream, by its HTTP method. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
-export interface ToolPolicies {
+interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
   /** The route name for events, and the policy. */
   find(asked: Asked): Pick<AccessRequest, 'route' | 'policy'>;
