@@ -1,9 +1,17 @@
-/** The gauges of a service, and how each is read at a scrape. */
+/**
+ * The gauges of a service, each with its HELP text and how it is read at a scrape; docs/operating.md has the same table.
+ * Names and units follow the conventions of Prometheus: base units, and `_total` for counters.
+ */
 
 import { Gauge, type Registry } from 'prom-client';
 import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
-import * as definitions from './definitions.ts';
+
+export interface Definition {
+  readonly name: `mandate_${string}`;
+  readonly labelNames: readonly string[];
+  readonly help: string;
+}
 
 /** The values that a scrape reads from the service. All but `backlog` come from memory. */
 export interface Observed {
@@ -42,74 +50,119 @@ interface Reading {
   readonly value: number;
 }
 
-type Read = (look: Look) => readonly Reading[];
+interface GaugeDefinition extends Definition {
+  read(look: Look): readonly Reading[];
+}
 
-const READ: readonly (readonly [definitions.Definition, Read])[] = [
-  [
-    definitions.PERMITS_BUSY,
-    ({ observed }) => observed.permits().map(({ work, busy }) => ({ labels: { work }, value: busy })),
-  ],
-  [
-    definitions.PERMITS_WAITING,
-    ({ observed }) => observed.permits().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
-  ],
-  [definitions.DATABASE_UP, ({ database }) => one(database === 'unknown' ? 0 : 1)],
-  [
-    definitions.DATABASE_CONNECTIONS,
-    ({ observed }) =>
+export const gauges: readonly GaugeDefinition[] = [
+  {
+    name: 'mandate_admission_turns_busy',
+    labelNames: ['work'],
+    help: 'Requests that hold a permit, by kind of work; absent if Service:Overload:Enabled is false.',
+    read: ({ observed }) => observed.permits().map(({ work, busy }) => ({ labels: { work }, value: busy })),
+  },
+  {
+    name: 'mandate_admission_turns_waiting',
+    labelNames: ['work'],
+    help: 'Requests that wait for a permit, by kind of work; absent if Service:Overload:Enabled is false.',
+    read: ({ observed }) => observed.permits().map(({ work, waiting }) => ({ labels: { work }, value: waiting })),
+  },
+  {
+    name: 'mandate_database_up',
+    labelNames: [],
+    help: '1 if the database answered the query for the ledger and outbox gauges within a second, else 0. Without an answer these gauges are absent.',
+    read: ({ database }) => one(database === 'unknown' ? 0 : 1),
+  },
+  {
+    name: 'mandate_database_connections',
+    labelNames: ['pool', 'state'],
+    help: 'Connections to Postgres by pool: used, free, or most (the maximum). Absent on SQLite.',
+    read: ({ observed }) =>
       observed
         .lines()
-        .flatMap(({ name, connections }) =>
-          Object.entries(connections ?? {}).map(([state, value]) => ({ labels: { pool: name, state }, value })),
+        .flatMap(({ name: pool, connections }) =>
+          Object.entries(connections ?? {}).map(([state, value]) => ({ labels: { pool, state }, value })),
         ),
-  ],
-  [
-    definitions.DATABASE_WAITING,
-    ({ observed }) => observed.lines().map(({ name, waiting }) => ({ labels: { pool: name }, value: waiting })),
-  ],
-  [definitions.UNSEALED, ({ backlog }) => one(backlog?.sealing.unsealed)],
-  [definitions.UNSEALED_AGE, ({ backlog, age }) => one(backlog && ageOr0(backlog.sealing.oldestUnsealedAt, age))],
-  [
-    definitions.CHECKPOINT_AGE,
-    ({ backlog, age }) => {
+  },
+  {
+    name: 'mandate_database_waiting',
+    labelNames: ['pool'],
+    help: 'Callers that wait for a connection of a pool; on SQLite, pool "thread", calls without an answer yet.',
+    read: ({ observed }) => observed.lines().map(({ name, waiting }) => ({ labels: { pool: name }, value: waiting })),
+  },
+  {
+    name: 'mandate_ledger_unsealed_records',
+    labelNames: [],
+    help: 'Records that no checkpoint covers yet. Counted up to 100000.',
+    read: ({ backlog }) => one(backlog?.sealing.unsealed),
+  },
+  {
+    name: 'mandate_ledger_oldest_unsealed_age_seconds',
+    labelNames: [],
+    help: 'Age of the oldest record that no checkpoint covers; 0 if all are sealed.',
+    read: ({ backlog, age }) => one(backlog && ageOr0(backlog.sealing.oldestUnsealedAt, age)),
+  },
+  {
+    name: 'mandate_ledger_last_checkpoint_age_seconds',
+    labelNames: [],
+    help: 'Time since the newest checkpoint was closed; absent before the first. Without new records no checkpoint is made.',
+    read({ backlog, age }) {
       const newest = backlog?.sealing.newestCheckpoint;
       return one(newest && age(newest.closedAt));
     },
-  ],
-  [
-    definitions.OUTBOX,
-    ({ backlog }) =>
+  },
+  {
+    name: 'mandate_outbox_records',
+    labelNames: ['state'],
+    help: 'Records that wait for the sink: waiting counts all of them, failing those that the sink has refused at least once. Counted up to 100000.',
+    read: ({ backlog }) =>
       (['waiting', 'failing'] as const).flatMap((state) =>
         backlog === undefined ? [] : [{ labels: { state }, value: backlog.outbox[state] }],
       ),
-  ],
-  [definitions.OUTBOX_AGE, ({ backlog, age }) => one(backlog && ageOr0(backlog.outbox.oldestAt, age))],
-  [
-    definitions.CIRCUIT,
-    ({ observed }) => {
+  },
+  {
+    name: 'mandate_outbox_oldest_age_seconds',
+    labelNames: [],
+    help: 'Age of the oldest record that waits for the sink; 0 if none waits.',
+    read: ({ backlog, age }) => one(backlog && ageOr0(backlog.outbox.oldestAt, age)),
+  },
+  {
+    name: 'mandate_sponsor_check_circuit_open',
+    labelNames: [],
+    help: '1 after five consecutive failures of the identity provider, until it answers a query about a person again, else 0. Absent in mode signals.',
+    read({ observed }) {
       const isOpen = observed.isCircuitOpen();
       return one(isOpen === undefined ? undefined : Number(isOpen));
     },
-  ],
-  [
-    definitions.KEYS_AGE,
-    ({ observed, age }) =>
+  },
+  {
+    name: 'mandate_key_set_age_seconds',
+    labelNames: ['owner'],
+    help: 'Time since the key set of the identity_provider, or of the transmitter, was last fetched; absent before the first fetch.',
+    read: ({ observed, age }) =>
       observed
         .keySets()
         .flatMap(({ owner, fetchedAt }) => (fetchedAt ? [{ labels: { owner }, value: age(fetchedAt) }] : [])),
-  ],
-  [
-    definitions.SIGNING_KEY,
-    ({ observed }) => {
+  },
+  {
+    name: 'mandate_signing_key_info',
+    labelNames: ['kid', 'state'],
+    help: 'Always 1: the published signing keys; the key with state active signs.',
+    read({ observed }) {
       const { kids, active } = observed.signingKeys();
       return kids.map((kid) => ({ labels: { kid, state: kid === active ? 'active' : 'published' }, value: 1 }));
     },
-  ],
-  [definitions.BUILD, ({ observed: { version } }) => [{ labels: { version }, value: 1 }]],
+  },
+  {
+    name: 'mandate_build_info',
+    labelNames: ['version'],
+    help: 'Always 1: the release that runs.',
+    read: ({ observed: { version } }) => [{ labels: { version }, value: 1 }],
+  },
 ];
 
 export function serviceGauges(registry: Registry): ServiceGauges {
-  const gauges = READ.map(([{ name, help, labelNames }, read]) => {
+  const registered = gauges.map(({ name, help, labelNames, read }) => {
     const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     const clear = () => {
       gauge.reset();
@@ -125,7 +178,7 @@ export function serviceGauges(registry: Registry): ServiceGauges {
       const backlog = typeof database === 'string' ? undefined : database;
       // Another instance with a clock slightly ahead may have dated the record.
       const age = (since: Instant) => Math.max(0, secondsBetween(since, now));
-      for (const { gauge, clear, read } of gauges) {
+      for (const { gauge, clear, read } of registered) {
         clear();
         for (const { labels = {}, value } of read({ observed, database, backlog, age })) gauge.set(labels, value);
       }

@@ -5,8 +5,7 @@ import type { TimeLimit } from '../../application/ports/runtime.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
 import { type Measurements, outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
-import * as definitions from './definitions.ts';
-import { type Observed, serviceGauges } from './service-gauges.ts';
+import { type Definition, gauges, type Observed, serviceGauges } from './service-gauges.ts';
 
 export interface ServiceMetrics {
   readonly measurements: Measurements;
@@ -15,6 +14,30 @@ export interface ServiceMetrics {
   /** All metrics in Prometheus's text format. Never fails, and takes little more than a second at most. */
   text(): Promise<string>;
 }
+
+const REQUESTS: Definition = {
+  name: 'mandate_requests_total',
+  labelNames: ['surface', 'outcome'],
+  help: 'Requests that were answered, or whose client disconnected, by surface and outcome.',
+};
+const DURATIONS: Definition = {
+  name: 'mandate_request_duration_seconds',
+  labelNames: ['surface'],
+  help: 'From the head of a request to the end of its response, including the wait for a permit.',
+};
+const DENIALS: Definition = {
+  name: 'mandate_denials_total',
+  labelNames: ['event', 'reason'],
+  help: 'Denials, by the event and the reason of their record. An anonymous denial counts at once, even if the ledger only aggregates it.',
+};
+const ADMISSION_REFUSALS: Definition = {
+  name: 'mandate_admission_refusals_total',
+  labelNames: ['reason', 'kind'],
+  help: 'Requests refused at admission: rate_limited by their bucket, overloaded by their kind of work.',
+};
+
+/** The metrics of one serving process, as docs/operating.md lists them. */
+export const serviceDefinitions: readonly Definition[] = [REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, ...gauges];
 
 /** From the time of a signature to the ten seconds of the identity provider's time limit. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -26,7 +49,7 @@ const BACKLOG_LIMIT_MS = 1000;
 export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
   const registry = new Registry();
   const measurements = countersOf(registry);
-  const gauges = serviceGauges(registry);
+  const settable = serviceGauges(registry);
   let observed: Observed | undefined;
   let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
 
@@ -40,24 +63,24 @@ export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
     },
     async text() {
       const backlog = (await askBacklog()) ?? 'unknown';
-      if (observed !== undefined) gauges.set(observed, backlog);
+      if (observed !== undefined) settable.set(observed, backlog);
       return Registry.merge([registry, processMetrics()]).metrics();
     },
   };
 }
 
-function counterOf(registry: Registry, { name, help, labelNames }: definitions.Definition): Counter {
+function counterOf(registry: Registry, { name, help, labelNames }: Definition): Counter {
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
 }
 
 /** One counter per pair of labels is created in advance, so that counting is only a property access. */
 function countersOf(registry: Registry): Measurements {
-  const requests = counterOf(registry, definitions.REQUESTS);
-  const denials = counterOf(registry, definitions.DENIALS);
-  const refusals = counterOf(registry, definitions.ADMISSION_REFUSALS);
+  const requests = counterOf(registry, REQUESTS);
+  const denials = counterOf(registry, DENIALS);
+  const refusals = counterOf(registry, ADMISSION_REFUSALS);
   // As below, for the one pair with an alert (docs/operating.md).
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
-  const { name, help, labelNames } = definitions.DURATIONS;
+  const { name, help, labelNames } = DURATIONS;
   const durations = new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
   const known = new Map(
     surfaces.map((surface) => {

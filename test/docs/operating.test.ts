@@ -2,8 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { SERVICE_DEFINITIONS } from '../../adapters/telemetry/definitions.ts';
-import { processMetrics } from '../../adapters/telemetry/service-metrics.ts';
+import { processMetrics, serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
@@ -11,7 +10,7 @@ import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 
 const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
-const definitions = SERVICE_DEFINITIONS;
+const definitions = serviceDefinitions;
 
 /** What each label that an expression may choose by can be; those of what a file or a release names are not closed. */
 const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
-import { SERVICE_DEFINITIONS } from '../../adapters/telemetry/definitions.ts';
+import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { StartupError } from '../../composition/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
@@ -192,7 +192,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       // Everything there is has its definition, which docs/operating.md repeats.
       const ours = [...families].filter(([name]) => name.startsWith('mandate_'));
       expect(ours.map(([name, { help }]) => [name, help])).to.have.deep.members(
-        SERVICE_DEFINITIONS.map(({ name, help }) => [name, help]),
+        serviceDefinitions.map(({ name, help }) => [name, help]),
       );
     });
 
