@@ -33,6 +33,11 @@ export const ADDON_FAULTS: Readonly<Record<AddonFault, string>> = {
   addon_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
 };
 
+/** A schema that `mandate migrate` brings up to date. */
+export function describeOldSchema(status: 'absent' | 'behind'): string {
+  return `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`;
+}
+
 const NAMED = 'Service:Database:Path (Service__Database__Path) names';
 
 /** Sentences that end with a full stop. */

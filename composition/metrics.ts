@@ -21,15 +21,10 @@ export async function openMetrics(settings: Settings): Promise<ServiceMetrics | 
   return serviceMetrics(timeLimit);
 }
 
-/** On a separate port. */
-export function publishOnPort(settings: Settings, metrics: ServiceMetrics): Promise<Published> {
-  return listening(settings, metrics.text);
-}
-
-/** @throws StartupError if it cannot listen on the port; a wrong HOST is also reported for PORT */
-async function listening(
+/** On a separate port. @throws StartupError if it cannot listen there; a wrong HOST is also reported for PORT */
+export async function publishOnPort(
   settings: Pick<Settings, 'HOST' | 'Service:Metrics:Port'>,
-  text: () => Promise<string>,
+  { text }: Pick<ServiceMetrics, 'text'>,
 ): Promise<Published> {
   const { HOST: host, 'Service:Metrics:Port': port = 0 } = settings;
   const { listenForScrapes } = await import('../adapters/telemetry/scrape-listener.ts');

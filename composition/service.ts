@@ -13,6 +13,7 @@ import type { Network } from '../application/ports/network.ts';
 import type { Clock } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { wire } from './container.ts';
+import { describeOldSchema } from './database-refusals.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
@@ -47,6 +48,8 @@ interface Service {
   stop(): Promise<void>;
 }
 
+const NOT_QUEUEING = 'the database could not store yet whether records are queued for a sink';
+
 /** @throws StartupError for an unusable signing key or a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
   const { clock = systemClock(), lingerMs = 0, timeLimits } = surroundings;
@@ -60,7 +63,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const opened = await openStorage(settings, { clock, log });
   let published: Published | undefined;
   try {
-    const answers = await refuseOldSchema(opened, log);
+    const isThere = await answers(refuseOldSchema(opened), 'the database does not answer yet', log);
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
@@ -68,7 +71,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
       ...{ settings, clock, randomness, log, network, tracing, measurements, opened, signingKeys },
     });
     // Before the first request, so that a sink gets every record of this instance. A recurring job sets it again.
-    const queueingIsSet = answers && (await setQueueing(jobs, log));
+    const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
@@ -122,35 +125,24 @@ function refuseMissingFile(settings: Settings): void {
   }
 }
 
-/**
- * The service does not write to an unknown schema. While the database is unreachable, it starts but is not ready.
- *
- * @returns whether the database answered
- */
-async function refuseOldSchema(storage: Storage, log: Log): Promise<boolean> {
-  try {
-    const status = await storage.schemaStatus();
-    if (status === 'absent' || status === 'behind') {
-      throw new StartupError([
-        `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`,
-      ]);
-    }
-    return true;
-  } catch (error) {
-    if (!(error instanceof StorageUnavailable)) throw error;
-    log.error('the database does not answer yet', error);
-    return false;
-  }
+/** The service does not write to an unknown schema. @throws StartupError */
+async function refuseOldSchema(storage: Storage): Promise<void> {
+  const status = await storage.schemaStatus();
+  if (status !== 'current' && status !== 'ahead') throw new StartupError([describeOldSchema(status)]);
 }
 
-/** @returns whether the flag was stored */
-async function setQueueing(jobs: Jobs, log: Log): Promise<boolean> {
+/**
+ * Whether the database answered. While it is unreachable, the service starts but is not ready.
+ *
+ * @param message for the log, if it did not
+ */
+async function answers(work: Promise<void>, message: string, log: Log): Promise<boolean> {
   try {
-    await jobs.setQueueing();
+    await work;
     return true;
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    log.error('the database could not store yet whether records are queued for a sink', error);
+    log.error(message, error);
     return false;
   }
 }

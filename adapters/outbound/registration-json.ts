@@ -6,6 +6,7 @@ import { fieldNames, type RegistrationDraft } from '../../domain/agents/registra
 import { CLEARED, type RegistrationPatch } from '../../domain/agents/registration-patch.ts';
 import { formatDuration, parseIsoDuration } from '../../domain/duration.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
+import { isTextList, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type Json, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 
 /** The fields of the patch, under their names in the API. */
@@ -79,13 +80,10 @@ function field(agent: JsonObject, name: keyof typeof fieldNames): Json | undefin
 }
 
 function text(agent: JsonObject, name: keyof typeof fieldNames): string | undefined {
-  const value = field(agent, name);
-  return typeof value === 'string' ? value : undefined;
+  return textClaim(agent, fieldNames[name]);
 }
 
 function texts(agent: JsonObject, name: keyof typeof fieldNames): readonly string[] | undefined {
   const value = field(agent, name);
-  if (!Array.isArray(value)) return undefined;
-  const found = value.filter((item: Json) => typeof item === 'string');
-  return found.length === value.length ? found : undefined;
+  return isTextList(value) ? value : undefined;
 }

@@ -9,7 +9,7 @@ import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import { FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
+import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import type { SettingsSection } from '../settings/settings.ts';
@@ -114,8 +114,6 @@ async function ofThisRelease(ledger: LedgerReading, refuse: (status: SchemaStatu
 export function refuseOtherSchema(status: SchemaStatus): void {
   if (status === 'current') return;
   throw new StartupError([
-    status === 'ahead'
-      ? 'The database schema is of a newer release than this one.'
-      : `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`,
+    status === 'ahead' ? 'The database schema is of a newer release than this one.' : describeOldSchema(status),
   ]);
 }

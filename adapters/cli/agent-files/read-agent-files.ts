@@ -16,6 +16,7 @@ import {
   UNKNOWN_FIELD,
 } from '../../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
+import { isTextList } from '../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { readYaml, type YamlMapping, type YamlReading } from './yaml-documents.ts';
 
@@ -213,7 +214,5 @@ function object(value: Json): JsonObject | undefined {
 }
 
 function texts(value: Json): readonly string[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const found = value.filter((item: Json) => typeof item === 'string');
-  return found.length === value.length ? found : undefined;
+  return isTextList(value) ? value : undefined;
 }

@@ -6,7 +6,7 @@ import type { LogoutOutcome } from '../../../application/signals/accept-logout.t
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import { answerDenial, answerFault, answerUnavailable } from '../oauth/answers.ts';
+import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 
 export interface BackchannelLogoutSurface {
@@ -33,6 +33,7 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
   router.all(PATH, async (request, response) => {
     discardRest(request);
     await surface.accept(undefined);
+    response.locals.reason = 'logout_malformed';
     answerMethod(response);
   });
   router.use(faultHandler(surface.log, { unavailable: answerUnavailable, fault: answerFault }));
@@ -61,14 +62,6 @@ function answerLogout(response: Response, outcome: LogoutOutcome): void {
 function answerMissingToken(response: Response): void {
   response.locals.reason = 'logout_malformed';
   refuse(response, 'The parameter logout_token is missing.');
-}
-
-function answerMethod(response: Response): void {
-  response.locals.reason = 'logout_malformed';
-  response.set('Allow', 'POST').status(405).json({
-    error: 'invalid_request',
-    error_description: 'This endpoint answers POST only.',
-  });
 }
 
 function refuse(response: Response, sentence: string): void {

@@ -82,6 +82,14 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
   }
 }
 
+/** 405, in OAuth's shape. */
+export function answerMethod(response: Response): void {
+  sendJson(response.set('Allow', 'POST').status(405), {
+    error: 'invalid_request',
+    error_description: 'This endpoint answers POST only.',
+  });
+}
+
 /** The database did not answer: not a no, and never read as a yes. */
 export function answerUnavailable(response: Response): void {
   response.locals.reason = 'storage_unavailable';

@@ -11,7 +11,14 @@ import type { RevocationRequest, RevocationResult } from '../../../application/t
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import { answerDenial, answerFault, answerIntrospection, answerIssued, answerUnavailable } from './answers.ts';
+import {
+  answerDenial,
+  answerFault,
+  answerIntrospection,
+  answerIssued,
+  answerMethod,
+  answerUnavailable,
+} from './answers.ts';
 import { type Form, GONE, readFormRequest } from './form.ts';
 import { parseIntrospection, parseRevocation, parseTokenRequest } from './requests.ts';
 
@@ -87,9 +94,6 @@ function endpoint(
   router.all(path, async (request: Request, response: Response) => {
     discardRest(request);
     await surface.record(async () => ({ kind: 'denied', denial: { reason: 'invalid_request' } }));
-    response.set('Allow', 'POST').status(405).json({
-      error: 'invalid_request',
-      error_description: 'This endpoint answers POST only.',
-    });
+    answerMethod(response);
   });
 }

@@ -4,6 +4,7 @@
  */
 
 import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
+import { textClaim } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { RefusalReason } from './refusal.ts';
 
@@ -43,11 +44,11 @@ export function accessEvent(access: {
     route: access.route,
     decision: access.reason === null ? 'allow' : 'deny',
     reason: access.reason,
-    sub: text(signed, 'sub'),
+    sub: textClaim(signed, 'sub') ?? null,
     act: actor?.sub ?? null,
     depth: actor?.depth ?? null,
-    task_id: isJsonObject(task) ? text(task, 'id') : null,
-    jti: text(signed, 'jti'),
+    task_id: isJsonObject(task) ? (textClaim(task, 'id') ?? null) : null,
+    jti: textClaim(signed, 'jti') ?? null,
     ...(actor?.instance === undefined ? {} : { instance: actor.instance }),
   };
 }
@@ -58,9 +59,4 @@ const UNSEEN = /[\u007f-\u009f\u2028\u2029]/g;
 /** The event as one line of JSON, even if `instance` holds control characters or line separators. */
 export function eventLine(event: AccessEvent): string {
   return JSON.stringify(event).replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-function text(object: JsonObject, name: string): string | null {
-  const value = member(object, name);
-  return typeof value === 'string' ? value : null;
 }
