@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,8 +11,8 @@ import { expect } from 'chai';
 import { exportFolder, storedExport } from '../../adapters/platform/export-folder.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { type OpenedArchives, openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
+import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { type ArchivedMonth, type Archiving, archive } from '../../application/ledger/archive.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
@@ -23,10 +23,10 @@ import { describeStop } from '../../domain/ledger/archiving.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type Month, parseMonth } from '../../domain/ledger/time-range.ts';
 import { capturedLog } from '../support/captured-log.ts';
-import { type FreshDatabase, type Outside, freshDatabase } from '../support/databases.ts';
+import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
-import { type SealingKey, makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { byLength } from '../support/length.ts';
 import type { Storage } from '../support/storage.ts';
 

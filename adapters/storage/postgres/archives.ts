@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Archives, Departure, Exported, HeldMonth } from '../../../application/ports/archives.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/month.ts';
+import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/time-range.ts';
 import type { SchemaStatus } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { bindInstant } from './column-types.ts';

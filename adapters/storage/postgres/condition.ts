@@ -12,9 +12,9 @@ import type {
   StorageCondition,
 } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
+import { isLoopback } from '../../../domain/address.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import { parseMonth } from '../../../domain/ledger/month.ts';
-import { isLoopback } from '../../../domain/transport.ts';
+import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { openConnections, type Run } from './connections.ts';
 import { orRefusal } from './errors.ts';

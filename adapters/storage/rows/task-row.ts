@@ -3,7 +3,7 @@
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
-import type { TokenFacts } from '../../../domain/tasks/token-status.ts';
+import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
 import { type BindInstant, type Bound, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
 
 interface TaskStateRow {
