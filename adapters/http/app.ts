@@ -36,7 +36,7 @@ export interface HttpSurfaces {
   readonly log: Log;
   readonly randomness: Randomness;
   readonly tracing: Tracing;
-  /** `undefined` where nobody counts. */
+  /** `undefined` if nothing is measured. */
   readonly measurements: Measurements | undefined;
 }
 
@@ -49,7 +49,7 @@ interface HttpApp {
 export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const app = express();
   app.disable('x-powered-by');
-  // Nothing here is worth a conditional request, and a hash of an answer is nobody's business.
+  // No answer here supports conditional requests, and a hash would reveal something about its content.
   app.disable('etag');
   // Queries and bodies are read by our own strict readers.
   app.set('query parser', false);

@@ -13,7 +13,7 @@ import { singleHeader } from './message/head.ts';
 import { routeOf } from './routes.ts';
 import type { ServedResponse } from './server/message-classes.ts';
 
-/** Methods that we know; any other word is the sender's, and is not repeated. */
+/** Known methods; any other word comes from the client and is not logged. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const SPAN_ID_BYTES = 8;
@@ -45,7 +45,7 @@ export function requestLog(log: Log, randomness: Randomness, tracing: Tracing): 
   };
 }
 
-/** A header that stands there twice is malformed, and like any malformed one ignored (§3.3). */
+/** A repeated header is malformed and, like any malformed one, ignored (§3.3). */
 function traceOf(request: IncomingMessage, randomness: Randomness): Trace | undefined {
   if (request.headers.traceparent === undefined) return undefined;
   const header = singleHeader(request, 'traceparent');
@@ -65,7 +65,7 @@ export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, n
   };
 }
 
-/** A SCIM directory that is full (507) says no to what was sent, and nothing is wrong here. */
+/** The status for a full SCIM directory: a refusal, not a fault of the service. */
 const FULL = 507;
 
 function outcomeOf(response: ServedResponse): RequestOutcome {

@@ -104,8 +104,8 @@ export function issuerPath(issuer: string): string {
 
 /**
  * The service answers under an issuer's path as it does without it (RFC 8414 §3.1, `https://example.com/mandate`), so
- * every advertised URL works whether or not a proxy in front strips the path. Applied once, in front of measurements, admission and routing, so that
- * all of them see the same path.
+ * every advertised URL works whether or not a proxy in front strips the path. Applied before measurements, admission and
+ * routing, so that all of them see the same path.
  */
 export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
   const prefix = issuerPath(issuer);

@@ -49,8 +49,7 @@ function verifierWith(keys: readonly UsableKey[]): CheckpointVerifier {
   const imported = importKeys(keys);
   return {
     async verify(kid, text, signature) {
-      // Sets that were put together over the years may name a key twice, or two keys alike: whoever trusts the set
-      // trusts both, so each is tried.
+      // A key set may contain a key twice, or two keys with one id. All of them are trusted, so each is tried.
       const named = (await imported).filter((key) => key.keyId === kid);
       if (named.length === 0) return 'unknown_key';
       if (!SIGNATURE.test(signature)) return 'invalid_signature';

@@ -6,7 +6,7 @@ import type { ValueType } from './value-type.ts';
  * - `required`: the service does not start without it.
  * - `optional`: may stay unset; a rule may still ask for it in some company.
  * - `defaulted`: has a fixed default.
- * - `computed`: has a default that depends on other settings or on the machine (computed-defaults.ts).
+ * - `computed`: has a default that depends on other settings or on the machine (settings.ts).
  */
 type Presence = 'required' | 'optional' | 'defaulted' | 'computed';
 

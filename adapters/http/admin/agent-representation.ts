@@ -47,7 +47,7 @@ const DURATION = {
   sentence: shapeSentences.duration,
 };
 
-/** The sentence is what a wrong type is answered with: said once, however many items of a list are wrong. */
+/** Each sentence answers a value of the wrong type; for a list it is given once, however many items are wrong. */
 const fields = {
   agent_id: TEXT,
   display_name: TEXT,

@@ -1,4 +1,4 @@
-/** Which requests come too fast from where they come from (specification "Rate limiting"). */
+/** Token buckets for each source of requests (specification "Rate limiting"). */
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../application/ports/runtime.ts';
@@ -10,13 +10,13 @@ import { type Network, requestSource } from './request-source.ts';
 export interface RateLimitRules {
   readonly main: BucketRules;
   readonly introspection: BucketRules;
-  /** Each receiver has buckets of its own with these. */
+  /** For each receiver of sign-out and deprovisioning messages, in separate buckets. */
   readonly signals: BucketRules;
   readonly trustedProxies: readonly Network[];
 }
 
 interface RateLimit {
-  /** Takes a permit for the request; whether there was one. */
+  /** Takes a permit for the request; `false` if there was none. */
   take(request: IncomingMessage, bucket: Bucket): boolean;
 }
 
@@ -36,47 +36,43 @@ export function rateLimit(rules: RateLimitRules, clock: Clock): RateLimit {
 }
 
 export interface BucketRules extends Rate {
-  /** As many requests a full bucket lets through at once; at least one second's worth of the rate. */
+  /** Requests that a full bucket allows at once; at least one second of the rate. */
   readonly burst: number;
 }
 
 interface TokenBuckets {
-  /** Takes a permit of the source's bucket; whether there was one. */
+  /** Takes a permit from the source's bucket; `false` if there was none. */
   take(source: string, now: Instant): boolean;
-  /** How many sources are known; at most MAX_SOURCES. */
+  /** The number of known sources; at most `maxSources`. */
   readonly size: number;
 }
 
 /**
- * Some 5 MB. A source is known until its bucket is full again, for one second after a single request at any rate. So
- * whoever means to fill this needs as many requests a second as this, each from another source: more than an instance
- * can even refuse.
+ * About 5 MB. A source is known until its bucket is full again: one second after a single request. Filling this would
+ * therefore take as many requests a second, each from another source, which is more than an instance can refuse.
  */
 const MAX_SOURCES = 50_000;
 
-/** Known sources looked at for each new one: more than are added, so that those that can go do go. */
+/** Known sources that are examined for each new one; more than one, so that removal is faster than growth. */
 const SWEPT_FOR_EACH_NEW = 4;
 
-/** Every second brings each bucket at least one permit: whoever found none has never to wait for longer. */
+/** A bucket gains at least one permit a second, so a longer wait is never needed. */
 export const RETRY_AFTER_SECONDS = 1;
 
-/**
- * A token bucket for each source: a burst at once, then so many requests a second. Pure but for the time it is given, in
- * constant time a request, and bounded whatever is sent.
- */
+/** A token bucket for each source. Each request takes constant time, and the memory is bounded. */
 export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): TokenBuckets {
   const { burst } = rules;
   const perSecond = permitsPerSecond(rules);
   const secondsSoFar = wholeSeconds();
-  // What a source has taken, on top of what the seconds up to then had brought: less what they have brought by now, that
-  // is what its bucket lacks. One number a source, and a refill costs nothing.
+  // For each source: the permits it has taken, plus those that had been issued when its bucket was last full. Minus the
+  // permits issued by now, this is the number missing from its bucket. A refill therefore changes nothing here.
   const taken = new Map<string, number>();
-  // New sources that there was no room for share one bucket. Nobody is forgotten for them: whoever comes from many
-  // addresses could else have the bucket that it emptied exchanged for a full one.
+  // New sources share one bucket when there is no room. No known source is forgotten for them: otherwise a client with
+  // many addresses could exchange an empty bucket for a full one.
   let takenByStrangers = 0;
   let hand = taken.entries();
 
-  /** Forgets those whose buckets are full again: a new bucket is no different. A few at a time, in turn. */
+  /** Forgets sources whose buckets are full again, examining a few in turn. */
   const sweep = (brought: number): void => {
     for (let step = 0; step < SWEPT_FOR_EACH_NEW; step += 1) {
       const next = hand.next();
@@ -107,7 +103,7 @@ export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): Toke
   };
 }
 
-/** Since the first time of asking. What a clock is put back by counts as no time: nobody waits until it has caught up. */
+/** Seconds since the first call. A clock that is set back counts as no time, so that no source waits for it. */
 function wholeSeconds(): (now: Instant) => number {
   let previous: Instant | undefined;
   let elapsed = 0;

@@ -1,7 +1,6 @@
 /**
- * What a request is answered that is not let in, each surface in its own shape (specification "Errors"; decisions
- * "Errors elsewhere"). Nothing in it depends on the request, so it is put together once: refusing has to stay cheap when
- * there is nothing else to do.
+ * Answers to requests that are refused admission, in the shape of each surface (specification "Errors"; decisions
+ * "Errors elsewhere"). They are built once, because refusing must stay cheap under overload.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -23,11 +22,11 @@ const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
-  /** Not a buffer: what is a text goes out with its head in one write, and that is most of what a refusal costs. */
+  /** A string, not a buffer: node sends a string together with the head in one write. */
   readonly body: string;
 }
 
-/** Says no without looking at the request; what it still sends is thrown away, within bounds. */
+/** Refuses without reading the request; the rest of its body is discarded, within bounds. */
 export function answerRefusal(
   request: IncomingMessage,
   response: ServedResponse,
@@ -52,7 +51,7 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
     const { status, sentence } = told(reason);
     return { type: 'application/scim+json', document: scimErrorMessage({ status, detail: sentence }) };
   }),
-  // No code of RFC 8935 says "not now"; OAuth's do.
+  // RFC 8935 has no code for "try later"; OAuth has.
   events: both((reason) => {
     const { error, sentence } = told(reason);
     return { type: JSON_TYPE, document: { err: error, description: sentence } };

@@ -1,18 +1,18 @@
 /**
- * Where a request comes from, as rate limits count it (specification "Rate limiting"): the peer, unless that is a proxy
- * of ours, which says in `X-Forwarded-For` for whom it asks.
+ * The source of a request for rate limits (specification "Rate limiting"): the peer's address or, behind trusted
+ * proxies, an address from `X-Forwarded-For`.
  *
- * Each proxy appends the address that it saw, so only what our own proxies wrote can be believed, and that stands at the
- * end: from there we go back as long as we are still among our proxies. What stands before is the client's invention.
+ * Each proxy appends the address that it saw. Therefore the header is read from its end, for as long as the addresses are
+ * trusted proxies; a client can write anything before that.
  */
 
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Longer chains of proxies of one's own are not built; what is looked at for one request has to end somewhere. */
+/** Bounds the work for one request; real chains of proxies are shorter. */
 const MAX_HOPS = 16;
 
-/** All that is known of a peer that has left already: its answer reaches nobody. */
+/** The source of every peer that has already disconnected. */
 const GONE = 'gone';
 
 const PLAIN_IPV4 = /^[\d.]+$/;
@@ -25,18 +25,18 @@ export function requestSource(
   return (request) => {
     const peer = request.socket.remoteAddress;
     if (peer === undefined) return GONE;
-    // The system writes it in one way only, so it needs no reading.
+    // The operating system writes IPv4 addresses in one form, so this one needs no parsing.
     if (trusted.length === 0 && PLAIN_IPV4.test(peer)) return peer;
     const address = parseAddress(peer);
     if (address === undefined) return GONE;
     const forwarded = trusted.length === 0 ? undefined : request.headers['x-forwarded-for'];
-    // Node has joined several headers of that name with commas, in their order.
+    // Node joins several such headers with commas, in their order.
     if (typeof forwarded !== 'string' || !isTrusted(address)) return nameOf(address);
     return nameOf(lastForeignHop(address, forwarded, isTrusted));
   };
 }
 
-/** The last hop that is no proxy of ours; the last good one, where what stands before it is no address. */
+/** The last hop that is not a trusted proxy, or the hop after the first entry that is not an address. */
 function lastForeignHop(peer: Address, forwarded: string, isTrusted: (address: Address) => boolean): Address {
   let hop = peer;
   let end = forwarded.length;
@@ -51,15 +51,15 @@ function lastForeignHop(peer: Address, forwarded: string, isTrusted: (address: A
   return hop;
 }
 
-/** `192.0.2.1:80`, `[2001:db8::1]:80` and `[2001:db8::1]` as they are without. */
+/** Removes brackets and port from `192.0.2.1:80`, `[2001:db8::1]:80` and `[2001:db8::1]`. */
 function withoutPort(hop: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::\d{1,5})?$/.exec(hop) ?? [];
   return bracketed ?? plain ?? hop;
 }
 
 /**
- * Whoever has an IPv6 address has a whole /64 of them, so that is one source. Put together anew: a piece cut out of the
- * header would keep all of it in memory for as long as the source is known.
+ * The addresses of an IPv6 /64 are one source, since one client usually has all of them. The name is a new string: a
+ * slice of the header would keep the whole header in memory.
  */
 function nameOf(address: Address): string {
   if (address.kind() === 'ipv4') return address.toString();
@@ -83,7 +83,7 @@ export interface Network {
 /** As bits before the IPv4 address in an IPv6 one that maps it. */
 const MAPPED_PREFIX = 96;
 
-/** Nobody has such an address (RFC 4291 §2.5.5.1), and the library takes it for a mapped one. */
+/** Deprecated (RFC 4291 §2.5.5.1), and the library reads it as a mapped address. */
 const IPV4_COMPATIBLE = /^::\d+\./;
 
 /** Only as addresses are written: the library also takes `1`, `0x7f.1` and octal digits for IPv4. */

@@ -1,6 +1,6 @@
 /**
- * What nobody can answer for: the database gone, a path that is no text, a bug. Which of them it was is found out here,
- * once; how each is said is the surface's own.
+ * Answers for errors that a router throws: the database is unavailable, a path cannot be decoded, or a bug. Each surface
+ * supplies the shape of its answers.
  */
 
 import type { ErrorRequestHandler, Response } from 'express';
@@ -11,13 +11,13 @@ import { discardRest } from './body.ts';
 export interface FaultAnswers {
   /** 503, with the time to come back. */
   unavailable(response: Response): void;
-  /** 400; for surfaces with something in their paths that has to be decoded. */
+  /** 400; for surfaces with parameters in their paths. */
   malformedPath?(response: Response): void;
   /** 500, and no detail. */
   fault(response: Response): void;
 }
 
-/** Where an answer has begun already, the connection is all that can be ended. */
+/** If the answer has already begun, express ends the connection. */
 export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) {
@@ -39,7 +39,7 @@ export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandl
   };
 }
 
-/** The router's own refusal of a percent-encoding that is no UTF-8: it alone puts a status on a URIError. */
+/** The router's error for a percent-encoding that is not UTF-8; no other URIError has a status. */
 function isUndecodablePath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }

@@ -1,12 +1,12 @@
 /**
- * Strict reading of a request's head: its query and its headers. Node keeps the first of two `Authorization` headers and joins others; two readers
- * in a chain may then act on different ones, so a header that decides something must stand there once.
+ * Strict reading of a request's query and headers. Node keeps the first of two `Authorization` headers and joins others,
+ * and a proxy may do otherwise. A header that decides something is therefore accepted only once.
  */
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 
-/** The header's value; `undefined` when it is absent, `'repeated'` (as the kind) when it stands there more than once. */
+/** The header's value, or `undefined` if it is absent; of the kind `repeated` if there are several. */
 type SingleHeader =
   | { readonly kind: 'absent' }
   | { readonly kind: 'repeated' }

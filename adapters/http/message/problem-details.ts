@@ -13,7 +13,7 @@ import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.
 
 interface Problem {
   readonly status: number;
-  /** What went wrong, in a fixed sentence for whoever reads it. */
+  /** A fixed sentence for people. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
   /** The OAuth code, for a refusal that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
@@ -24,9 +24,9 @@ interface Problem {
   readonly reason: string;
 }
 
-/** As many fields are told of as a person reads; a body of nothing but unknown members has thousands. */
+/** Bounds the answer to a body with thousands of unknown members. */
 const MAX_FIELDS = 100;
-/** Longer than any name of ours. */
+/** Longer than any field name of this API. */
 const MAX_FIELD_NAME = 128;
 
 export function answerProblem(response: Response, problem: Problem): void {
@@ -36,7 +36,7 @@ export function answerProblem(response: Response, problem: Problem): void {
 
 export function problemDocument(problem: Omit<Problem, 'reason'>): Record<string, unknown> {
   return {
-    // RFC 9457 §4.2.1: about:blank means that the status says it all, and the title is the status's own.
+    // RFC 9457 §4.2.1: with about:blank the title is the phrase of the status.
     type: 'about:blank',
     title: STATUS_CODES[problem.status] ?? 'Error',
     status: problem.status,
@@ -52,7 +52,7 @@ export function answerInvalid(response: Response, errors: readonly FieldError[])
   answerProblem(response, { status: 400, detail, errors, reason: 'invalid_fields' });
 }
 
-/** Field to sentences. Made from entries, since a field that was sent may be called `__proto__`. */
+/** Sentences by field. Made from entries, because a field in the request may be named `__proto__`. */
 function byField(errors: readonly FieldError[]): Record<string, readonly string[]> {
   const fields = new Map<string, Set<string>>();
   for (const { field, sentence } of errors) {

@@ -15,7 +15,7 @@ const STATUS: Partial<Record<OAuthError, number>> = {
   temporarily_unavailable: 503,
   slow_down: 429,
 };
-/** The one code whose refusals a client must tell apart: what is over, and what is not now (decisions). */
+/** The only code with different reasons, which a client must distinguish (decisions). */
 const TELLS_REASON: OAuthError = 'access_denied';
 
 export function answerDenial(response: Response, denial: Denial): void {

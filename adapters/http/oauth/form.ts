@@ -56,7 +56,7 @@ const KNOWN_PARAMETERS = new Set([
   'token_type_hint',
 ]);
 
-/** The client left before it had sent the request: there is nobody to answer. */
+/** The client disconnected before it had sent the request, so there is no answer. */
 export const GONE = 'gone';
 
 /** From an HTTP request to its form, or to the refusal that its sender gets (specification "OAuth error bodies"). */

@@ -1,6 +1,6 @@
 /**
- * What the receiver says of itself (RFC 7643 §5 to §7; specification "/scim/v2"): its limits, its one resource, and the
- * attributes of it that are kept.
+ * The SCIM service provider's description of itself (RFC 7643 §5 to §7; specification "/scim/v2"): limits, the one
+ * resource type, and its stored attributes.
  */
 
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
@@ -41,7 +41,7 @@ export function userResourceType(baseUrl: string): Record<string, unknown> {
   };
 }
 
-/** `externalId` stands in no schema of RFC 7643, which has it for every resource; here it may be one that is required. */
+/** Lists `externalId`, which RFC 7643 leaves out of its schemas, because it may be required here. */
 export function userSchema(baseUrl: string, person: PersonAttribute): Record<string, unknown> {
   return {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:Schema'],

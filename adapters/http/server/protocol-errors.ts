@@ -1,7 +1,6 @@
 /**
- * What a request must look like before anybody reads it (RFC 9112 §3, §6; RFC 9110 §7.2). Node's parser refuses most of
- * what two readers in a chain could take for different requests; this refuses the rest of it: what the parser lets
- * through, and a router or a proxy before us may read in another way.
+ * Checks the form of a request before anything else (RFC 9112 §3, §6; RFC 9110 §7.2), and answers broken protocol. Node's
+ * parser refuses most requests that a proxy and a server could read differently; this refuses the others.
  */
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
@@ -9,16 +8,16 @@ import { problemDocument } from '../message/problem-details.ts';
 
 type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
 
-/** RFC 9110 §4.1 asks for 8000 at least; the longest that means anything here, an audit question, has about 6000. */
+/** RFC 9110 §4.1 asks for at least 8000; the longest useful target, an audit query, has about 6000. */
 const MAX_TARGET_LENGTH = 8192;
-/** Ten are usual, and proxies add a few. What exceeded node's own limit would be dropped, and nobody told. */
+/** About ten are usual, and proxies add a few. Node would silently drop the headers above its own limit. */
 export const MAX_HEADERS = 100;
 
 export function shapeFault(
   request: Pick<IncomingMessage, 'rawHeaders' | 'url' | 'httpVersion'>,
 ): ShapeFault | undefined {
   const { rawHeaders, url = '', httpVersion } = request;
-  // The parser also takes 0.9, which has no head to look at, and 2.0, which is not spoken in lines.
+  // The parser also accepts 0.9, which has no headers, and 2.0, which is a binary protocol.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'version';
   if (rawHeaders.length / 2 > MAX_HEADERS) return 'too_many_headers';
   if (url.length > MAX_TARGET_LENGTH) return 'target_too_long';
@@ -30,8 +29,8 @@ export function shapeFault(
       hosts += 1;
       if (!HOST_VALUE.test(value)) return 'host';
     } else if (name.length === TRANSFER_ENCODING.length && name.toLowerCase() === TRANSFER_ENCODING) {
-      // Other codings, and none, leave it open where the body ends; HTTP/1.0 knows none (RFC 9112 §6.1). Doubled ones
-      // are the parser's to refuse.
+      // With other codings the end of the body is ambiguous; HTTP/1.0 has none (RFC 9112 §6.1). The parser refuses
+      // repeated ones.
       if (value.toLowerCase() !== 'chunked' || httpVersion === '1.0') return 'framing';
     }
   }
@@ -42,22 +41,22 @@ const HOST = 'host';
 const TRANSFER_ENCODING = 'transfer-encoding';
 
 /**
- * A name or an IPv4 address, or an IPv6 one, and a port. RFC 3986 §3.2.2 would let a name be more than one can be in the
- * DNS: with a comma in it, it is two that somebody joined.
+ * A name, an IPv4 or an IPv6 address, and a port. RFC 3986 §3.2.2 allows more in a name than the DNS does: a comma, for
+ * example, which joins two repeated headers.
  */
 const HOST_VALUE = /^(?:[\w.-]+|\[[\dA-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /**
- * A path and a query, as RFC 9112 §3.2.1 has them. Not an address of another server, whose path a router would find all
- * the same; and neither a fragment nor a backslash, which make it read the target in another way than we do.
+ * A path and a query (RFC 9112 §3.2.1). An absolute URL is refused, because the router would use its path; a fragment
+ * and a backslash are refused, because the router reads them differently.
  */
 const ORIGIN_FORM = /^\/[!-"$-[\]-~]*$/;
 
-/** `.` and `..`, however they are written (RFC 3986 §3.3, §6.2.2.3): whoever goes before us may have them mean a path. */
+/** `.` and `..` in any encoding (RFC 3986 §3.3, §6.2.2.3): a proxy may resolve them to another path. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 function hasDotSegment(url: string): boolean {
-  // Few have anything of the kind, and looking for two characters costs less.
+  // Cheaper than the expression, and enough for most requests.
   if (!url.includes('/.') && !url.includes('/%2')) return false;
   const query = url.indexOf('?');
   return DOT_SEGMENT.test(query === -1 ? url : url.slice(0, query));

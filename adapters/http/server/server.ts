@@ -120,7 +120,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     maxHeaderSize: MAX_HEAD_BYTES,
     // A flag of the process must not loosen it.
     insecureHTTPParser: false,
-    // request-shape.ts asks for it: after Node's own refusal the next request on the connection would be served.
+    // protocol-errors.ts asks for it: after Node's own refusal the next request on the connection would be served.
     requireHostHeader: false,
   });
   server.maxConnections = MAX_CONNECTIONS;
@@ -200,7 +200,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     else request.socket.destroy();
   };
   server.on('request', take);
-  // Only who reads the body asks for it: a client without a credential is refused first.
+  // The reader of the body asks for it, so that a client without a credential is refused first.
   server.on('checkContinue', (request: ServedRequest, response) => {
     request.invite = () => response.writeContinue();
     take(request, response);
