@@ -5,11 +5,11 @@ import { databases } from '../support/databases.ts';
 import { agentIdOf, anAgent, NOON } from '../support/domain-fixtures.ts';
 import { contentsOf, whileFailing } from './faults.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, anOpening, aRefusal, ledgerOf, newAgentId, recordedBy, registeredAgent } from './scene.ts';
+import { anEntry, anOpening, aRefusal, asEntry, newAgentId, openedTask, recordedBy, registeredAgent } from './scene.ts';
 
 const JWKS = {
   keys: [
-    // Members in an order, and of a kind, that a database's own JSON type would not keep.
+    // A database's own JSON type would not keep the order of these members, nor some of their values.
     {
       y: 'eQ',
       x: 'eA',
@@ -32,8 +32,8 @@ const hasTasks = aRefusal('agent_has_tasks', { event: 'agent.deleted' });
 onEveryDatabase('agents', ({ storage }) => {
   const agents = () => storage().agents;
 
-  describe('find', () => {
-    it('answers every field of an agent with inline keys as it was registered', async () => {
+  describe('round trip', () => {
+    it('stores each field of a registered agent with inline keys, and records the registration', async () => {
       const agent = anAgent({
         agentId: newAgentId(),
         displayName: 'Jira — “triage” 😀',
@@ -41,13 +41,18 @@ onEveryDatabase('agents', ({ storage }) => {
         revision: 1,
         keys: { kind: 'inline', jwks: JWKS },
       });
-      await agents().register(agent, registered, exists);
+      expect(await agents().find(agent.agentId)).to.equal(undefined);
+      const entry = { ...registered, agentId: agent.agentId };
+      const records = await recordedBy(storage(), async () => {
+        expect(await agents().register(agent, entry, exists)).to.equal('registered');
+      });
+      expect(records.map(asEntry)).to.deep.equal([entry]);
       const found = await agents().find(agent.agentId);
       expect(found).to.deep.equal(agent);
       expect(JSON.stringify(found?.keys)).to.equal(JSON.stringify(agent.keys));
     });
 
-    it('answers every field of an agent with remote keys as it was last replaced', async () => {
+    it('stores each field of a replaced agent with remote keys, and records the change', async () => {
       const first = await registeredAgent(storage(), { keys: { kind: 'inline', jwks: JWKS } });
       const next: Agent = {
         ...first,
@@ -64,12 +69,22 @@ onEveryDatabase('agents', ({ storage }) => {
         createdAt: first.createdAt,
         updatedAt: instantFromMicros(NOON + 999_999),
       };
-      expect(await agents().replace(next, updated)).to.equal('replaced');
+      const records = await recordedBy(storage(), async () => {
+        expect(await agents().replace(next, updated)).to.equal('replaced');
+        expect(await agents().replace(next, updated)).to.equal('changed');
+      });
+      expect(records.map(asEntry)).to.deep.equal([updated]);
       expect(await agents().find(first.agentId)).to.deep.equal(next);
     });
 
-    it('answers nothing for an agent that is not registered', async () => {
-      expect(await agents().find(newAgentId())).to.equal(undefined);
+    it('removes an agent, and records the removal', async () => {
+      const { agentId } = await registeredAgent(storage());
+      const records = await recordedBy(storage(), async () => {
+        expect(await agents().remove(agentId, deleted, hasTasks)).to.equal('removed');
+        expect(await agents().remove(agentId, deleted, hasTasks)).to.equal('not_found');
+      });
+      expect(records.map(asEntry)).to.deep.equal([deleted]);
+      expect(await agents().find(agentId)).to.equal(undefined);
     });
   });
 
@@ -83,11 +98,11 @@ onEveryDatabase('agents', ({ storage }) => {
     const listed = async (page: Parameters<ReturnType<typeof agents>['list']>[0]) =>
       (await agents().list(page)).map((agent) => agent.agentId).filter((id) => id.startsWith('list'));
 
-    it('is in the order of code points, whatever the operating system thinks of dots and dashes', async () => {
+    it('is in the order of code points, whatever the collation of the operating system', async () => {
       expect(await listed({})).to.deep.equal(ids);
     });
 
-    it('begins after the one it is told, at most as many as it is told', async () => {
+    it('begins after the given agent, and holds at most the given number', async () => {
       expect(await listed({ after: agentIdOf('list-z'), limit: 3 })).to.deep.equal(['list.a', 'list0', 'list_']);
       expect(await listed({ after: agentIdOf('listaa') })).to.deep.equal(['listb']);
       expect(await listed({ after: agentIdOf('list-y'), limit: 1 })).to.deep.equal(['list-z']);
@@ -100,29 +115,7 @@ onEveryDatabase('agents', ({ storage }) => {
   });
 
   describe('register', () => {
-    it('records the registration with the agent', async () => {
-      const agent = anAgent({ agentId: newAgentId(), revision: 1 });
-      const records = await recordedBy(storage(), () =>
-        agents().register(agent, { ...registered, agentId: agent.agentId }, exists),
-      );
-      expect(records.map((record) => [record.event, record.agentId, record.decision])).to.deep.equal([
-        ['agent.registered', agent.agentId, 'allow'],
-      ]);
-    });
-
-    it('leaves the agent that has the id as it is, and records the refusal instead', async () => {
-      const first = await registeredAgent(storage());
-      const records = await recordedBy(storage(), async () => {
-        const second = { ...first, displayName: 'An impostor' };
-        expect(await agents().register(second, registered, exists)).to.equal('already_exists');
-      });
-      expect(records.map((record) => [record.event, record.decision, record.reason])).to.deep.equal([
-        ['agent.registered', 'deny', 'agent_already_exists'],
-      ]);
-      expect(await agents().find(first.agentId)).to.deep.equal(first);
-    });
-
-    it('lets one of twenty registrations of an id at once succeed, and records every one', async () => {
+    it('lets one of twenty concurrent registrations of an id succeed, and records each', async () => {
       const agentId = newAgentId();
       const records = await recordedBy(storage(), async () => {
         const outcomes = await Promise.all(
@@ -136,7 +129,7 @@ onEveryDatabase('agents', ({ storage }) => {
       expect(records.filter((record) => record.reason === 'agent_already_exists')).to.have.length(19);
     });
 
-    it('takes no name that a database would store as another one', async () => {
+    it('refuses a name that a database would store as another one', async () => {
       for (const displayName of ['nul \u0000', 'lone \ud800']) {
         const agent = anAgent({ agentId: newAgentId(), revision: 1, displayName });
         const thrown = await agents()
@@ -149,27 +142,7 @@ onEveryDatabase('agents', ({ storage }) => {
   });
 
   describe('replace', () => {
-    it('changes nothing and records nothing unless the stored revision is the one before', async () => {
-      const agent = await registeredAgent(storage());
-      for (const revision of [1, 3]) {
-        const records = await recordedBy(storage(), async () => {
-          const next = { ...agent, displayName: 'Too late', revision };
-          expect(await agents().replace(next, updated)).to.equal('changed');
-        });
-        expect(records).to.deep.equal([]);
-      }
-      expect(await agents().find(agent.agentId)).to.deep.equal(agent);
-    });
-
-    it('says so when there is no such agent, and records nothing', async () => {
-      const records = await recordedBy(storage(), async () => {
-        const agent = anAgent({ agentId: newAgentId(), revision: 2 });
-        expect(await agents().replace(agent, updated)).to.equal('not_found');
-      });
-      expect(records).to.deep.equal([]);
-    });
-
-    it('lets one of twenty replacements of a revision at once succeed', async () => {
+    it('lets one of twenty concurrent replacements of a revision succeed', async () => {
       const agent = await registeredAgent(storage());
       const records = await recordedBy(storage(), async () => {
         const outcomes = await Promise.all(
@@ -182,66 +155,25 @@ onEveryDatabase('agents', ({ storage }) => {
       });
       expect(records).to.have.length(1);
     });
-
-    it('loses none of many changes that are each made again until they go through', async () => {
-      const agent = await registeredAgent(storage(), { maxTaskTtl: 100 });
-      const lengthen = async (): Promise<void> => {
-        const read = await agents().find(agent.agentId);
-        if (read === undefined) throw new Error('the agent is gone');
-        const next = { ...read, maxTaskTtl: read.maxTaskTtl + 1, revision: read.revision + 1 };
-        if ((await agents().replace(next, updated)) === 'changed') await lengthen();
-      };
-      await Promise.all(Array.from({ length: 10 }, lengthen));
-      expect(await agents().find(agent.agentId)).to.include({ maxTaskTtl: 110, revision: 11 });
-    });
-
-    it('makes a task that was judged on the old revision impossible', async () => {
-      const agent = await registeredAgent(storage());
-      await agents().replace({ ...agent, enabled: false, revision: 2 }, updated);
-      expect(await storage().tasks.open(anOpening(agent))).to.deep.equal({ kind: 'agent_changed' });
-      expect(await storage().tasks.open(anOpening({ ...agent, revision: 2 }))).to.deep.equal({ kind: 'opened' });
-    });
   });
 
   describe('remove', () => {
-    it('removes an agent without tasks, and records it', async () => {
-      const agent = await registeredAgent(storage());
-      const records = await recordedBy(storage(), async () => {
-        expect(await agents().remove(agent.agentId, deleted, hasTasks)).to.equal('removed');
-      });
-      expect(records.map((record) => record.event)).to.deep.equal(['agent.deleted']);
-      expect(await agents().find(agent.agentId)).to.equal(undefined);
-    });
-
-    it('keeps an agent of which a task is stored, finished or not, and records the refusal', async () => {
-      const agent = await registeredAgent(storage());
-      const opening = anOpening(agent);
-      await storage().tasks.open(opening);
-      const { sponsorKey } = opening.task;
-      for (const end of [
-        async () => undefined,
-        () =>
-          storage().sponsors.block(
-            { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON },
-            'sponsor_blocked',
-          ),
-      ]) {
-        await end();
+    it('keeps an agent of which a live or an ended task is stored, and records the refusal', async () => {
+      const opening = await openedTask(storage());
+      const { agentId } = opening.task;
+      const agent = await agents().find(agentId);
+      for (const state of ['live', 'ended']) {
         const records = await recordedBy(storage(), async () => {
-          expect(await agents().remove(agent.agentId, deleted, hasTasks)).to.equal('has_tasks');
+          expect(await agents().remove(agentId, deleted, hasTasks), state).to.equal('has_tasks');
         });
-        expect(records.map((record) => record.reason)).to.deep.equal(['agent_has_tasks']);
-        expect(await agents().find(agent.agentId)).to.deep.equal(agent);
+        expect(records.map(asEntry)).to.deep.equal([hasTasks]);
+        expect(await agents().find(agentId)).to.deep.equal(agent);
+        const kill = { at: NOON, reason: 'operator_kill_switch' } as const;
+        await storage().tasks.end({ kind: 'agent', agentId }, kill);
       }
     });
 
-    it('says so when there is no such agent, and records nothing', async () => {
-      const before = await ledgerOf(storage());
-      expect(await agents().remove(newAgentId(), deleted, hasTasks)).to.equal('not_found');
-      expect(await ledgerOf(storage())).to.deep.equal(before);
-    });
-
-    it('never leaves a task without its agent when both are decided at once', async () => {
+    it('never leaves a task without its agent if both are decided concurrently', async () => {
       for (let round = 0; round < 20; round++) {
         const agent = await registeredAgent(storage());
         const opening = anOpening(agent);
@@ -259,9 +191,9 @@ onEveryDatabase('agents', ({ storage }) => {
 });
 
 onEveryDatabase(
-  'agents, seen from outside,',
+  'agents, when a write fails,',
   ({ storage, database, kind }) => {
-    it('are left as they were when what happens to them cannot be recorded', async () => {
+    it('stay as they were if the record cannot be written', async () => {
       const connection = await database().outside?.();
       if (connection === undefined) throw new Error('this database cannot be reached from outside');
       const agent = await registeredAgent(storage());
