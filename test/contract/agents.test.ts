@@ -3,7 +3,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { databases } from '../support/databases.ts';
 import { agentIdOf, anAgent, NOON } from '../support/domain-fixtures.ts';
-import { contentsOf, whileFailing } from './faults.ts';
+import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, anOpening, aRefusal, asEntry, newAgentId, openedTask, recordedBy, registeredAgent } from './scene.ts';
 
@@ -192,10 +192,11 @@ onEveryDatabase('agents', ({ storage }) => {
 
 onEveryDatabase(
   'agents, when a write fails,',
-  ({ storage, database, kind }) => {
+  (stage) => {
+    const { storage } = stage;
+    const { expectRollback } = fromOutside(stage);
+
     it('stay as they were if the record cannot be written', async () => {
-      const connection = await database().outside?.();
-      if (connection === undefined) throw new Error('this database cannot be reached from outside');
       const agent = await registeredAgent(storage());
       const other = anAgent({ agentId: newAgentId(), revision: 1 });
       for (const act of [
@@ -204,14 +205,8 @@ onEveryDatabase(
         () => storage().agents.replace({ ...agent, enabled: false, revision: 2 }, updated),
         () => storage().agents.remove(agent.agentId, deleted, hasTasks),
       ]) {
-        const before = await contentsOf(connection);
-        const outcome = await whileFailing(kind, connection, { table: 'ledger' }, () =>
-          act().catch((error: unknown) => error),
-        );
-        expect(outcome).to.be.instanceOf(Error);
-        expect(await contentsOf(connection)).to.deep.equal(before);
+        await expectRollback({ table: 'ledger' }, act);
       }
-      await connection.close();
     });
   },
   databases,

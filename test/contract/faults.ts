@@ -39,6 +39,7 @@ export async function contentsOf(outside: Outside): Promise<unknown> {
     'provisioned_users',
     'revoked_tokens',
     'spent_assertions',
+    'accepted_signals',
     'logouts',
   ]) {
     contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);
