@@ -14,7 +14,7 @@ import { addUser, changeUser, deleteUser } from '../../application/decisions/wri
 import type { Decisions } from '../../application/ports/decisions.ts';
 import { makeUserId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
-import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { BlockKind, BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
@@ -129,6 +129,6 @@ export function aBlockedPerson(sponsorKey: SponsorKey) {
   };
 }
 
-export function inBrief({ event, decision, reason }: Pick<LedgerEntry, 'decision' | 'reason'> & { event: string }) {
+export function inBrief({ event, decision, reason }: Pick<LedgerRecord, 'event' | 'decision' | 'reason'>): string {
   return `${event} ${decision} ${reason}`;
 }
