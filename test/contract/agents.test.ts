@@ -7,21 +7,9 @@ import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, anOpening, aRefusal, asEntry, newAgentId, openedTask, recordedBy, registeredAgent } from './scene.ts';
 
-const JWKS = {
-  keys: [
-    // A database's own JSON type would not keep the order of these members, nor some of their values.
-    {
-      y: 'eQ',
-      x: 'eA',
-      kty: 'EC',
-      crv: 'P-256',
-      kid: 'é😀\u0000',
-      key_ops: ['verify'],
-      ext: true,
-      'x-note': '__proto__',
-    },
-  ],
-} as const;
+// A database's own JSON type would not keep the order of these members, nor some of their values.
+const KEY = { y: 'eQ', x: 'eA', kty: 'EC', crv: 'P-256', kid: 'é😀\u0000', key_ops: ['verify'], ext: true } as const;
+const JWKS = { keys: [{ ...KEY, 'x-note': '__proto__' }] } as const;
 
 const registered = anEntry('agent.registered');
 const updated = anEntry('agent.updated', { reason: 'changed:enabled' });
@@ -32,60 +20,58 @@ const hasTasks = aRefusal('agent_has_tasks', { event: 'agent.deleted' });
 onEveryDatabase('agents', ({ storage }) => {
   const agents = () => storage().agents;
 
-  describe('round trip', () => {
-    it('stores each field of a registered agent with inline keys, and records the registration', async () => {
-      const agent = anAgent({
-        agentId: newAgentId(),
-        displayName: 'Jira — “triage” 😀',
-        enabled: false,
-        revision: 1,
-        keys: { kind: 'inline', jwks: JWKS },
-      });
-      expect(await agents().find(agent.agentId)).to.equal(undefined);
-      const entry = { ...registered, agentId: agent.agentId };
-      const records = await recordedBy(storage(), async () => {
-        expect(await agents().register(agent, entry, exists)).to.equal('registered');
-      });
-      expect(records.map(asEntry)).to.deep.equal([entry]);
-      const found = await agents().find(agent.agentId);
-      expect(found).to.deep.equal(agent);
-      expect(JSON.stringify(found?.keys)).to.equal(JSON.stringify(agent.keys));
+  it('stores each field of a registered agent with inline keys, and records the registration', async () => {
+    const agent = anAgent({
+      agentId: newAgentId(),
+      displayName: 'Jira — “triage” 😀',
+      enabled: false,
+      revision: 1,
+      keys: { kind: 'inline', jwks: JWKS },
     });
+    expect(await agents().find(agent.agentId)).to.equal(undefined);
+    const entry = { ...registered, agentId: agent.agentId };
+    const records = await recordedBy(storage(), async () => {
+      expect(await agents().register(agent, entry, exists)).to.equal('registered');
+    });
+    expect(records.map(asEntry)).to.deep.equal([entry]);
+    const found = await agents().find(agent.agentId);
+    expect(found).to.deep.equal(agent);
+    expect(JSON.stringify(found?.keys)).to.equal(JSON.stringify(agent.keys));
+  });
 
-    it('stores each field of a replaced agent with remote keys, and records the change', async () => {
-      const first = await registeredAgent(storage(), { keys: { kind: 'inline', jwks: JWKS } });
-      const next: Agent = {
-        ...first,
-        displayName: 'Another name',
-        allowedScopes: ['wiki:read'],
-        allowedAudiences: ['http://wiki.example:8080/a,b'],
-        maxTaskTtl: 86_400,
-        maxTokenTtl: 3_600,
-        maxDelegationDepth: 5,
-        highRiskAudiences: [],
-        keys: { kind: 'remote', uri: 'https://elsewhere.example/keys?x=1' },
-        enabled: false,
-        revision: 2,
-        createdAt: first.createdAt,
-        updatedAt: instantFromMicros(NOON + 999_999),
-      };
-      const records = await recordedBy(storage(), async () => {
-        expect(await agents().replace(next, updated)).to.equal('replaced');
-        expect(await agents().replace(next, updated)).to.equal('changed');
-      });
-      expect(records.map(asEntry)).to.deep.equal([updated]);
-      expect(await agents().find(first.agentId)).to.deep.equal(next);
+  it('stores each field of a replaced agent with remote keys, and records the change', async () => {
+    const first = await registeredAgent(storage(), { keys: { kind: 'inline', jwks: JWKS } });
+    const next: Agent = {
+      ...first,
+      displayName: 'Another name',
+      allowedScopes: ['wiki:read'],
+      allowedAudiences: ['http://wiki.example:8080/a,b'],
+      maxTaskTtl: 86_400,
+      maxTokenTtl: 3_600,
+      maxDelegationDepth: 5,
+      highRiskAudiences: [],
+      keys: { kind: 'remote', uri: 'https://elsewhere.example/keys?x=1' },
+      enabled: false,
+      revision: 2,
+      createdAt: first.createdAt,
+      updatedAt: instantFromMicros(NOON + 999_999),
+    };
+    const records = await recordedBy(storage(), async () => {
+      expect(await agents().replace(next, updated)).to.equal('replaced');
+      expect(await agents().replace(next, updated)).to.equal('changed');
     });
+    expect(records.map(asEntry)).to.deep.equal([updated]);
+    expect(await agents().find(first.agentId)).to.deep.equal(next);
+  });
 
-    it('removes an agent, and records the removal', async () => {
-      const { agentId } = await registeredAgent(storage());
-      const records = await recordedBy(storage(), async () => {
-        expect(await agents().remove(agentId, deleted, hasTasks)).to.equal('removed');
-        expect(await agents().remove(agentId, deleted, hasTasks)).to.equal('not_found');
-      });
-      expect(records.map(asEntry)).to.deep.equal([deleted]);
-      expect(await agents().find(agentId)).to.equal(undefined);
+  it('removes an agent, and records the removal', async () => {
+    const { agentId } = await registeredAgent(storage());
+    const records = await recordedBy(storage(), async () => {
+      expect(await agents().remove(agentId, deleted, hasTasks)).to.equal('removed');
+      expect(await agents().remove(agentId, deleted, hasTasks)).to.equal('not_found');
     });
+    expect(records.map(asEntry)).to.deep.equal([deleted]);
+    expect(await agents().find(agentId)).to.equal(undefined);
   });
 
   describe('list', () => {
@@ -114,79 +100,73 @@ onEveryDatabase('agents', ({ storage }) => {
     });
   });
 
-  describe('register', () => {
-    it('lets one of twenty concurrent registrations of an id succeed, and records each', async () => {
-      const agentId = newAgentId();
-      const records = await recordedBy(storage(), async () => {
-        const outcomes = await Promise.all(
-          Array.from({ length: 20 }, (_, nth) =>
-            agents().register(anAgent({ agentId, revision: 1, displayName: `number ${nth}` }), registered, exists),
-          ),
-        );
-        expect(outcomes.filter((outcome) => outcome === 'registered')).to.have.length(1);
-      });
-      expect(records.filter((record) => record.decision === 'allow')).to.have.length(1);
-      expect(records.filter((record) => record.reason === 'agent_already_exists')).to.have.length(19);
+  it('lets one of twenty concurrent registrations of an id succeed, and records each', async () => {
+    const agentId = newAgentId();
+    const records = await recordedBy(storage(), async () => {
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, nth) =>
+          agents().register(anAgent({ agentId, revision: 1, displayName: `number ${nth}` }), registered, exists),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'registered')).to.have.length(1);
     });
-
-    it('refuses a name that a database would store as another one', async () => {
-      for (const displayName of ['nul \u0000', 'lone \ud800']) {
-        const agent = anAgent({ agentId: newAgentId(), revision: 1, displayName });
-        const thrown = await agents()
-          .register(agent, registered, exists)
-          .catch((error: unknown) => error);
-        expect(thrown).to.be.instanceOf(RangeError);
-        expect(await agents().find(agent.agentId)).to.equal(undefined);
-      }
-    });
+    expect(records.filter((record) => record.decision === 'allow')).to.have.length(1);
+    expect(records.filter((record) => record.reason === 'agent_already_exists')).to.have.length(19);
   });
 
-  describe('replace', () => {
-    it('lets one of twenty concurrent replacements of a revision succeed', async () => {
+  it('refuses a name that a database would store as another one', async () => {
+    for (const displayName of ['nul \u0000', 'lone \ud800']) {
+      const agent = anAgent({ agentId: newAgentId(), revision: 1, displayName });
+      const thrown = await agents()
+        .register(agent, registered, exists)
+        .catch((error: unknown) => error);
+      expect(thrown).to.be.instanceOf(RangeError);
+      expect(await agents().find(agent.agentId)).to.equal(undefined);
+    }
+  });
+
+  it('lets one of twenty concurrent replacements of a revision succeed', async () => {
+    const agent = await registeredAgent(storage());
+    const records = await recordedBy(storage(), async () => {
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, nth) =>
+          agents().replace({ ...agent, revision: 2, displayName: `number ${nth}` }, updated),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'replaced')).to.have.length(1);
+      expect(outcomes.filter((outcome) => outcome === 'changed')).to.have.length(19);
+    });
+    expect(records).to.have.length(1);
+  });
+
+  it('keeps an agent of which a live or an ended task is stored, and records the refusal', async () => {
+    const opening = await openedTask(storage());
+    const { agentId } = opening.task;
+    const agent = await agents().find(agentId);
+    for (const state of ['live', 'ended']) {
+      const records = await recordedBy(storage(), async () => {
+        expect(await agents().remove(agentId, deleted, hasTasks), state).to.equal('has_tasks');
+      });
+      expect(records.map(asEntry)).to.deep.equal([hasTasks]);
+      expect(await agents().find(agentId)).to.deep.equal(agent);
+      const kill = { at: NOON, reason: 'operator_kill_switch' } as const;
+      await storage().tasks.end({ kind: 'agent', agentId }, kill);
+    }
+  });
+
+  it('never leaves a task without its agent if both are decided concurrently', async () => {
+    for (let round = 0; round < 20; round++) {
       const agent = await registeredAgent(storage());
-      const records = await recordedBy(storage(), async () => {
-        const outcomes = await Promise.all(
-          Array.from({ length: 20 }, (_, nth) =>
-            agents().replace({ ...agent, revision: 2, displayName: `number ${nth}` }, updated),
-          ),
-        );
-        expect(outcomes.filter((outcome) => outcome === 'replaced')).to.have.length(1);
-        expect(outcomes.filter((outcome) => outcome === 'changed')).to.have.length(19);
-      });
-      expect(records).to.have.length(1);
-    });
-  });
-
-  describe('remove', () => {
-    it('keeps an agent of which a live or an ended task is stored, and records the refusal', async () => {
-      const opening = await openedTask(storage());
-      const { agentId } = opening.task;
-      const agent = await agents().find(agentId);
-      for (const state of ['live', 'ended']) {
-        const records = await recordedBy(storage(), async () => {
-          expect(await agents().remove(agentId, deleted, hasTasks), state).to.equal('has_tasks');
-        });
-        expect(records.map(asEntry)).to.deep.equal([hasTasks]);
-        expect(await agents().find(agentId)).to.deep.equal(agent);
-        const kill = { at: NOON, reason: 'operator_kill_switch' } as const;
-        await storage().tasks.end({ kind: 'agent', agentId }, kill);
-      }
-    });
-
-    it('never leaves a task without its agent if both are decided concurrently', async () => {
-      for (let round = 0; round < 20; round++) {
-        const agent = await registeredAgent(storage());
-        const opening = anOpening(agent);
-        const [opened, removed] = await Promise.all([
-          storage().tasks.open(opening),
-          agents().remove(agent.agentId, deleted, hasTasks),
-        ]);
-        expect([opened.kind, removed]).to.be.deep.oneOf([
-          ['opened', 'has_tasks'],
-          ['agent_changed', 'removed'],
-        ]);
-      }
-    });
+      const opening = anOpening(agent);
+      const [opened, removed] = await Promise.all([
+        storage().tasks.open(opening),
+        agents().remove(agent.agentId, deleted, hasTasks),
+      ]);
+      expect([opened.kind, removed]).to.be.deep.oneOf([
+        ['opened', 'has_tasks'],
+        ['agent_changed', 'removed'],
+      ]);
+    }
   });
 });
 

@@ -6,6 +6,7 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import { databases } from '../support/databases.ts';
+import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 import { fromOutside } from './from-outside.ts';
@@ -143,21 +144,12 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     const stranger = await openedTask(storage());
     await renewTimes(storage(), busy, 4);
     const records = await recordedBy(storage(), () => replaced(user, { active: false }));
-    const about = ({ task }: typeof quiet) => ({
-      at: LATER,
-      taskId: task.taskId,
-      agentId: task.agentId,
-      sponsor: task.sponsor,
-      audience: task.audience,
-      scope: 'jira:read jira:comment',
-      delegationDepth: 1,
-    });
+    const reason = 'scim_deactivated';
     expect(records.map(asEntry)).to.deep.equal([
-      anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason: 'scim_deactivated' }),
-      anEntry('task.revoked', { ...about(quiet), reason: 'scim_deactivated' }),
-      anEntry('token.refreshed', { ...about(busy), count: 3 }),
-      anEntry('task.revoked', { ...about(busy), reason: 'scim_deactivated' }),
-      anEntry('task.revoked', { ...about(child), reason: 'parent_revoked' }),
+      anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason }),
+      ...endRecords(quiet.task, { at: LATER, reason }),
+      ...endRecords(busy.task, { at: LATER, reason }, 3),
+      ...endRecords(child.task, { at: LATER, reason: 'parent_revoked' }),
     ]);
     expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([
       { sponsorKey, source: 'scim', kind: 'disabled', blockedAt: LATER },
@@ -254,17 +246,15 @@ onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
       const renamed = changed(user, { sponsorKey: elsewhere });
       const outcomes = await Promise.all([replace(user, off), replace(user, renamed), remove(user)]);
       expect(outcomes.filter((outcome) => outcome === 'replaced' || outcome === 'removed')).to.have.length(1);
-      const after = await users().find(user.userId);
-      if (outcomes[0] === 'replaced') {
-        expect(after).to.deep.equal(off);
-        expect([await blockOf(sponsorKey), await blockOf(elsewhere)]).to.deep.equal(['scim disabled', undefined]);
-      } else if (outcomes[1] === 'replaced') {
-        expect(after).to.deep.equal(renamed);
-        expect([await blockOf(sponsorKey), await blockOf(elsewhere)]).to.deep.equal(['scim deleted', undefined]);
-      } else {
-        expect(after).to.equal(undefined);
-        expect([await blockOf(sponsorKey), await blockOf(elsewhere)]).to.deep.equal(['scim deleted', undefined]);
-      }
+      const left = 'scim deleted';
+      const [after, block] =
+        outcomes[0] === 'replaced'
+          ? [off, 'scim disabled']
+          : outcomes[1] === 'replaced'
+            ? [renamed, left]
+            : [undefined, left];
+      expect(await users().find(user.userId)).to.deep.equal(after);
+      expect([await blockOf(sponsorKey), await blockOf(elsewhere)]).to.deep.equal([block, undefined]);
     }
   });
 

@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
-import { type LogoutSignal, logOut as logOutDecision } from '../../application/decisions/log-out.ts';
-import type { TaskOpening } from '../../application/decisions/open-task.ts';
+import {
+  applySecurityEvent,
+  type SecurityEventVerdict,
+  type SecuritySignal,
+} from '../../application/decisions/apply-security-event.ts';
+import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
+import type { OpenVerdict, TaskOpening } from '../../application/decisions/open-task.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import { databases } from '../support/databases.ts';
+import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase, type Stage } from './on-every-database.ts';
@@ -23,7 +28,7 @@ import {
 } from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
-const ROUNDS = rounds(8);
+const ROUNDS = rounds(24);
 
 const anOccurrence = () => ({
   issuer: 'https://idp.example/realms/main',
@@ -55,19 +60,15 @@ function anEvent(what: keyof typeof ACTIONS, sponsorKey: SponsorKey, statedAt = 
   return { ...anOccurrence(), action: { sponsorKey, statedAt, ...ACTIONS[what] } };
 }
 
-/** The fields of a record about an opened task, without its event. */
-const about = ({ task }: TaskOpening) => ({
-  at: LATER,
-  taskId: task.taskId,
-  agentId: task.agentId,
-  sponsor: task.sponsor,
-  audience: task.audience,
-  scope: 'jira:read jira:comment',
-  delegationDepth: 1,
-});
-
 const stateOf = async ({ storage }: Stage, { task, grantHash }: TaskOpening) =>
   (await storage().tasks.findGrant(task.agentId, grantHash))?.taskState.kind;
+
+type Signal = LogoutSignal | SecuritySignal;
+
+const sendTo =
+  ({ storage }: Stage) =>
+  (signal: Signal, process = storage()): Promise<SecurityEventVerdict> =>
+    'loggedOut' in signal ? process.decide(logOut, signal) : process.decide(applySecurityEvent, signal);
 
 /** The logout is stated before it is accepted. It is remembered for a day from its acceptance. */
 const LOGGED_OUT = plusSeconds(NOON, 80);
@@ -90,18 +91,18 @@ async function aLaterOpening(
 
 onEveryDatabase('a logout that is remembered', (stage) => {
   const { storage } = stage;
-  const logOut = (signal: LogoutSignal) => storage().decide(logOutDecision, signal);
+  const send = sendTo(stage);
   const open = async (of: Partial<TaskOpening['task']>, issuedAt: Instant | undefined) =>
     (await storage().tasks.open(await aLaterOpening(stage, of, issuedAt))).kind;
 
   it('refuses tokens of its session or its person only', async () => {
     const { sponsor, sponsorKey, sessionId = '' } = (await openedTask(storage())).task;
-    await logOut(remembered(sessionLogout(sessionId, sponsor)));
+    await send(remembered(sessionLogout(sessionId, sponsor)));
     expect(await open({ sponsor, sessionId }, plusSeconds(LATER, 9))).to.equal('logged_out');
     for (const of of [{ sponsor }, { sponsor, sessionId: sessionId.toUpperCase() }, { sponsor: sessionId }]) {
       expect(await open(of, NOON)).to.equal('opened');
     }
-    await logOut(remembered(personLogout(sponsor)));
+    await send(remembered(personLogout(sponsor)));
     for (const of of [{ sponsor }, { sponsor, sponsorKey, sessionId: undefined }]) {
       expect(await open(of, LOGGED_OUT)).to.equal('logged_out');
     }
@@ -112,7 +113,7 @@ onEveryDatabase('a logout that is remembered', (stage) => {
   it('is stored with the latest time of several, and refuses until its last microsecond', async () => {
     const [latest, over] = [plusSeconds(LOGGED_OUT, 5), plusSeconds(LATER, A_DAY)];
     const sponsor = `ada-${randomUUID()}`;
-    for (const statedAt of [LOGGED_OUT, latest, LOGGED_OUT]) await logOut(remembered(personLogout(sponsor), statedAt));
+    for (const statedAt of [LOGGED_OUT, latest, LOGGED_OUT]) await send(remembered(personLogout(sponsor), statedAt));
     expect(await open({ sponsor }, latest)).to.equal('logged_out');
     expect(await open({ sponsor }, plusSeconds(latest, 1))).to.equal('opened');
     const lasting = { sponsor, expiresAt: plusSeconds(over, 900) };
@@ -123,9 +124,7 @@ onEveryDatabase('a logout that is remembered', (stage) => {
 
 onEveryDatabase('a signal', (stage) => {
   const { storage } = stage;
-  const logOut = (signal: LogoutSignal) => storage().decide(logOutDecision, signal);
-  const apply = (signal: SecuritySignal) => storage().decide(applySecurityEvent, signal);
-  const blocksOf = (sponsorKey: SponsorKey) => storage().sponsors.findBlocks(sponsorKey);
+  const send = sendTo(stage);
 
   it('as a logout of a session ends its live tasks with their delegated tasks, and records each', async () => {
     const sponsor = `ada-${randomUUID()}`;
@@ -141,15 +140,14 @@ onEveryDatabase('a signal', (stage) => {
     ];
     await renewTimes(storage(), busy, 5);
     const records = await recordedBy(storage(), async () => {
-      expect(await logOut(sessionLogout(sessionId))).to.deep.equal({ kind: 'accepted', revokedTasks: 3 });
+      expect(await send(sessionLogout(sessionId))).to.deep.equal({ kind: 'accepted', revokedTasks: 3 });
     });
     const reason = 'sponsor_logged_out';
     expect(records.map(asEntry)).to.deep.equal([
       anEntry('sponsor.signal', { at: LATER, sponsor, reason }),
-      anEntry('task.revoked', { ...about(quiet), reason }),
-      anEntry('token.refreshed', { ...about(busy), count: 4 }),
-      anEntry('task.revoked', { ...about(busy), reason }),
-      anEntry('task.revoked', { ...about(child), reason: 'parent_revoked' }),
+      ...endRecords(quiet.task, { at: LATER, reason }),
+      ...endRecords(busy.task, { at: LATER, reason }, 4),
+      ...endRecords(child.task, { at: LATER, reason: 'parent_revoked' }),
     ]);
     const grant = await storage().tasks.findGrant(busy.task.agentId, busy.grantHash);
     expect(grant).to.deep.include({ taskState: { kind: 'revoked', at: LATER, reason }, revokedAt: LATER });
@@ -164,7 +162,7 @@ onEveryDatabase('a signal', (stage) => {
       await openedTask(storage(), { sponsor, expiresAt: LATER }),
     ];
     const records = await recordedBy(storage(), async () => {
-      expect(await logOut(personLogout(sponsor))).to.deep.equal({ kind: 'accepted', revokedTasks: 2 });
+      expect(await send(personLogout(sponsor))).to.deep.equal({ kind: 'accepted', revokedTasks: 2 });
     });
     expect(records[0]).to.include({ event: 'sponsor.signal', sponsor, reason: 'sponsor_logged_out' });
     for (const opening of own) expect(await stateOf(stage, opening)).to.equal('revoked');
@@ -174,46 +172,26 @@ onEveryDatabase('a signal', (stage) => {
   it('as a security event places, restates and lifts its own block, and ends the tasks of the person', async () => {
     const opening = await openedTask(storage());
     const { sponsorKey, sponsor } = opening.task;
+    const at = (seconds: number) => plusSeconds(STATED, seconds);
     const stranger = await openedTask(storage(), { sponsor });
     await renewTimes(storage(), opening, 3);
-    const { taskId } = opening.task;
-    const accepted = (revokedTasks: number) => ({ kind: 'accepted', revokedTasks });
     // Placed when the first event was accepted.
     const block = { sponsorKey, source: 'ssf', kind: 'disabled', blockedAt: NOON } as const;
-    for (const [event, verdict, blocks, entries] of [
-      [
-        { ...anEvent('disabled', sponsorKey), at: NOON },
-        accepted(1),
-        [block],
-        [
-          ['sponsor.signal', sponsorKey, 'ssf_account_disabled', undefined],
-          ['token.refreshed', sponsor, undefined, taskId],
-          ['task.revoked', sponsor, 'ssf_account_disabled', taskId],
-        ],
-      ],
-      [
-        anEvent('purged', sponsorKey, plusSeconds(STATED, 20)),
-        accepted(0),
-        [{ ...block, kind: 'deleted' }],
-        [['sponsor.signal', sponsorKey, 'ssf_account_purged', undefined]],
-      ],
-      [
-        anEvent('enabled', sponsorKey, plusSeconds(STATED, 19)),
-        { kind: 'outdated', revokedTasks: 0 },
-        [{ ...block, kind: 'deleted' }],
-        [['sponsor.signal', sponsorKey, 'ssf_account_enabled_outdated', undefined]],
-      ],
-      [
-        anEvent('enabled', sponsorKey, plusSeconds(STATED, 20)),
-        accepted(0),
-        [],
-        [['sponsor.signal', sponsorKey, 'ssf_account_enabled', undefined]],
-      ],
+    const deleted = { ...block, kind: 'deleted' };
+    const ends = ['token.refreshed undefined', 'task.revoked ssf_account_disabled'];
+    for (const [event, kind, revokedTasks, blocks, reason, further] of [
+      [{ ...anEvent('disabled', sponsorKey), at: NOON }, 'accepted', 1, [block], 'ssf_account_disabled', ends],
+      [anEvent('purged', sponsorKey, at(20)), 'accepted', 0, [deleted], 'ssf_account_purged', []],
+      [anEvent('enabled', sponsorKey, at(19)), 'outdated', 0, [deleted], 'ssf_account_enabled_outdated', []],
+      [anEvent('enabled', sponsorKey, at(20)), 'accepted', 0, [], 'ssf_account_enabled', []],
     ] as const) {
-      const records = await recordedBy(storage(), async () => expect(await apply(event)).to.deep.equal(verdict));
-      const brief = records.map((record) => [record.event, record.sponsor, record.reason, record.taskId]);
-      expect(brief).to.deep.equal(entries);
-      expect(await blocksOf(sponsorKey)).to.deep.equal(blocks);
+      const records = await recordedBy(storage(), async () => {
+        expect(await send(event)).to.deep.equal({ kind, revokedTasks });
+      });
+      expect(records[0]?.sponsor).to.equal(sponsorKey);
+      const brief = records.map((record) => `${record.event} ${record.reason}`);
+      expect(brief).to.deep.equal([`sponsor.signal ${reason}`, ...further]);
+      expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal(blocks);
     }
     expect(await stateOf(stage, opening)).to.equal('revoked');
     expect(await stateOf(stage, stranger)).to.equal('live');
@@ -225,13 +203,13 @@ onEveryDatabase('a signal', (stage) => {
     const { issuer, jti } = signal;
     const event = { ...anEvent('revoked', sponsorKey), issuer, jti };
     const issuedElsewhere = { issuer: 'https://other.example' };
-    await logOut(signal);
+    await send(signal);
     const records = await recordedBy(storage(), async () => {
-      expect(await logOut(signal)).to.deep.equal({ kind: 'repeated' });
-      expect((await apply(event)).kind).to.equal('accepted');
-      expect(await apply(event)).to.deep.equal({ kind: 'repeated' });
-      expect((await logOut({ ...signal, ...issuedElsewhere })).kind).to.equal('accepted');
-      expect((await apply({ ...event, ...issuedElsewhere })).kind).to.equal('accepted');
+      expect(await send(signal)).to.deep.equal({ kind: 'repeated' });
+      expect((await send(event)).kind).to.equal('accepted');
+      expect(await send(event)).to.deep.equal({ kind: 'repeated' });
+      expect((await send({ ...signal, ...issuedElsewhere })).kind).to.equal('accepted');
+      expect((await send({ ...event, ...issuedElsewhere })).kind).to.equal('accepted');
     });
     expect(records).to.have.length(3);
   });
@@ -239,10 +217,9 @@ onEveryDatabase('a signal', (stage) => {
   for (const what of ['a logout', 'a security event']) {
     it(`as ${what} is applied once if twenty equal ones arrive concurrently`, async () => {
       const { task } = await openedTask(storage());
-      const [logout, event] = [sessionLogout(task.sessionId), anEvent('disabled', task.sponsorKey)];
-      const send = () => (what === 'a logout' ? logOut(logout) : apply(event));
+      const signal = what === 'a logout' ? sessionLogout(task.sessionId) : anEvent('disabled', task.sponsorKey);
       const records = await recordedBy(storage(), async () => {
-        const outcomes = await Promise.all(Array.from({ length: 20 }, send));
+        const outcomes = await Promise.all(Array.from({ length: 20 }, () => send(signal)));
         const accepted = outcomes.filter(({ kind }) => kind === 'accepted');
         expect(accepted).to.deep.equal([{ kind: 'accepted', revokedTasks: 1 }]);
       });
@@ -256,15 +233,17 @@ onEveryDatabase(
   (stage) => {
     const { storage, database } = stage;
     const { outside, inTurn, expectRollback } = fromOutside(stage);
-    const open = (opening: TaskOpening) => () => storage().tasks.open(opening);
-    const logOut = (signal: LogoutSignal) => storage().decide(logOutDecision, signal);
-    const apply = (signal: SecuritySignal) => storage().decide(applySecurityEvent, signal);
+    const open =
+      (opening: TaskOpening, process = storage()) =>
+      () =>
+        process.tasks.open(opening);
+    const send = sendTo(stage);
 
     it('is stored with its receiver, its issuer and the time to forget it', async () => {
       const logout = personLogout('nobody');
       const event = anEvent('enabled', newSponsorKey());
-      await logOut(logout);
-      await apply({ ...event, issuer: 'https://transmitter.example' });
+      await send(logout);
+      await send({ ...event, issuer: 'https://transmitter.example' });
       const rows = (await outside().sql('select * from accepted_signals')).map(
         ({ receiver, issuer, jti, forget_at }) => ({
           ...{ receiver, issuer, jti },
@@ -290,88 +269,78 @@ onEveryDatabase(
         const { task } = await openedTask(storage());
         const logout = remembered(personLogout(task.sponsor));
         const event = anEvent('disabled', task.sponsorKey);
-        await expectRollback(fault, () => logOut(logout));
+        await expectRollback(fault, () => send(logout));
         // A security event is no logout.
-        if (fault.table !== 'logouts') await expectRollback(fault, () => apply(event));
-        expect(await apply(event)).to.deep.include({ revokedTasks: 1 });
-        expect(await logOut(logout)).to.deep.include({ kind: 'accepted' });
+        if (fault.table !== 'logouts') await expectRollback(fault, () => send(event));
+        expect(await send(event)).to.deep.include({ revokedTasks: 1 });
+        expect(await send(logout)).to.deep.include({ kind: 'accepted' });
       });
     }
 
-    /** The person's sub and sponsor key are one where the claim is `sub`, and two where it is another. */
+    const personNamed = (name: string) => ({ sponsor: name, sponsorKey: name as SponsorKey });
     const people = [
       ['sub is the sponsor key', () => personNamed(randomUUID())],
       ['sub is another than the sponsor key', () => ({})],
     ] as const;
-    const personNamed = (name: string) => ({ sponsor: name, sponsorKey: name as SponsorKey });
-    type Send = (opening: TaskOpening) => Promise<unknown>;
-    const signals: readonly (readonly [string, Send])[] = [
-      ['logout of the person', ({ task }) => logOut(personLogout(task.sponsor))],
-      ['logout of the session', ({ task }) => logOut(sessionLogout(task.sessionId))],
-      ['session-revoked', ({ task }) => apply(anEvent('revoked', task.sponsorKey))],
+    const ofPerson = ({ task }: TaskOpening) => personLogout(task.sponsor);
+    const ofSession = ({ task }: TaskOpening) => sessionLogout(task.sessionId);
+    const blocked = { kind: 'sponsor_blocked', block: 'deleted' } as const;
+    /** Each with the verdict of a later exchange. */
+    const signals: readonly (readonly [what: string, about: (opening: TaskOpening) => Signal, later: OpenVerdict])[] = [
+      ['a logout of the person', ofPerson, { kind: 'opened' }],
+      ['a logout of the session', ofSession, { kind: 'opened' }],
+      ['session-revoked', ({ task }) => anEvent('revoked', task.sponsorKey), { kind: 'opened' }],
+      ['a remembered logout of the person', (opening) => remembered(ofPerson(opening)), { kind: 'logged_out' }],
+      ['a remembered logout of the session', (opening) => remembered(ofSession(opening)), { kind: 'logged_out' }],
+      ['account-purged', ({ task }) => anEvent('purged', task.sponsorKey), blocked],
     ];
 
     for (const [who, changes] of people) {
-      for (const [what, send] of signals) {
-        it(`as a ${what} waits for an exchange and ends its task (${who})`, async () => {
-          const opening = anOpening(await registeredAgent(storage()), changes());
-          const outcomes = await inTurn(open(opening), () => send(opening));
+      for (const [what, signal, later] of signals) {
+        it(`as ${what} waits for an exchange and ends its task (${who})`, async () => {
+          const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
+          const outcomes = await inTurn(open(opening), () => send(signal(opening)));
           expect(outcomes).to.deep.equal([{ kind: 'opened' }, { kind: 'accepted', revokedTasks: 1 }]);
           expect(await stateOf(stage, opening)).to.equal('revoked');
         });
 
-        it(`as a ${what} makes a later exchange wait (${who})`, async () => {
-          const opening = anOpening(await registeredAgent(storage()), changes());
-          const outcomes = await inTurn(() => send(opening), open(opening));
-          expect(outcomes).to.deep.equal([{ kind: 'accepted', revokedTasks: 0 }, { kind: 'opened' }]);
-        });
-      }
-    }
-
-    for (const [who, changes] of people) {
-      for (const [what, logout] of [
-        ['person', ({ task }: TaskOpening) => personLogout(task.sponsor)],
-        ['session', ({ task }: TaskOpening) => sessionLogout(task.sessionId)],
-      ] as const) {
-        it(`as a remembered logout of the ${what} makes a later exchange wait, and refuses it (${who})`, async () => {
+        it(`as ${what} makes a later exchange wait (${who}): ${later.kind}`, async () => {
           const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
-          const outcomes = await inTurn(() => logOut(remembered(logout(opening))), open(opening));
-          expect(outcomes).to.deep.equal([{ kind: 'accepted', revokedTasks: 0 }, { kind: 'logged_out' }]);
+          const outcomes = await inTurn(() => send(signal(opening)), open(opening));
+          expect(outcomes).to.deep.equal([{ kind: 'accepted', revokedTasks: 0 }, later]);
         });
       }
     }
 
-    it('as a remembered logout leaves no live task of an older token, on any of three processes', async function () {
+    it('leaves no live task that was opened before it, on any of three processes', async function () {
       this.timeout(30_000 + ROUNDS * 1_000);
       const processes = await Promise.all([database().open(), database().open(), database().open()]);
-      const nth = (index: number) => processes[index % 3] ?? storage();
       for (let round = 0; round < ROUNDS; round++) {
+        const [, signal, later] = signals[Math.floor(round / 2) % signals.length] ?? fail();
         const opening = await aLaterOpening(stage, {}, LOGGED_OUT);
-        const { sponsor, sessionId } = opening.task;
-        const logout = round % 4 < 2 ? personLogout(sponsor) : sessionLogout(sessionId, sponsor);
-        const send = () => nth(round).signals.logOut(remembered(logout));
-        const open = () => nth(round + 1).tasks.open(opening);
-        const [one, other] = await Promise.all(round % 2 === 0 ? [open(), send()] : [send(), open()]);
-        const outcome = round % 2 === 0 ? one : other;
-        if (outcome.kind === 'logged_out') expect(await stateOf(stage, opening)).to.equal(undefined);
-        else expect(await stateOf(stage, opening)).to.equal('revoked');
+        const sent = signal(opening);
+        const { taskId, sponsorKey } = opening.task;
+        const starts = [open(opening, processes[(round + 1) % 3]), () => send(sent, processes[round % 3])];
+        if (round % 2 === 1) starts.reverse();
+        let opened: { readonly kind: string } | undefined;
+        const records = await recordedBy(storage(), async () => {
+          opened = (await Promise.all(starts.map((start) => start())))[round % 2];
+        });
+        const state = await stateOf(stage, opening);
+        if (opened?.kind !== 'opened') {
+          expect([opened, state]).to.deep.equal([later, undefined]);
+        } else if (state !== 'revoked') {
+          // A live task came after the signal: no block is left, and the signal's record precedes the task's.
+          expect(later.kind).to.equal('opened');
+          expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
+          const inOrder = records.toSorted((one, other) => one.seq - other.seq);
+          expect(inOrder.map((record) => [record.event, record.taskId])).to.deep.equal([
+            ['sponsor.signal', undefined],
+            ['token.issued', taskId],
+          ]);
+        }
       }
       await Promise.all(processes.map((process) => process.close()));
-    });
-
-    it('that blocks waits for an exchange and ends its task', async () => {
-      const opening = anOpening(await registeredAgent(storage()));
-      const block = () => apply(anEvent('disabled', opening.task.sponsorKey));
-      const outcomes = await inTurn(open(opening), block);
-      expect(outcomes).to.deep.equal([{ kind: 'opened' }, { kind: 'accepted', revokedTasks: 1 }]);
-      expect(await stateOf(stage, opening)).to.equal('revoked');
-    });
-
-    it('that blocks makes a later exchange wait, and refuses it', async () => {
-      const opening = anOpening(await registeredAgent(storage()));
-      const block = () => apply(anEvent('purged', opening.task.sponsorKey));
-      const [, opened] = await inTurn(block, open(opening));
-      expect(opened).to.deep.equal({ kind: 'sponsor_blocked', block: 'deleted' });
     });
 
     it('as a logout of a session waits for another end of its tasks, and then names no person', async () => {
@@ -380,7 +349,7 @@ onEveryDatabase(
       const records = await recordedBy(storage(), async () => {
         const outcomes = await inTurn(
           () => storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill),
-          () => logOut(sessionLogout(task.sessionId)),
+          () => send(sessionLogout(task.sessionId)),
         );
         expect(outcomes).to.deep.equal([
           { kind: 'ended', tasks: 1 },
@@ -392,36 +361,10 @@ onEveryDatabase(
         ['sponsor.signal', undefined],
       ]);
     });
-
-    it('leaves no live task that was opened before it, on any of three processes', async function () {
-      this.timeout(30_000 + ROUNDS * 1_000);
-      const processes = await Promise.all([database().open(), database().open(), database().open()]);
-      const nth = (index: number) => processes[index % 3] ?? storage();
-      const agent = await registeredAgent(storage());
-      for (let round = 0; round < ROUNDS; round++) {
-        const opening = anOpening(agent, { expiresAt: plusSeconds(LATER, 900) });
-        const { taskId, sponsor, sponsorKey, sessionId } = opening.task;
-        const { signals } = nth(round);
-        const send = [
-          () => signals.logOut(personLogout(sponsor)),
-          () => signals.logOut(sessionLogout(sessionId, sponsor)),
-          () => signals.applySecurityEvent(anEvent('disabled', sponsorKey)),
-        ][round % 3];
-        const open = () => nth(round + 1).tasks.open(opening);
-        if (round % 2 === 0) await Promise.all([open(), send?.()]);
-        else await Promise.all([send?.(), open()]);
-        if ((await stateOf(stage, opening)) !== 'live') continue;
-        // A live task came after the signal: no block is left, and the signal's record precedes the task's.
-        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
-        const { records } = await storage().ledger.page({ sponsor, limit: 10, now: NOON });
-        const inOrder = records.toSorted((one, other) => one.seq - other.seq);
-        expect(inOrder.map((record) => [record.event, record.taskId])).to.deep.equal([
-          ['sponsor.signal', undefined],
-          ['token.issued', taskId],
-        ]);
-      }
-      await Promise.all(processes.map((process) => process.close()));
-    });
   },
   databases,
 );
+
+function fail(): never {
+  throw new Error('there is no signal');
+}

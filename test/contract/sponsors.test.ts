@@ -6,6 +6,7 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { RevocationReason } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
+import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 import { copyBlock } from './copied-block.ts';
@@ -145,14 +146,10 @@ onEveryDatabase(
       const records = await recordedBy(storage(), async () => {
         expect(await block(own, reason)).to.deep.equal({ blocks: [other, own], revokedTasks: 2 });
       });
-      const about = ({ task: { taskId, agentId, sponsor, audience } }: typeof quiet) => ({
-        ...{ at: LATER, taskId, agentId, sponsor, audience, scope: 'jira:read jira:comment', delegationDepth: 1 },
-      });
       expect(records.map(asEntry)).to.deep.equal([
         anEntry('sponsor.blocked', { at: LATER, sponsor: sponsorKey, reason: 'sponsor_blocked' }),
-        anEntry('task.revoked', { ...about(quiet), reason }),
-        anEntry('token.refreshed', { ...about(busy), count: 6 }),
-        anEntry('task.revoked', { ...about(busy), reason }),
+        ...endRecords(quiet.task, { at: LATER, reason }),
+        ...endRecords(busy.task, { at: LATER, reason }, 6),
       ]);
       for (const { task, grantHash } of [quiet, busy]) {
         const grant = await storage().tasks.findGrant(task.agentId, grantHash);

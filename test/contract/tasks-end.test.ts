@@ -4,9 +4,9 @@ import type { EndVerdict } from '../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
-import { formatScope } from '../../domain/scope.ts';
-import type { Revocation, Task } from '../../domain/tasks/task.ts';
+import type { Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
+import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { TaskSelection } from '../support/storage.ts';
 import { fromOutside } from './from-outside.ts';
@@ -41,21 +41,8 @@ const switches = [
 ] as const;
 const ended = (tasks: number): EndVerdict => ({ kind: 'ended', tasks });
 
-/** The records of a task that is revoked. */
-function ends({ task }: TaskOpening, reason: string, unrecorded = 0) {
-  const about = {
-    at: LATER,
-    taskId: task.taskId,
-    agentId: task.agentId,
-    sponsor: task.sponsor,
-    audience: task.audience,
-    scope: formatScope(task.scope),
-    delegationDepth: task.delegationDepth,
-    decision: 'allow',
-  };
-  const summary = { ...about, event: 'token.refreshed', count: unrecorded };
-  return [...(unrecorded > 0 ? [summary] : []), { ...about, event: 'task.revoked', reason }];
-}
+const ends = ({ task }: TaskOpening, reason: RevocationReason, unrecorded = 0) =>
+  endRecords(task, { at: LATER, reason }, unrecorded);
 
 onEveryDatabase('ending tasks', ({ storage }) => {
   const end = (selection: TaskSelection, revocation = kill) => storage().tasks.end(selection, revocation);

@@ -6,8 +6,9 @@ import type { LiveTask, LiveTasks } from '../../application/decisions/fact.ts';
 import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { formatScope } from '../../domain/scope.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
-import type { RevocationReason } from '../../domain/tasks/task.ts';
+import type { Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import { agentIdOf, NOON } from './domain-fixtures.ts';
 
 export const ADA = 'ada@example.org' as SponsorKey;
@@ -37,11 +38,17 @@ export function aStatedBlock(changes: Partial<StatedBlock> = {}): StatedBlock {
 }
 
 /** The records of a task that is revoked: a summary of its renewals, if any has no record of its own, and the end. */
-export function revocationOf(task: LiveTask, at: Instant, reason: RevocationReason): readonly LedgerEntry[] {
-  const { unrecorded, createdAt, ...facts } = task;
-  const about = { at, ...facts, decision: 'allow' } as const;
+export function revocationOf(task: Omit<LiveTask, 'createdAt'>, at: Instant, reason: RevocationReason) {
+  const { taskId, agentId, sponsor, audience, scope, delegationDepth, unrecorded } = task;
+  const about = { at, taskId, agentId, sponsor, audience, scope, delegationDepth, decision: 'allow' } as const;
   const summary: LedgerEntry = { ...about, event: 'token.refreshed', count: unrecorded };
-  return [...(unrecorded === 0 ? [] : [summary]), { ...about, event: 'task.revoked', reason }];
+  const end: LedgerEntry = { ...about, event: 'task.revoked', reason };
+  return unrecorded === 0 ? [end] : [summary, end];
+}
+
+/** The same records for a stored task. @param unrecorded its renewals without their own record */
+export function endRecords(task: Task, { at, reason }: Revocation, unrecorded = 0): readonly LedgerEntry[] {
+  return revocationOf({ ...task, scope: formatScope(task.scope), unrecorded }, at, reason);
 }
 
 export function endOf(tasks: readonly LiveTask[], at: Instant, reason: RevocationReason): Effect {
