@@ -96,7 +96,6 @@ onEveryDatabase('agents', ({ storage }) => {
       expect(await listed({ after: agentIdOf('list-y'), limit: 1 })).to.deep.equal(['list-z']);
     });
   });
-  });
 
   it('lets one of twenty concurrent registrations of an id succeed, and records each', async () => {
     const agentId = newAgentId();

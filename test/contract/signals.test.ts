@@ -154,6 +154,15 @@ onEveryDatabase('a signal', (stage) => {
     for (const other of others) expect(await stateOf(stage, other)).to.equal('live');
   });
 
+  it('as a logout of a session that two people share ends the tasks of both, and names no person', async () => {
+    const { sessionId } = (await openedTask(storage())).task;
+    const second = await openedTask(storage(), { sessionId });
+    const records = await recordedBy(storage(), () => send(sessionLogout(sessionId)));
+    expect(records.map(({ event }) => event)).to.deep.equal(['sponsor.signal', 'task.revoked', 'task.revoked']);
+    expect(records[0]?.sponsor).to.equal(undefined);
+    expect(await stateOf(stage, second)).to.equal('revoked');
+  });
+
   it('as a logout of a person ends all live tasks of that sub, whatever the sponsor key', async () => {
     const sponsor = `ada-${randomUUID()}`;
     const own = [await openedTask(storage(), { sponsor }), await openedTask(storage(), { sponsor })];

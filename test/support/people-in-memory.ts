@@ -75,7 +75,7 @@ export function peopleInMemory() {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
       const facts = Object.entries(decision.asks(input)).map(([name, asked]) => {
         if (asked === undefined || 'fact' in asked) return [name, asked && answer(asked)] as const;
-        return [name, asked.map(answer)] as const;
+        return [name, asked.map((one) => one && answer(one))] as const;
       });
       const { verdict, effects } = decision.judge(input, Object.fromEntries(facts));
       effects.forEach(apply);

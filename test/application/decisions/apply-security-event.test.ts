@@ -6,14 +6,16 @@ import type { SecurityAction } from '../../../domain/signals/security-event.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import {
   ADA,
-  aLiveTask,
   aStatedBlock,
-  endOf,
+  endEffects,
+  liveTasks,
   locksOf,
   NO_TASKS,
-  revocationOf,
+  revoked,
   signalRecord,
+  TASKS,
 } from '../../support/decision-people.ts';
+
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);
@@ -59,7 +61,8 @@ const appended = (...reasons: readonly string[]) => ({
 const own = aStatedBlock({ kind: 'disabled', statedAt: STATED });
 const purged = aStatedBlock({ kind: 'deleted', statedAt: STATED });
 const others = [aStatedBlock({ source: 'admin', statedAt: LATER }), aStatedBlock({ source: 'scim', statedAt: LATER })];
-const [task, child] = [aLiveTask(1, { unrecorded: 2 }), aLiveTask(2)];
+const [task, child] = TASKS;
+const live = liveTasks([task], [child]);
 
 describe('applySecurityEvent', () => {
   it('uses the connections of the provider', () => {
@@ -74,13 +77,13 @@ describe('applySecurityEvent', () => {
   it('asks for the blocks, and for the live tasks only if the event ends tasks', () => {
     const asked = { accepted: ask('signal_accepted', NAME), blocks: ask('blocks', ADA) };
     expect(applySecurityEvent.asks(anEvent('account-enabled'))).to.deep.equal({ ...asked, live: undefined });
-    const live = ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at });
-    expect(applySecurityEvent.asks(anEvent('session-revoked'))).to.deep.equal({ ...asked, live });
+    const question = ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at });
+    expect(applySecurityEvent.asks(anEvent('session-revoked'))).to.deep.equal({ ...asked, live: question });
   });
 
   it('writes nothing for a signal that was accepted before', () => {
     for (const action of Object.keys(ACTIONS) as readonly (keyof typeof ACTIONS)[]) {
-      const facts = { accepted: true, blocks: [own], live: { selected: [task], delegated: [child] } };
+      const facts = { accepted: true, blocks: [own], live };
       const judgement = { verdict: { kind: 'repeated' }, effects: [] };
       expect(applySecurityEvent.judge(anEvent(action), facts), action).to.deep.equal(judgement);
     }
@@ -94,21 +97,10 @@ describe('applySecurityEvent', () => {
     for (const blocks of [[], others]) {
       const beside = blocks.length === 0 ? '' : ', also beside blocks of other sources';
       it(`of ${action} ends the tasks, and records the signal before them${beside}`, () => {
-        const facts = { accepted: false, blocks, live: { selected: [task], delegated: [child] } };
-        const entries = [
-          signalRecord(ADA, at, reason),
-          ...revocationOf(task, at, reason),
-          ...revocationOf(child, at, 'parent_revoked'),
-        ];
-        expect(applySecurityEvent.judge(anEvent(action), facts)).to.deep.equal({
+        const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
+        expect(applySecurityEvent.judge(anEvent(action), { accepted: false, blocks, live })).to.deep.equal({
           verdict: { kind: 'accepted', revokedTasks: 2 },
-          effects: [
-            accepted,
-            ...placed,
-            endOf([task], at, reason),
-            endOf([child], at, 'parent_revoked'),
-            { effect: 'append', entries },
-          ],
+          effects: [accepted, ...placed, ...endEffects(ended, signalRecord(ADA, at, reason))],
         });
       });
     }
@@ -203,15 +195,12 @@ describe('applySecurityEvent', () => {
   }
 
   it('ends the tasks although the return of the same token is outdated', () => {
-    const facts = { accepted: false, blocks: [own], live: { selected: [task], delegated: [] } };
-    const entries = [
-      signalRecord(ADA, at, 'ssf_account_enabled_outdated'),
-      signalRecord(ADA, at, 'ssf_sessions_revoked'),
-      ...revocationOf(task, at, 'ssf_sessions_revoked'),
-    ];
+    const reason = 'ssf_sessions_revoked';
+    const entries = ['ssf_account_enabled_outdated', reason].map((one) => signalRecord(ADA, at, one));
+    const facts = { accepted: false, blocks: [own], live: liveTasks([task]) };
     expect(applySecurityEvent.judge(anEvent('enabledAndRevoked', EARLIER), facts)).to.deep.equal({
       verdict: { kind: 'outdated', revokedTasks: 1 },
-      effects: [accepted, endOf([task], at, 'ssf_sessions_revoked'), { effect: 'append', entries }],
+      effects: [accepted, ...endEffects(revoked(at, [task, reason]), ...entries)],
     });
   });
 });

@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
 import { ask } from '../../../application/decisions/fact.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
-import { ADA, aLiveTask, endOf, locksOf, NO_TASKS, revocationOf } from '../../support/decision-people.ts';
-import { NOON } from '../../support/domain-fixtures.ts';
+import { ADA, endEffects, liveTasks, locksOf, NO_TASKS, revoked, TASKS } from '../../support/decision-people.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 77_000_001);
 const reason = 'operator_kill_switch';
-const [root, busy, child] = [aLiveTask(1), aLiveTask(2, { unrecorded: 3 }), aLiveTask(3)];
-const { taskId, agentId } = root;
+const [taskId, child, second] = TASKS;
+const agentId = agentIdOf('agent-7');
+const live = liveTasks([taskId, second], [child]);
 
 const ofTask: TasksEnd = { at, reason, selection: { kind: 'task', taskId, sponsorKey: ADA } };
 const ofAgent: TasksEnd = { at, reason, selection: { kind: 'agent', agentId } };
@@ -31,29 +32,16 @@ describe('endTasks', () => {
       });
 
       it('asks for the live tasks of the selection, and for the revision of an agent', () => {
-        const live = ask('live_tasks', { selection: input.selection, at });
-        expect(endTasks.asks(input)).to.deep.equal({ live, revision });
+        const question = ask('live_tasks', { selection: input.selection, at });
+        expect(endTasks.asks(input)).to.deep.equal({ live: question, revision });
       });
 
       const stored = revision && 7;
 
       it('ends the selected and the delegated tasks, and records each end', () => {
-        const live = { selected: [root, busy], delegated: [child] };
-        expect(endTasks.judge(input, { live, revision: stored })).to.deep.equal({
-          verdict: { kind: 'ended', tasks: 3 },
-          effects: [
-            endOf([root, busy], at, reason),
-            endOf([child], at, 'parent_revoked'),
-            {
-              effect: 'append',
-              entries: [
-                ...revocationOf(root, at, reason),
-                ...revocationOf(busy, at, reason),
-                ...revocationOf(child, at, 'parent_revoked'),
-              ],
-            },
-          ],
-        });
+        const ended = revoked(at, [taskId, reason], [child, 'parent_revoked'], [second, reason]);
+        const judgement = { verdict: { kind: 'ended', tasks: 3 }, effects: endEffects(ended) };
+        expect(endTasks.judge(input, { live, revision: stored })).to.deep.equal(judgement);
       });
 
       it('answers 0 and writes nothing if no task is live', () => {
@@ -64,7 +52,6 @@ describe('endTasks', () => {
   }
 
   it('does not find an agent that is not stored, and writes nothing', () => {
-    const live = { selected: [root], delegated: [child] };
     const judgement = { verdict: { kind: 'not_found' }, effects: [] };
     expect(endTasks.judge(ofAgent, { live, revision: undefined })).to.deep.equal(judgement);
   });

@@ -2,7 +2,15 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { type LogoutSignal, logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
-import { aLiveTask, endOf, locksOf, NO_TASKS, revocationOf, signalRecord } from '../../support/decision-people.ts';
+import {
+  endEffects,
+  liveTasks,
+  locksOf,
+  NO_TASKS,
+  revoked,
+  signalRecord,
+  TASKS,
+} from '../../support/decision-people.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = plusSeconds(NOON, 90);
@@ -38,9 +46,8 @@ const LOGOUTS = [
   },
 ] as const;
 
-const quiet = aLiveTask(1, { sponsor: 'ada' });
-const busy = aLiveTask(2, { sponsor: 'ada', unrecorded: 4 });
-const child = aLiveTask(3, { sponsor: 'grace' });
+const [first, child, second] = TASKS;
+const live = liveTasks([first, second], [child], ['ada']);
 
 describe('logOut', () => {
   it('uses the connections of the provider', () => {
@@ -63,28 +70,16 @@ describe('logOut', () => {
       });
 
       it('accepts the signal, ends the tasks, and records the signal before the ends', () => {
-        const live = { selected: [quiet, busy], delegated: [child] };
+        const ended = revoked(at, [first, reason], [child, 'parent_revoked'], [second, reason]);
+        const accepted = { effect: 'accept_signal', ...acceptance, forgetAt: occurrence.forgetAt };
         expect(logOut.judge(signal, { accepted: false, remembered: undefined, live })).to.deep.equal({
           verdict: { kind: 'accepted', revokedTasks: 3 },
-          effects: [
-            { effect: 'accept_signal', ...acceptance, forgetAt: occurrence.forgetAt },
-            endOf([quiet, busy], at, reason),
-            endOf([child], at, 'parent_revoked'),
-            {
-              effect: 'append',
-              entries: [
-                signalRecord('ada', at, reason),
-                ...revocationOf(quiet, at, reason),
-                ...revocationOf(busy, at, reason),
-                ...revocationOf(child, at, 'parent_revoked'),
-              ],
-            },
-          ],
+          effects: [accepted, ...endEffects(ended, signalRecord('ada', at, reason))],
         });
       });
 
       it('writes nothing for a signal that was accepted before', () => {
-        const facts = { accepted: true, remembered: times(1, 2), live: { selected: [quiet], delegated: [child] } };
+        const facts = { accepted: true, remembered: times(1, 2), live };
         const judgement = { verdict: { kind: 'repeated' }, effects: [] };
         expect(logOut.judge({ ...signal, remember }, facts)).to.deep.equal(judgement);
       });
@@ -106,27 +101,18 @@ describe('logOut', () => {
     });
   }
 
-  const ofOthers = aLiveTask(1, { sponsor: 'grace' });
-  for (const [title, subject, selected, delegated, sponsor] of [
-    ['the person of the signal', 'ada', [], [], 'ada'],
-    ['the person of the signal, even if the tasks are of another person', 'ada', [ofOthers], [], 'ada'],
-    ['no person if no task ends', undefined, [], [], undefined],
-    ['the only person whose tasks end', undefined, [quiet, busy], [], 'ada'],
-    [
-      'the only person of the session, even if another person owns a delegated task',
-      undefined,
-      [quiet],
-      [child],
-      'ada',
-    ],
-    ['no person if several share the session', undefined, [quiet, ofOthers], [], undefined],
+  for (const [title, subject, sponsors, sponsor] of [
+    ['the person of the signal', 'ada', [], 'ada'],
+    ['the person of the signal, even if the tasks are of another person', 'ada', ['grace'], 'ada'],
+    ['no person if no task ends', undefined, [], undefined],
+    ['the only person whose tasks end', undefined, ['grace'], 'grace'],
+    ['no person if several share the session', undefined, ['ada', 'grace'], undefined],
   ] as const) {
     it(`of a session records ${title}`, () => {
       const signal: LogoutSignal = { ...session, loggedOut: { kind: 'session', sessionId: 'session-1', subject } };
-      const live = { selected, delegated };
-      const { effects } = logOut.judge(signal, { accepted: false, remembered: undefined, live });
-      const [append] = effects.flatMap((one) => (one.effect === 'append' ? [one] : []));
-      expect(append?.entries[0]).to.deep.equal(signalRecord(sponsor, at, reason));
+      const facts = { accepted: false, remembered: undefined, live: { ...live, sponsors } };
+      const [append] = logOut.judge(signal, facts).effects.flatMap((one) => (one.effect === 'append' ? [one] : []));
+      expect(append?.entries).to.deep.equal([signalRecord(sponsor, at, reason)]);
     });
   }
 });

@@ -2,31 +2,39 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { placeBlock } from '../../../application/decisions/place-block.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import type { SponsorBlock, StatedBlock } from '../../../domain/sponsors/block.ts';
 import {
   ADA,
-  aLiveTask,
   aStatedBlock,
-  endOf,
+  endEffects,
+  liveTasks,
   locksOf,
   NO_TASKS,
-  revocationOf,
+  revoked,
   SOURCES,
+  TASKS,
 } from '../../support/decision-people.ts';
+
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);
 const reason = 'ssf_account_purged';
-const [task, child] = [aLiveTask(1, { unrecorded: 6 }), aLiveTask(2)];
-const live = { selected: [task], delegated: [child] };
-const ended = [endOf([task], at, reason), endOf([child], at, 'parent_revoked')];
-const endRecords = [...revocationOf(task, at, reason), ...revocationOf(child, at, 'parent_revoked')];
+const [task, child] = TASKS;
+const live = liveTasks([task], [child]);
+const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
 
 const aBlock = (source: SponsorBlock['source'], blockedAt = at): SponsorBlock => ({
   ...{ sponsorKey: ADA, source, kind: 'deleted', blockedAt },
 });
 const withoutStatement = ({ statedAt, ...block }: StatedBlock): SponsorBlock => block;
-const blockRecord = { at, event: 'sponsor.blocked', sponsor: ADA, decision: 'allow', reason: 'sponsor_blocked' };
+const blockRecord: LedgerEntry = {
+  at,
+  event: 'sponsor.blocked',
+  sponsor: ADA,
+  decision: 'allow',
+  reason: 'sponsor_blocked',
+};
 
 describe('placeBlock', () => {
   const input = { block: aBlock('admin'), reason } as const;
@@ -51,11 +59,7 @@ describe('placeBlock', () => {
       const block = aBlock(source);
       expect(placeBlock.judge({ block, reason }, { blocks: [], live })).to.deep.equal({
         verdict: { blocks: [block], revokedTasks: 2 },
-        effects: [
-          { effect: 'put_block', ...block, statedAt: at },
-          ...ended,
-          { effect: 'append', entries: [blockRecord, ...endRecords] },
-        ],
+        effects: [{ effect: 'put_block', ...block, statedAt: at }, ...endEffects(ended, blockRecord)],
       });
     });
 
@@ -63,7 +67,7 @@ describe('placeBlock', () => {
       const existing = aStatedBlock({ source, kind: 'disabled' });
       expect(placeBlock.judge({ block: aBlock(source), reason }, { blocks: [existing], live })).to.deep.equal({
         verdict: { blocks: [withoutStatement(existing)], revokedTasks: 2 },
-        effects: [...ended, { effect: 'append', entries: endRecords }],
+        effects: endEffects(ended),
       });
     });
 

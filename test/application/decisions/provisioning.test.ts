@@ -15,18 +15,21 @@ import { type ProvisioningStatement, statementsOf } from '../../../domain/signal
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import {
   ADA,
-  aLiveTask,
   aStatedBlock,
-  endOf,
+  endEffects,
   GRACE,
+  liveTasks,
   NO_TASKS,
-  revocationOf,
+  revoked,
   signalRecord,
+  TASKS,
 } from '../../support/decision-people.ts';
+
 import { NOON } from '../../support/domain-fixtures.ts';
 import { peopleInMemory } from '../../support/people-in-memory.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);
+const MARY = 'mary@example.org' as SponsorKey;
 const says = (state: ProvisioningStatement['state'], isNew: boolean, sponsorKey = ADA) => ({
   sponsorKey,
   state,
@@ -34,10 +37,10 @@ const says = (state: ProvisioningStatement['state'], isNew: boolean, sponsorKey 
 });
 
 /** The facts about one person, who has no other user, block or live task by default. */
-function facts(changes: { readonly [Name in keyof People]?: People[Name][number] } = {}) {
+function facts(changes: Partial<PersonFacts> = {}): PersonFacts {
   return { others: { users: 0, inactive: 0 }, blocks: [], live: NO_TASKS, ...changes };
 }
-type PersonFacts = ReturnType<typeof facts>;
+type PersonFacts = { readonly [Name in keyof People]: People[Name][number] };
 
 function applied(...about: readonly (readonly [ProvisioningStatement, PersonFacts])[]) {
   const statements = about.map(([statement]) => statement);
@@ -63,7 +66,7 @@ const placed = (kind: StatedBlock['kind'], sponsorKey = ADA) => ({
 const lifted = { effect: 'remove_block', sponsorKey: ADA, source: 'scim' };
 const signalled = (reason: string) => ({ effect: 'append', entries: [signalRecord(ADA, at, reason)] });
 
-const [task, child, foreign] = [aLiveTask(1, { unrecorded: 3 }), aLiveTask(2), aLiveTask(3)];
+const [task, child, foreign, grandchild] = TASKS;
 
 describe('The statements of a write of a user', () => {
   it('lock each person once, exclusively', () => {
@@ -71,14 +74,17 @@ describe('The statements of a write of a user', () => {
     expect(peopleLocks(ADA, GRACE, ADA)).to.deep.equal([lock(ADA), lock(GRACE)]);
   });
 
-  it('ask about the other users, blocks and live tasks of each person, in their order', () => {
+  it('ask about the other users, blocks and live tasks of each person, but not about tasks of an active person', () => {
     const userId = makeUserId('01M31S7W68TMK7WDX8YKPSYTES');
-    const statements = [says('left', true), says('disabled', true, GRACE)];
-    const people = [ADA, GRACE];
+    const statements = [says('left', true), says('disabled', true, GRACE), says('active', true, MARY)];
+    const people = [ADA, GRACE, MARY];
     expect(peopleQuestions(userId, { statements, at })).to.deep.equal({
       others: people.map((sponsorKey) => ask('other_users', { sponsorKey, except: userId })),
       blocks: people.map((sponsorKey) => ask('blocks', sponsorKey)),
-      live: people.map((sponsorKey) => ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at })),
+      live: [
+        ...[ADA, GRACE].map((sponsorKey) => ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at })),
+        undefined,
+      ],
     });
   });
 
@@ -87,19 +93,11 @@ describe('The statements of a write of a user', () => {
     ['deleted', 'scim_deleted'],
   ] as const) {
     it(`block a person as ${state} and end the tasks, recorded after the signal, also beside other blocks`, () => {
-      const live = { selected: [task], delegated: [child] };
-      const entries = [
-        signalRecord(ADA, at, reason),
-        ...revocationOf(task, at, reason),
-        ...revocationOf(child, at, 'parent_revoked'),
-      ];
+      const live = liveTasks([task], [child]);
+      const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
       for (const blocks of [[], others]) {
-        expect(applied([says(state, true), facts({ blocks, live })])).to.deep.equal([
-          placed(state),
-          endOf([task], at, reason),
-          endOf([child], at, 'parent_revoked'),
-          { effect: 'append', entries },
-        ]);
+        const effects = [placed(state), ...endEffects(ended, signalRecord(ADA, at, reason))];
+        expect(applied([says(state, true), facts({ blocks, live })])).to.deep.equal(effects);
       }
     });
   }
@@ -194,56 +192,41 @@ describe('The statements of a write of a user', () => {
   }
 
   it('end tasks beside an existing block for a repeated deactivation, and record the signal again', () => {
-    const live = { selected: [task], delegated: [] };
     const reason = 'scim_deactivated';
-    expect(applied([says('disabled', false), facts({ blocks: [disabled], live })])).to.deep.equal([
-      endOf([task], at, reason),
-      { effect: 'append', entries: [signalRecord(ADA, at, reason), ...revocationOf(task, at, reason)] },
-    ]);
+    const person = facts({ blocks: [disabled], live: liveTasks([task], [child]) });
+    const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
+    const effects = endEffects(ended, signalRecord(ADA, at, reason));
+    expect(applied([says('disabled', false), person])).to.deep.equal(effects);
   });
 
   it('record no second signal if a repeated deactivation ends delegated tasks only', () => {
-    const live = { selected: [], delegated: [child] };
-    expect(applied([says('disabled', false), facts({ blocks: [disabled], live })])).to.deep.equal([
-      endOf([child], at, 'parent_revoked'),
-      { effect: 'append', entries: revocationOf(child, at, 'parent_revoked') },
-    ]);
+    const person = facts({ blocks: [disabled], live: liveTasks([], [child]) });
+    const effects = endEffects(revoked(at, [child, 'parent_revoked']));
+    expect(applied([says('disabled', false), person])).to.deep.equal(effects);
   });
 
   it('about two people are recorded one after the other, and end a task of both only once', () => {
-    const left = facts({ live: { selected: [task], delegated: [child, foreign] } });
-    const grandchild = aLiveTask(4);
-    const joined = facts({ live: { selected: [child, grandchild], delegated: [foreign] } });
+    const left = facts({ live: liveTasks([task], [child, foreign]) });
+    const joined = facts({ live: liveTasks([child, grandchild], [foreign]) });
+    const [leaving, joining] = ['scim_deleted', 'scim_deactivated'] as const;
     expect(applied([says('left_inactive', true), left], [says('disabled', true, GRACE), joined])).to.deep.equal([
       placed('deleted'),
-      endOf([task], at, 'scim_deleted'),
-      endOf([child, foreign], at, 'parent_revoked'),
+      ...endEffects(
+        revoked(at, [task, leaving], [child, 'parent_revoked'], [foreign, 'parent_revoked']),
+        signalRecord(ADA, at, leaving),
+      ),
       placed('disabled', GRACE),
-      endOf([grandchild], at, 'scim_deactivated'),
-      {
-        effect: 'append',
-        entries: [
-          signalRecord(ADA, at, 'scim_deleted'),
-          ...revocationOf(task, at, 'scim_deleted'),
-          ...revocationOf(child, at, 'parent_revoked'),
-          ...revocationOf(foreign, at, 'parent_revoked'),
-          signalRecord(GRACE, at, 'scim_deactivated'),
-          ...revocationOf(grandchild, at, 'scim_deactivated'),
-        ],
-      },
+      ...endEffects(revoked(at, [grandchild, joining]), signalRecord(GRACE, at, joining)),
     ]);
   });
 
   it('end a delegated task of the second person if the first person is not refused', () => {
-    const left = facts({ others: active, live: { selected: [task], delegated: [child] } });
-    const joined = facts({ live: { selected: [child], delegated: [] } });
+    const left = facts({ others: active, live: liveTasks([task], [child]) });
+    const joined = facts({ live: liveTasks([child]) });
+    const reason = 'scim_deactivated';
     expect(applied([says('left', true), left], [says('disabled', false, GRACE), joined])).to.deep.equal([
       placed('disabled', GRACE),
-      endOf([child], at, 'scim_deactivated'),
-      {
-        effect: 'append',
-        entries: [signalRecord(GRACE, at, 'scim_deactivated'), ...revocationOf(child, at, 'scim_deactivated')],
-      },
+      ...endEffects(revoked(at, [child, reason]), signalRecord(GRACE, at, reason)),
     ]);
   });
 });
@@ -252,7 +235,7 @@ describe('Writes of several users', () => {
   it('block each person with an inactive user or without any, and free the person of the last active write', async () => {
     const write = fc.record({
       user: fc.integer({ min: 0, max: 3 }),
-      person: fc.constantFrom(ADA, GRACE, 'mary@example.org' as SponsorKey),
+      person: fc.constantFrom(ADA, GRACE, MARY),
       to: fc.constantFrom('active', 'inactive', 'gone'),
     });
     await fc.assert(

@@ -7,15 +7,17 @@ import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.t
 import { statementsOf } from '../../../domain/signals/provisioning-statement.ts';
 import {
   ADA,
-  aLiveTask,
   aStatedBlock,
-  endOf,
+  endEffects,
   GRACE,
+  liveTasks,
   locksOf,
   NO_TASKS,
-  revocationOf,
+  revoked,
   signalRecord,
+  TASKS,
 } from '../../support/decision-people.ts';
+
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);
@@ -32,13 +34,12 @@ const stored: ProvisionedUser = {
 const inactive = { ...stored, active: false };
 const another = makeUserId('01M31S7W68TMK7WDX8YKPSYTEA');
 
-const task = aLiveTask(1, { unrecorded: 3 });
+const [task] = TASKS;
 /** One person with one live task. Each effect of a refusal is seen. */
-const people = { others: [{ users: 0, inactive: 0 }], blocks: [[]], live: [{ selected: [task], delegated: [] }] };
+const people = { others: [{ users: 0, inactive: 0 }], blocks: [[]], live: [liveTasks([task])] };
 const refusal = (kind: 'disabled' | 'deleted', reason: 'scim_deactivated' | 'scim_deleted') => [
   { effect: 'put_block', sponsorKey: ADA, source: 'scim', kind, blockedAt: at, statedAt: at },
-  endOf([task], at, reason),
-  { effect: 'append', entries: [signalRecord(ADA, at, reason), ...revocationOf(task, at, reason)] },
+  ...endEffects(revoked(at, [task, reason]), signalRecord(ADA, at, reason)),
 ];
 const deactivation = refusal('disabled', 'scim_deactivated');
 
@@ -67,7 +68,7 @@ describe('addUser', () => {
 
   it('asks for the name in lower case, the number of users, and the person', () => {
     const asked = { named: ask('user_named', 'ada@example.org'), count: ask('user_count', null), ...ofAda };
-    expect(addUser.asks(add(stored))).to.deep.equal(asked);
+    expect(addUser.asks(add(inactive))).to.deep.equal(asked);
   });
 
   const blocked = { blocks: [[aStatedBlock({ source: 'scim', kind: 'disabled' })]], live: [NO_TASKS] };
@@ -118,9 +119,9 @@ describe('changeUser', () => {
   it('asks for the revision, the person, and the name only if it takes another one', () => {
     const revision = ask('user_revision', stored.userId);
     const asked = { revision, named: undefined, ...ofAda };
-    expect(changeUser.asks(change({ userName: 'ADA@EXAMPLE.ORG' }))).to.deep.equal(asked);
+    expect(changeUser.asks(change({ userName: 'ADA@EXAMPLE.ORG', active: false }))).to.deep.equal(asked);
     const named = ask('user_named', 'grace');
-    expect(changeUser.asks(change({ userName: 'Grace' }))).to.deep.equal({ ...asked, named });
+    expect(changeUser.asks(change({ userName: 'Grace', active: false }))).to.deep.equal({ ...asked, named });
   });
 
   for (const [title, facts, verdict] of [
