@@ -91,7 +91,8 @@ onEveryDatabase('ending tasks', ({ storage }) => {
       const root = await openedTask(storage());
       const foreign = await openedTask(storage(), { parentTaskId: root.task.taskId });
       const own = await opened({ ...same(root.task), parentTaskId: foreign.task.taskId });
-      const [second, later] = [await opened(same(root.task)), await opened(same(root.task))];
+      const second = await opened(same(root.task));
+      const oldest = await opened({ ...same(root.task), createdAt: NOON });
       const { agentId, sponsorKey } = root.task;
       const other = await opened(select === itsAgent ? { sponsorKey } : { agentId });
       await renewTimes(storage(), second, 2);
@@ -99,11 +100,11 @@ onEveryDatabase('ending tasks', ({ storage }) => {
         expect(await end(select(root))).to.deep.equal(ended(5));
       });
       expect(records.map(asEntry)).to.deep.equal([
+        ...ends(oldest, kill.reason),
         ...ends(root, kill.reason),
         ...ends(foreign, 'parent_revoked'),
         ...ends(own, kill.reason),
         ...ends(second, kill.reason, 1),
-        ...ends(later, kill.reason),
       ]);
       expect(await stateOf(own)).to.deep.equal(revoked(kill.reason));
       expect(await stateOf(foreign)).to.deep.equal(revoked('parent_revoked'));
