@@ -1,11 +1,11 @@
-/** A block beside live tasks, which no decision of the service leaves: every decision that blocks ends them. */
+/** Places a block beside live tasks. No decision leaves such a state, because each block ends the person's tasks. */
 
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { Outside } from '../support/databases.ts';
 import type { Storage } from '../support/storage.ts';
 import { newSponsorKey } from './scene.ts';
 
-/** Places the block on a stranger, then copies its row to the person from outside. */
+/** Places the block on another person, then copies its row from outside. */
 export async function copyBlock(storage: Storage, outside: Outside, block: SponsorBlock): Promise<void> {
   const stranger = newSponsorKey();
   await storage.sponsors.block({ ...block, sponsorKey: stranger }, 'sponsor_blocked');

@@ -28,7 +28,7 @@ export async function whileFailing<Answer>(
   }
 }
 
-/** How many rows each of our tables holds, and what those that change hold. */
+/** The rows of each table that a decision can change. */
 export async function contentsOf(outside: Outside): Promise<unknown> {
   const contents: Record<string, unknown> = {};
   for (const table of [
@@ -39,6 +39,7 @@ export async function contentsOf(outside: Outside): Promise<unknown> {
     'provisioned_users',
     'revoked_tokens',
     'spent_assertions',
+    'accepted_signals',
     'logouts',
   ]) {
     contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);

@@ -100,7 +100,7 @@ describe('A concurrency limiter', () => {
     expect([s.started, s.refused]).to.deep.equal([['a', 'c', 'd'], []]);
   });
 
-  it('releases a permit once, however often `release` is called', () => {
+  it('releases a permit only once, even if `release` is called again', () => {
     const s = scene({ concurrency: 1, queue: 5 });
     for (const name of ['a', 'b', 'c']) s.ask(name);
     s.release('a');
@@ -145,10 +145,10 @@ describe('A concurrency limiter', () => {
             // No entry waits while a permit is free.
             if (s.limiter.waiting > 0) expect(s.limiter.busy).to.equal(concurrency);
           }
-          const told = [...s.started, ...s.refused];
-          expect(new Set(told).size).to.equal(told.length);
-          expect(told.filter((name) => left.has(name))).to.deep.equal([]);
-          expect(told.length + left.size + s.limiter.waiting).to.equal(entries.length);
+          const settled = [...s.started, ...s.refused];
+          expect(new Set(settled).size).to.equal(settled.length);
+          expect(settled.filter((name) => left.has(name))).to.deep.equal([]);
+          expect(settled.length + left.size + s.limiter.waiting).to.equal(entries.length);
           expect(s.limiter.busy).to.equal(s.started.length - released.size);
         },
       ),

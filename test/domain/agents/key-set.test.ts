@@ -78,7 +78,7 @@ describe('the key set of a registration', () => {
   });
 
   for (const name of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']) {
-    it(`refuses a key with the private member ${name}, whatever its value`, () => {
+    it(`refuses a key with the private member ${name}, with any value`, () => {
       for (const value of ['c2VjcmV0', null, [], '']) {
         expect(problemsOf({ ...ec, [name]: value })).to.deep.equal(['keys[1] carries a private member.']);
       }

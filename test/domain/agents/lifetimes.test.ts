@@ -24,7 +24,7 @@ describe('the lifetimes of a registration', () => {
     expect(resolve(7200, undefined)).to.deep.equal(resolved(7200, 300));
   });
 
-  it('are those that it names, however far from the defaults', () => {
+  it('are those that it names, even far from the defaults', () => {
     expect(resolve(86_400, 3600)).to.deep.equal(resolved(86_400, 3600));
     expect(resolve(60, 30)).to.deep.equal(resolved(60, 30));
   });
@@ -112,7 +112,7 @@ describe('the lifetimes of a registration', () => {
     );
   });
 
-  it('refuse only a lifetime outside its bounds, or a token’s longer than its task’s', () => {
+  it('refuse only a lifetime outside its bounds, or a token lifetime that is longer than the task lifetime', () => {
     fc.assert(
       fc.property(someRules, someLifetime, someLifetime, (settings, task, token) => {
         const { minTaskTtl, maxTaskTtl, minTokenTtl, maxTokenTtl } = settings;

@@ -21,8 +21,8 @@ function subject(text: string) {
   return text === '' ? undefined : { sponsorKey: key(text.slice(0, 1)), active: text.endsWith('+') };
 }
 
-/** `!` marks a new statement. */
-function told({ sponsorKey, state, isNew }: ProvisioningStatement): string {
+/** The person and the state; `!` marks a new statement. */
+function inBrief({ sponsorKey, state, isNew }: ProvisioningStatement): string {
   return `${sponsorKey} ${state}${isNew ? '!' : ''}`;
 }
 
@@ -44,14 +44,14 @@ describe('The statements of a write of a user', () => {
   ];
   for (const [title, before, after, says] of cases) {
     it(`for ${title}`, () => {
-      expect(statementsOf(subject(before), subject(after)).map(told)).to.deep.equal(says);
+      expect(statementsOf(subject(before), subject(after)).map(inBrief)).to.deep.equal(says);
     });
   }
 
   it('take effect depending on the other users of the same person', () => {
     const held = (state: ProvisioningStatement['state'], users: number, inactive: number) => {
       const holds = heldStatement({ sponsorKey: key('A'), state, isNew: true }, { users, inactive });
-      return holds && told(holds);
+      return holds && inBrief(holds);
     };
     for (const inactive of [0, 1, 2]) {
       expect(held('disabled', 2, inactive)).to.equal('A disabled!');
@@ -69,7 +69,7 @@ describe('The statements of a write of a user', () => {
   });
 
   it('are only deactivations, and not new, if there is no room for the user', () => {
-    const without = (after: string) => statementsWithoutRoom(statementsOf(undefined, subject(after))).map(told);
+    const without = (after: string) => statementsWithoutRoom(statementsOf(undefined, subject(after))).map(inBrief);
     expect(without('A-')).to.deep.equal(['A disabled']);
     expect(without('A+')).to.deep.equal([]);
   });

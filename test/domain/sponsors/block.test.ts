@@ -17,7 +17,7 @@ describe('a block', () => {
     expect(blockDenial('deleted')).to.equal('sponsor_not_found');
   });
 
-  it('gives the reason of a refusal if it was placed first, whatever its source', () => {
+  it('gives the reason of a refusal if it was placed first, for each source', () => {
     const disabled = aBlock('scim', 'disabled');
     const deleted = aBlock('ssf', 'deleted');
     const operators = aBlock('admin', 'disabled');
@@ -26,7 +26,7 @@ describe('a block', () => {
     expect(denialOf([operators])).to.equal('sponsor_disabled');
   });
 
-  it('refuses a person only if there is one', () => {
+  it('is needed to refuse a person', () => {
     expect(denialOf([])).to.equal(undefined);
   });
 

@@ -20,7 +20,7 @@ describe('a task grant', () => {
     expect(judgeGrant(aGrant({ task: ending }), NOON)).to.equal('task_ending');
   });
 
-  it('reports that its task is over, not that it was revoked with it', () => {
+  it('reports the end of its task, not its own revocation at that end', () => {
     expect(judgeGrant(aGrant({ taskState: revoked, revokedAt: NOON }), NOON)).to.equal('task_revoked');
     expect(judgeGrant(aGrant({ revokedAt: NOON }), NOON)).to.equal('grant_revoked');
   });

@@ -48,7 +48,7 @@ describe('the claims of a task token', () => {
     });
   });
 
-  it('never outlive the task, whatever the lifetimes', () => {
+  it('never outlive the task, with any lifetimes', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5000 }),

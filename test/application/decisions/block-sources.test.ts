@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import { aBlockedPerson, anyAct, inBrief } from '../../support/blocked-person.ts';
+import { ADA } from '../../support/decision-people.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+import { peopleInMemory } from '../../support/people-in-memory.ts';
+
+describe('Blocks of several sources', () => {
+  it('are placed, restated and lifted each by its own source, in every order, and each act has its record', async () => {
+    const acts = fc.array(fc.oneof(anyAct.admin, anyAct.scim, anyAct.ssf), { minLength: 4, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(acts, async (history) => {
+        const { decisions, blocksOf, records } = peopleInMemory();
+        const person = aBlockedPerson(ADA);
+        const expected: string[] = [];
+        for (const [nth, act] of history.entries()) {
+          // No two blocks share an instant, because their order would then be that of their sources.
+          expected.push(...(await person.act(decisions, act, instantFromMicros(NOON + nth))));
+          expect(records.map(inBrief)).to.deep.equal(expected);
+          expect(blocksOf(ADA).map(({ statedAt, ...block }) => block)).to.deep.equal(person.blocks());
+        }
+        expect(records.every(({ sponsor }) => sponsor === ADA)).to.equal(true);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
+import { ask } from '../../../application/decisions/fact.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import { ADA, endEffects, liveTasks, locksOf, NO_TASKS, revoked, TASKS } from '../../support/decision-people.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
+
+const at = instantFromMicros(NOON + 77_000_001);
+const reason = 'operator_kill_switch';
+const [taskId, child, second] = TASKS;
+const agentId = agentIdOf('agent-7');
+const live = liveTasks([taskId, second], [child]);
+
+const ofTask: TasksEnd = { at, reason, selection: { kind: 'task', taskId, sponsorKey: ADA } };
+const ofAgent: TasksEnd = { at, reason, selection: { kind: 'agent', agentId } };
+const ofPerson: TasksEnd = { at, reason, selection: { kind: 'sponsor', sponsorKey: ADA } };
+const KILL_SWITCHES = [
+  ['a task', ofTask, `exclusive sponsor ${ADA}`, undefined],
+  ['an agent', ofAgent, `exclusive agent ${agentId}`, ask('agent_revision', agentId)],
+  ['a person', ofPerson, `exclusive sponsor ${ADA}`, undefined],
+] as const;
+
+describe('endTasks', () => {
+  it('uses the connections of the operator', () => {
+    expect(endTasks.transaction).to.equal('operator');
+  });
+
+  for (const [which, input, lock, revision] of KILL_SWITCHES) {
+    describe(`for ${which}`, () => {
+      it('locks the person or the agent exclusively, so that it waits for running exchanges', () => {
+        expect(locksOf(endTasks, input)).to.deep.equal([lock]);
+      });
+
+      it('asks for the live tasks of the selection, and for the revision of an agent', () => {
+        const question = ask('live_tasks', { selection: input.selection, at });
+        expect(endTasks.asks(input)).to.deep.equal({ live: question, revision });
+      });
+
+      const stored = revision && 7;
+
+      it('ends the selected and the delegated tasks, and records each end', () => {
+        const ended = revoked(at, [taskId, reason], [child, 'parent_revoked'], [second, reason]);
+        const judgement = { verdict: { kind: 'ended', tasks: 3 }, effects: endEffects(ended) };
+        expect(endTasks.judge(input, { live, revision: stored })).to.deep.equal(judgement);
+      });
+
+      it('answers 0 and writes nothing if no task is live', () => {
+        const judgement = { verdict: { kind: 'ended', tasks: 0 }, effects: [] };
+        expect(endTasks.judge(input, { live: NO_TASKS, revision: stored })).to.deep.equal(judgement);
+      });
+    });
+  }
+
+  it('does not find an agent that is not stored, and writes nothing', () => {
+    const judgement = { verdict: { kind: 'not_found' }, effects: [] };
+    expect(endTasks.judge(ofAgent, { live, revision: undefined })).to.deep.equal(judgement);
+  });
+});

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { ask } from '../../../application/decisions/fact.ts';
+import { type LiftVerdict, liftBlock } from '../../../application/decisions/lift-block.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { ADA, aStatedBlock, locksOf, SOURCES } from '../../support/decision-people.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const at = instantFromMicros(NOON + 90_000_007);
+const about = { at, event: 'sponsor.unblocked', sponsor: ADA } as const;
+const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'operator_unblocked' };
+const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
+const lift = (source: (typeof SOURCES)[number]) => ({ sponsorKey: ADA, source, entry, refusal });
+const blocksOf = (sources: readonly (typeof SOURCES)[number][]) => sources.map((source) => aStatedBlock({ source }));
+
+describe('liftBlock', () => {
+  it('runs in its own transaction, because it ends no task', () => {
+    expect(liftBlock.transaction).to.equal('own');
+  });
+
+  it('locks the person exclusively, and asks for the blocks of the person', () => {
+    expect(locksOf(liftBlock, lift('admin'))).to.deep.equal([`exclusive sponsor ${ADA}`]);
+    expect(liftBlock.asks(lift('admin'))).to.deep.equal({ blocks: ask('blocks', ADA) });
+  });
+
+  for (const source of SOURCES) {
+    const others = SOURCES.filter((one) => one !== source);
+    for (const beside of [[], others.slice(0, 1), others.slice(1), others]) {
+      const title = beside.length === 0 ? 'no other block' : `blocks of ${beside.join(' and ')}`;
+
+      it(`removes the block of ${source} beside ${title}, and records it`, () => {
+        expect(liftBlock.judge(lift(source), { blocks: blocksOf([...beside, source]) })).to.deep.equal({
+          verdict: 'lifted',
+          effects: [
+            { effect: 'remove_block', sponsorKey: ADA, source },
+            { effect: 'append', entries: [entry] },
+          ],
+        });
+      });
+
+      if (beside.length === 0) continue;
+
+      it(`refuses a lift by ${source} of ${title}, and records the refusal`, () => {
+        const judgement = { verdict: 'not_owned', effects: [{ effect: 'append', entries: [refusal] }] };
+        expect(liftBlock.judge(lift(source), { blocks: blocksOf(beside) })).to.deep.equal(judgement);
+      });
+    }
+
+    it(`finds nothing to lift for ${source} without any block, and records nothing`, () => {
+      const judgement = { verdict: 'not_blocked', effects: [] };
+      expect(liftBlock.judge(lift(source), { blocks: [] })).to.deep.equal(judgement);
+    });
+  }
+
+  it('counts only the refusal as a denial', () => {
+    const denialOf = (verdict: LiftVerdict) => liftBlock.denial?.(lift('admin'), verdict);
+    const denial = { event: 'sponsor.unblocked', reason: 'sponsor_block_not_owned' };
+    expect(denialOf('not_owned')).to.deep.equal(denial);
+    expect([denialOf('lifted'), denialOf('not_blocked')]).to.deep.equal([undefined, undefined]);
+  });
+});

@@ -1,0 +1,118 @@
+import { expect } from 'chai';
+import { ask } from '../../../application/decisions/fact.ts';
+import { type LogoutSignal, logOut } from '../../../application/decisions/log-out.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
+import {
+  endEffects,
+  liveTasks,
+  locksOf,
+  NO_TASKS,
+  revoked,
+  signalRecord,
+  TASKS,
+} from '../../support/decision-people.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const at = plusSeconds(NOON, 90);
+const reason = 'sponsor_logged_out';
+const occurrence = { issuer: 'https://idp.example', jti: 'a "jti"', forgetAt: plusSeconds(NOON, 661), at };
+const acceptance = { receiver: 'logout', issuer: occurrence.issuer, jti: occurrence.jti } as const;
+const signalLock = 'exclusive signal ["logout","https://idp.example","a \\"jti\\""]';
+const times = (statedAt: number, forgetAt: number) => ({
+  statedAt: plusSeconds(NOON, statedAt),
+  forgetAt: plusSeconds(NOON, forgetAt),
+});
+
+const session: LogoutSignal = {
+  ...occurrence,
+  loggedOut: { kind: 'session', sessionId: 'session-1', subject: undefined },
+};
+const person: LogoutSignal = { ...occurrence, loggedOut: { kind: 'person', subject: 'ada' } };
+const LOGOUTS = [
+  {
+    title: 'of a session',
+    signal: session,
+    locks: ['exclusive session session-1'],
+    selection: { kind: 'session', sessionId: 'session-1' },
+    name: { kind: 'session', name: 'session-1' },
+  },
+  {
+    title: 'of a person',
+    signal: person,
+    // An exchange shares either the one or the other.
+    locks: ['exclusive sponsor ada', 'exclusive subject ada'],
+    selection: { kind: 'subject', subject: 'ada' },
+    name: { kind: 'person', name: 'ada' },
+  },
+] as const;
+
+const [first, child, second] = TASKS;
+const live = liveTasks([first, second], [child], ['ada']);
+
+describe('logOut', () => {
+  it('uses the connections of the provider', () => {
+    expect(logOut.transaction).to.equal('provider');
+  });
+
+  for (const { title, signal, locks, selection, name } of LOGOUTS) {
+    describe(title, () => {
+      const remember = times(80, 86_400);
+
+      it('locks the session, or the person under both keys, and the signal exclusively', () => {
+        expect(locksOf(logOut, signal)).to.deep.equal([...locks, signalLock]);
+      });
+
+      it('asks for the live tasks, and for the remembered logout only if it is to be remembered', () => {
+        const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
+        expect(logOut.asks(signal)).to.deep.equal({ ...asked, remembered: undefined });
+        const remembered = ask('logout', name);
+        expect(logOut.asks({ ...signal, remember })).to.deep.equal({ ...asked, remembered });
+      });
+
+      it('accepts the signal, ends the tasks, and records the signal before the ends', () => {
+        const ended = revoked(at, [first, reason], [child, 'parent_revoked'], [second, reason]);
+        const accepted = { effect: 'accept_signal', ...acceptance, forgetAt: occurrence.forgetAt };
+        expect(logOut.judge(signal, { accepted: false, remembered: undefined, live })).to.deep.equal({
+          verdict: { kind: 'accepted', revokedTasks: 3 },
+          effects: [accepted, ...endEffects(ended, signalRecord('ada', at, reason))],
+        });
+      });
+
+      it('writes nothing for a signal that was accepted before', () => {
+        const facts = { accepted: true, remembered: times(1, 2), live };
+        const judgement = { verdict: { kind: 'repeated' }, effects: [] };
+        expect(logOut.judge({ ...signal, remember }, facts)).to.deep.equal(judgement);
+      });
+
+      for (const [which, known, kept] of [
+        ['the new times if no logout is known', undefined, remember],
+        ['the new times if both are later', times(79, 86_399), remember],
+        ['the known times if both are later', times(81, 86_401), times(81, 86_401)],
+        ['the known statement and the new end if each is later', times(81, 86_399), times(81, 86_400)],
+        ['the new statement and the known end if each is later', times(79, 86_401), times(80, 86_401)],
+      ] as const) {
+        it(`remembers ${which}`, () => {
+          const facts = { accepted: false, remembered: known, live: NO_TASKS };
+          const { effects } = logOut.judge({ ...signal, remember }, facts);
+          expect(effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal', 'put_logout', 'append']);
+          expect(effects[1]).to.deep.equal({ effect: 'put_logout', ...name, ...kept });
+        });
+      }
+    });
+  }
+
+  for (const [title, subject, sponsors, sponsor] of [
+    ['the person of the signal', 'ada', [], 'ada'],
+    ['the person of the signal, even if the tasks are of another person', 'ada', ['grace'], 'ada'],
+    ['no person if no task ends', undefined, [], undefined],
+    ['the only person whose tasks end', undefined, ['grace'], 'grace'],
+    ['no person if several share the session', undefined, ['ada', 'grace'], undefined],
+  ] as const) {
+    it(`of a session records ${title}`, () => {
+      const signal: LogoutSignal = { ...session, loggedOut: { kind: 'session', sessionId: 'session-1', subject } };
+      const facts = { accepted: false, remembered: undefined, live: { ...live, sponsors } };
+      const [append] = logOut.judge(signal, facts).effects.flatMap((one) => (one.effect === 'append' ? [one] : []));
+      expect(append?.entries).to.deep.equal([signalRecord(sponsor, at, reason)]);
+    });
+  }
+});

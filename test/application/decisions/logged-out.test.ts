@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { ask } from '../../../application/decisions/fact.ts';
+import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
+import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+describe('A remembered logout', () => {
+  const forgetAt = plusSeconds(NOON, 100);
+
+  for (const [title, ofPerson, ofSession, issuedAt, refused] of [
+    ['no logout', undefined, undefined, NOON, false],
+    ['a logout of its session, even if it was issued later', undefined, 0, plusSeconds(NOON, 9), true],
+    ['a logout of its session, if it has no iat', undefined, 0, undefined, true],
+    ['a later logout of its person', 1, undefined, NOON, true],
+    ['a logout of its person in the same second', 0, undefined, NOON, true],
+    ['an earlier logout of its person', -1, undefined, NOON, false],
+    ['a logout of its person, if it has no iat', -1, undefined, undefined, true],
+    ['an earlier logout of its person, and a logout of its session', -1, 0, NOON, true],
+  ] as const) {
+    it(`${refused ? 'refuses' : 'accepts'} a subject token after ${title}`, () => {
+      const known = [ofPerson, ofSession].map((seconds) =>
+        seconds === undefined ? undefined : { statedAt: plusSeconds(NOON, seconds), forgetAt },
+      );
+      expect(isLoggedOut(known, issuedAt, instantFromMicros(forgetAt - 1))).to.equal(refused);
+      expect(isLoggedOut(known, issuedAt, forgetAt), 'once it is forgotten').to.equal(false);
+    });
+  }
+
+  it('refuses nothing if no question was asked', () => {
+    expect(isLoggedOut([], NOON, NOON)).to.equal(false);
+  });
+
+  it('is looked up by person and, if the subject token names one, by session', () => {
+    const ofPerson = ask('logout', { kind: 'person', name: 'ada' });
+    const ofSession = ask('logout', { kind: 'session', name: 'session-1' });
+    expect(logoutQuestions({ subject: 'ada', sessionId: undefined })).to.deep.equal([ofPerson]);
+    expect(logoutQuestions({ subject: 'ada', sessionId: 'session-1' })).to.deep.equal([ofPerson, ofSession]);
+  });
+});

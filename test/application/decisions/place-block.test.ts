@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { ask } from '../../../application/decisions/fact.ts';
+import { placeBlock } from '../../../application/decisions/place-block.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import type { SponsorBlock, StatedBlock } from '../../../domain/sponsors/block.ts';
+import {
+  ADA,
+  aStatedBlock,
+  endEffects,
+  liveTasks,
+  locksOf,
+  NO_TASKS,
+  revoked,
+  SOURCES,
+  TASKS,
+} from '../../support/decision-people.ts';
+
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const at = instantFromMicros(NOON + 90_000_007);
+const reason = 'ssf_account_purged';
+const [task, child] = TASKS;
+const live = liveTasks([task], [child]);
+const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
+
+const aBlock = (source: SponsorBlock['source'], blockedAt = at): SponsorBlock => ({
+  ...{ sponsorKey: ADA, source, kind: 'deleted', blockedAt },
+});
+const withoutStatement = ({ statedAt, ...block }: StatedBlock): SponsorBlock => block;
+const blockRecord: LedgerEntry = {
+  at,
+  event: 'sponsor.blocked',
+  sponsor: ADA,
+  decision: 'allow',
+  reason: 'sponsor_blocked',
+};
+
+describe('placeBlock', () => {
+  const input = { block: aBlock('admin'), reason } as const;
+
+  it('uses the connections of the operator', () => {
+    expect(placeBlock.transaction).to.equal('operator');
+  });
+
+  it('locks the person exclusively', () => {
+    expect(locksOf(placeBlock, input)).to.deep.equal([`exclusive sponsor ${ADA}`]);
+  });
+
+  it('asks for the blocks of the person, and for the tasks that are live when the block is placed', () => {
+    expect(placeBlock.asks(input)).to.deep.equal({
+      blocks: ask('blocks', ADA),
+      live: ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at }),
+    });
+  });
+
+  for (const source of SOURCES) {
+    it(`places a block of ${source}, and records the block before the tasks that it ends`, () => {
+      const block = aBlock(source);
+      expect(placeBlock.judge({ block, reason }, { blocks: [], live })).to.deep.equal({
+        verdict: { blocks: [block], revokedTasks: 2 },
+        effects: [{ effect: 'put_block', ...block, statedAt: at }, ...endEffects(ended, blockRecord)],
+      });
+    });
+
+    it(`keeps an existing block of ${source} without a record, and still ends the tasks`, () => {
+      const existing = aStatedBlock({ source, kind: 'disabled' });
+      expect(placeBlock.judge({ block: aBlock(source), reason }, { blocks: [existing], live })).to.deep.equal({
+        verdict: { blocks: [withoutStatement(existing)], revokedTasks: 2 },
+        effects: endEffects(ended),
+      });
+    });
+
+    for (const other of SOURCES.filter((one) => one !== source)) {
+      it(`places a block of ${source} beside one of ${other}, and records it`, () => {
+        const [block, existing] = [aBlock(source), aStatedBlock({ source: other })];
+        expect(placeBlock.judge({ block, reason }, { blocks: [existing], live: NO_TASKS })).to.deep.equal({
+          verdict: { blocks: [withoutStatement(existing), block], revokedTasks: 0 },
+          effects: [
+            { effect: 'put_block', ...block, statedAt: at },
+            { effect: 'append', entries: [blockRecord] },
+          ],
+        });
+      });
+    }
+  }
+
+  it('writes nothing if the block exists and no task is live', () => {
+    const blocks = [aStatedBlock({ source: 'scim' }), aStatedBlock({ source: 'admin' })];
+    const { verdict, effects } = placeBlock.judge(input, { blocks, live: NO_TASKS });
+    expect(verdict).to.deep.equal({ blocks: blocks.map(withoutStatement), revokedTasks: 0 });
+    expect(effects).to.deep.equal([]);
+  });
+
+  for (const [title, blockedAt, order] of [
+    ['before', instantFromMicros(NOON + 10), ['scim', 'ssf']],
+    ['after', instantFromMicros(NOON + 12), ['ssf', 'scim']],
+    ['at the same instant as', instantFromMicros(NOON + 11), ['scim', 'ssf']],
+  ] as const) {
+    it(`lists a block that was placed ${title} the existing one in the order of their times, then sources`, () => {
+      const facts = { blocks: [aStatedBlock()], live: NO_TASKS };
+      const { verdict } = placeBlock.judge({ block: aBlock('scim', blockedAt), reason }, facts);
+      expect(verdict.blocks.map(({ source }) => source)).to.deep.equal(order);
+    });
+  }
+});

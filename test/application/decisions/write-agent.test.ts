@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import { ask } from '../../../application/decisions/fact.ts';
+import { addAgent, changeAgent, deleteAgent } from '../../../application/decisions/write-agent.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { locksOf } from '../../support/decision-people.ts';
+import { anAgent, NOON } from '../../support/domain-fixtures.ts';
+
+const agent = anAgent({ revision: 4 });
+const { agentId } = agent;
+const entry: LedgerEntry = { at: NOON, event: 'agent.updated', agentId, decision: 'allow', reason: 'changed:enabled' };
+const refusalOf = (event: LedgerEntry['event'], reason: string): LedgerEntry => ({
+  ...{ ...entry, event, decision: 'deny', reason },
+});
+const recorded = (one: LedgerEntry) => ({ effect: 'append', entries: [one] });
+const revision = ask('agent_revision', agentId);
+const locks = [`exclusive agent ${agentId}`];
+
+describe('addAgent', () => {
+  const refusal = refusalOf('agent.registered', 'agent_already_exists');
+  const input = { agent, entry, refusal };
+
+  it('locks the agent exclusively, and asks for its revision', () => {
+    expect(addAgent.transaction).to.equal('own');
+    expect(locksOf(addAgent, input)).to.deep.equal(locks);
+    expect(addAgent.asks(input)).to.deep.equal({ revision });
+  });
+
+  it('inserts an agent whose id is free, and records it', () => {
+    expect(addAgent.judge(input, { revision: undefined })).to.deep.equal({
+      verdict: 'registered',
+      effects: [{ effect: 'insert_agent', ...agent }, recorded(entry)],
+    });
+  });
+
+  it('keeps the agent that has the id, and records the refusal', () => {
+    const judgement = { verdict: 'already_exists', effects: [recorded(refusal)] };
+    expect(addAgent.judge(input, { revision: 1 })).to.deep.equal(judgement);
+  });
+
+  it('counts only the refusal as a denial', () => {
+    const denial = { event: 'agent.registered', reason: 'agent_already_exists' };
+    expect(addAgent.denial?.(input, 'already_exists')).to.deep.equal(denial);
+    expect(addAgent.denial?.(input, 'registered')).to.equal(undefined);
+  });
+});
+
+describe('changeAgent', () => {
+  const input = { agent, entry };
+
+  it('locks the agent exclusively, so that no exchange under the old revision commits afterwards', () => {
+    expect(changeAgent.transaction).to.equal('own');
+    expect(locksOf(changeAgent, input)).to.deep.equal(locks);
+    expect(changeAgent.asks(input)).to.deep.equal({ revision });
+  });
+
+  it('replaces an agent whose stored revision is the one before, and records it', () => {
+    expect(changeAgent.judge(input, { revision: 3 })).to.deep.equal({
+      verdict: 'replaced',
+      effects: [{ effect: 'replace_agent', ...agent }, recorded(entry)],
+    });
+  });
+
+  for (const [title, stored, verdict] of [
+    ['an older revision', 2, 'changed'],
+    ['the revision of the change', 4, 'changed'],
+    ['a later revision', 5, 'changed'],
+    ['no agent', undefined, 'not_found'],
+  ] as const) {
+    it(`writes nothing over ${title}`, () => {
+      expect(changeAgent.judge(input, { revision: stored })).to.deep.equal({ verdict, effects: [] });
+    });
+  }
+});
+
+describe('deleteAgent', () => {
+  const refusal = refusalOf('agent.deleted', 'agent_has_tasks');
+  const input = { agentId, entry, refusal };
+
+  it('locks the agent exclusively, and asks for its revision and its tasks', () => {
+    expect(deleteAgent.transaction).to.equal('own');
+    expect(locksOf(deleteAgent, input)).to.deep.equal(locks);
+    expect(deleteAgent.asks(input)).to.deep.equal({ revision, hasTasks: ask('agent_has_tasks', agentId) });
+  });
+
+  for (const [title, facts, verdict, effects] of [
+    [
+      'removes an agent without tasks, and records it',
+      { revision: 4, hasTasks: false },
+      'removed',
+      [{ effect: 'remove_agent', agentId }, recorded(entry)],
+    ],
+    [
+      'keeps an agent with tasks, and records the refusal',
+      { revision: 4, hasTasks: true },
+      'has_tasks',
+      [recorded(refusal)],
+    ],
+    ['finds no agent to remove, and records nothing', { revision: undefined, hasTasks: false }, 'not_found', []],
+  ] as const) {
+    it(title, () => {
+      expect(deleteAgent.judge(input, facts)).to.deep.equal({ verdict, effects });
+    });
+  }
+
+  it('counts only the refusal as a denial', () => {
+    const denials = (['has_tasks', 'removed', 'not_found'] as const).map((verdict) =>
+      deleteAgent.denial?.(input, verdict),
+    );
+    expect(denials).to.deep.equal([{ event: 'agent.deleted', reason: 'agent_has_tasks' }, undefined, undefined]);
+  });
+});

@@ -1,0 +1,182 @@
+import { expect } from 'chai';
+import { ask } from '../../../application/decisions/fact.ts';
+import { addUser, changeUser, deleteUser } from '../../../application/decisions/write-user.ts';
+import { makeUserId } from '../../../domain/identifiers.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
+import { statementsOf } from '../../../domain/signals/provisioning-statement.ts';
+import {
+  ADA,
+  aStatedBlock,
+  endEffects,
+  GRACE,
+  liveTasks,
+  locksOf,
+  NO_TASKS,
+  revoked,
+  signalRecord,
+  TASKS,
+} from '../../support/decision-people.ts';
+
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const at = instantFromMicros(NOON + 90_000_007);
+const stored: ProvisionedUser = {
+  userId: makeUserId('01M31S7W68TMK7WDX8YKPSYTES'),
+  userName: 'Ada@Example.org',
+  externalId: '00u-ada',
+  active: true,
+  sponsorKey: ADA,
+  revision: 3,
+  createdAt: NOON,
+  modifiedAt: instantFromMicros(NOON + 3),
+};
+const inactive = { ...stored, active: false };
+const another = makeUserId('01M31S7W68TMK7WDX8YKPSYTEA');
+
+const [task] = TASKS;
+/** One person with one live task. Each effect of a refusal is seen. */
+const people = { others: [{ users: 0, inactive: 0 }], blocks: [[]], live: [liveTasks([task])] };
+const refusal = (kind: 'disabled' | 'deleted', reason: 'scim_deactivated' | 'scim_deleted') => [
+  { effect: 'put_block', sponsorKey: ADA, source: 'scim', kind, blockedAt: at, statedAt: at },
+  ...endEffects(revoked(at, [task, reason]), signalRecord(ADA, at, reason)),
+];
+const deactivation = refusal('disabled', 'scim_deactivated');
+
+const ofAda = {
+  others: [ask('other_users', { sponsorKey: ADA, except: stored.userId })],
+  blocks: [ask('blocks', ADA)],
+  live: [ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at })],
+};
+const user = `exclusive user ${stored.userId}`;
+const allNames = 'exclusive user_names ';
+
+describe('Each write of a user', () => {
+  it('uses the connections of the provider', () => {
+    for (const { transaction } of [addUser, changeUser, deleteUser]) expect(transaction).to.equal('provider');
+  });
+});
+
+describe('addUser', () => {
+  const add = (added: ProvisionedUser, maxUsers = 10) => ({
+    ...{ user: added, maxUsers, statements: statementsOf(undefined, added), at },
+  });
+
+  it('locks the person, and all names, so that no two users take one name or the last place', () => {
+    expect(locksOf(addUser, add(stored))).to.deep.equal([`exclusive sponsor ${ADA}`, allNames]);
+  });
+
+  it('asks for the name in lower case, the number of users, and the person', () => {
+    const asked = { named: ask('user_named', 'ada@example.org'), count: ask('user_count', null), ...ofAda };
+    expect(addUser.asks(add(inactive))).to.deep.equal(asked);
+  });
+
+  const blocked = { blocks: [[aStatedBlock({ source: 'scim', kind: 'disabled' })]], live: [NO_TASKS] };
+  for (const [title, added, facts, verdict, effects] of [
+    ['creates an active user', stored, {}, 'created', [{ effect: 'insert_user', ...stored }]],
+    [
+      'creates an inactive user and blocks the person',
+      inactive,
+      {},
+      'created',
+      [{ effect: 'insert_user', ...inactive }, ...deactivation],
+    ],
+    [
+      'refuses a taken name before a full service, and blocks nobody',
+      inactive,
+      { named: another, count: 10 },
+      'uniqueness',
+      [],
+    ],
+    ['has no room for an active user at the limit', stored, { count: 10 }, 'full', []],
+    ['has no room for an active user over the limit', stored, { count: 11 }, 'full', []],
+    ['blocks the person of an inactive user without room', inactive, { count: 10 }, 'full', deactivation],
+    ['records nothing without room if the person is blocked already', inactive, { count: 10, ...blocked }, 'full', []],
+  ] as const) {
+    it(title, () => {
+      const judgement = addUser.judge(add(added), { named: undefined, count: 9, ...people, ...facts });
+      expect(judgement).to.deep.equal({ verdict, effects });
+    });
+  }
+});
+
+describe('changeUser', () => {
+  const change = (changes: Partial<ProvisionedUser>) => {
+    const changed = { ...stored, revision: 4, modifiedAt: at, ...changes };
+    return { stored, user: changed, statements: statementsOf(stored, changed), at };
+  };
+
+  it('locks both people, the user, and all names if it takes another name', () => {
+    const locks = [`exclusive sponsor ${ADA}`, `exclusive sponsor ${GRACE}`, user, allNames];
+    expect(locksOf(changeUser, change({ userName: 'Grace', sponsorKey: GRACE }))).to.deep.equal(locks);
+  });
+
+  it('locks one person once, and no names if the name changes in case only', () => {
+    const locks = [`exclusive sponsor ${ADA}`, user];
+    expect(locksOf(changeUser, change({ userName: 'ADA@EXAMPLE.ORG' }))).to.deep.equal(locks);
+  });
+
+  it('asks for the revision, the person, and the name only if it takes another one', () => {
+    const revision = ask('user_revision', stored.userId);
+    const asked = { revision, named: undefined, ...ofAda };
+    expect(changeUser.asks(change({ userName: 'ADA@EXAMPLE.ORG', active: false }))).to.deep.equal(asked);
+    const named = ask('user_named', 'grace');
+    expect(changeUser.asks(change({ userName: 'Grace', active: false }))).to.deep.equal({ ...asked, named });
+  });
+
+  for (const [title, facts, verdict] of [
+    ['refuses a user who is gone', { revision: undefined }, 'gone'],
+    ['refuses a user who changed since it was read', { revision: 4 }, 'changed'],
+    ['refuses a user whose stored revision is older', { revision: 2 }, 'changed'],
+    ['names a change before a taken name', { revision: 4, named: another }, 'changed'],
+    ['refuses a name that another user has', { named: another }, 'uniqueness'],
+  ] as const) {
+    it(`${title}, and writes nothing`, () => {
+      const judgement = changeUser.judge(change({ active: false }), {
+        revision: 3,
+        named: undefined,
+        ...people,
+        ...facts,
+      });
+      expect(judgement).to.deep.equal({ verdict, effects: [] });
+    });
+  }
+
+  for (const named of [undefined, stored.userId]) {
+    it(`replaces the user and applies the statements if ${named === undefined ? 'no user' : 'this user'} has the name`, () => {
+      const input = change({ active: false, externalId: undefined });
+      expect(changeUser.judge(input, { revision: 3, named, ...people })).to.deep.equal({
+        verdict: 'replaced',
+        effects: [{ effect: 'replace_user', ...input.user }, ...deactivation],
+      });
+    });
+  }
+});
+
+describe('deleteUser', () => {
+  const input = { stored, statements: statementsOf(stored, undefined), at };
+
+  it('locks the person and the user', () => {
+    expect(locksOf(deleteUser, input)).to.deep.equal([`exclusive sponsor ${ADA}`, user]);
+  });
+
+  it('asks for the revision and the person', () => {
+    expect(deleteUser.asks(input)).to.deep.equal({ revision: ask('user_revision', stored.userId), ...ofAda });
+  });
+
+  for (const [title, revision, verdict, effects] of [
+    ['refuses a user who is gone, and writes nothing', undefined, 'gone', []],
+    ['refuses a user who changed since it was read, and writes nothing', 4, 'changed', []],
+    ['refuses a user whose stored revision is older, and writes nothing', 2, 'changed', []],
+    [
+      'removes the user and applies the statements',
+      3,
+      'removed',
+      [{ effect: 'remove_user', userId: stored.userId }, ...refusal('deleted', 'scim_deleted')],
+    ],
+  ] as const) {
+    it(title, () => {
+      expect(deleteUser.judge(input, { revision, ...people })).to.deep.equal({ verdict, effects });
+    });
+  }
+});

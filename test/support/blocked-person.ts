@@ -1,0 +1,134 @@
+/**
+ * One person whom an operator, SCIM and Shared Signals block. A model says which blocks each source leaves, and which
+ * records each act has (specification "Sponsor block").
+ */
+
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ulid } from 'ulid';
+import { applySecurityEvent } from '../../application/decisions/apply-security-event.ts';
+import { liftBlock } from '../../application/decisions/lift-block.ts';
+import { placeBlock } from '../../application/decisions/place-block.ts';
+import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
+import type { Decisions } from '../../application/ports/decisions.ts';
+import { makeUserId, type SponsorKey } from '../../domain/identifiers.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
+import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
+import type { BlockKind, BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
+import { NOON } from './domain-fixtures.ts';
+
+type OperatorAct = 'block' | 'lift';
+type ScimAct = 'off' | 'on' | 'remove';
+/** With the `iat` of its token, in seconds after noon. */
+type SignalAct = readonly ['disabled' | 'purged' | 'enabled', number];
+export type Act =
+  | { readonly source: 'admin'; readonly act: OperatorAct }
+  | { readonly source: 'scim'; readonly act: ScimAct }
+  | { readonly source: 'ssf'; readonly act: SignalAct };
+
+export const anyAct = {
+  admin: fc.constantFrom<OperatorAct>('block', 'lift').map((act): Act => ({ source: 'admin', act })),
+  scim: fc.constantFrom<ScimAct>('off', 'off', 'on', 'remove').map((act): Act => ({ source: 'scim', act })),
+  ssf: fc
+    .tuple(fc.constantFrom<SignalAct[0][]>('disabled', 'purged', 'enabled', 'enabled'), fc.nat(3))
+    .map((act): Act => ({ source: 'ssf', act })),
+};
+
+const SIGNALS = {
+  disabled: { reasons: ['ssf_account_disabled'], lift: false, block: 'disabled', end: 'ssf_account_disabled' },
+  purged: { reasons: ['ssf_account_purged'], lift: false, block: 'deleted', end: 'ssf_account_purged' },
+  enabled: { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined },
+} as const;
+
+export function aBlockedPerson(sponsorKey: SponsorKey) {
+  const blocks = new Map<BlockSource, SponsorBlock>();
+  let user: ProvisionedUser | undefined;
+  let statedAt = NOON;
+
+  const place = (source: BlockSource, kind: BlockKind, at: Instant) =>
+    blocks.set(source, { sponsorKey, source, kind, blockedAt: blocks.get(source)?.blockedAt ?? at });
+
+  async function operator({ decide }: Decisions, act: OperatorAct, at: Instant): Promise<readonly string[]> {
+    const own = blocks.get('admin');
+    if (act === 'block') {
+      const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: at } as const;
+      await decide(placeBlock, { block, reason: 'sponsor_blocked' });
+      place('admin', 'disabled', at);
+      return own === undefined ? ['sponsor.blocked allow sponsor_blocked'] : [];
+    }
+    const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
+    const entry = { ...about, decision: 'allow', reason: 'operator_unblocked' } as const;
+    const refusal = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' } as const;
+    const verdict = await decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal });
+    blocks.delete('admin');
+    if (own !== undefined) expect(verdict).to.equal('lifted');
+    else expect(verdict).to.be.oneOf(['not_owned', 'not_blocked']);
+    if (verdict === 'lifted') return ['sponsor.unblocked allow operator_unblocked'];
+    return verdict === 'not_owned' ? ['sponsor.unblocked deny sponsor_block_not_owned'] : [];
+  }
+
+  async function scim({ decide }: Decisions, act: ScimAct, at: Instant): Promise<readonly string[]> {
+    const before = user;
+    if (act === 'remove') {
+      if (before === undefined) return [];
+      const statements = statementsOf(before, undefined);
+      expect(await decide(deleteUser, { stored: before, statements, at })).to.equal('removed');
+      user = undefined;
+      place('scim', 'deleted', at);
+      return ['sponsor.signal allow scim_deleted'];
+    }
+    const active = act === 'on';
+    user = before === undefined ? aUser(active) : { ...before, active, revision: before.revision + 1 };
+    const write = { user, statements: statementsOf(before, user), at };
+    if (before === undefined) expect(await decide(addUser, { ...write, maxUsers: 1_000_000 })).to.equal('created');
+    else expect(await decide(changeUser, { ...write, stored: before })).to.equal('replaced');
+    if (active) return blocks.delete('scim') ? ['sponsor.signal allow scim_reactivated'] : [];
+    place('scim', 'disabled', at);
+    return before?.active === false ? [] : ['sponsor.signal allow scim_deactivated'];
+  }
+
+  function aUser(active: boolean): ProvisionedUser {
+    const names = { userName: randomUUID(), externalId: sponsorKey, sponsorKey };
+    return { userId: makeUserId(ulid()), ...names, active, revision: 1, createdAt: NOON, modifiedAt: NOON };
+  }
+
+  async function signal({ decide }: Decisions, [event, seconds]: SignalAct, at: Instant): Promise<readonly string[]> {
+    const stated = plusSeconds(NOON, seconds);
+    const action = { sponsorKey, statedAt: stated, ...SIGNALS[event] };
+    const occurrence = { issuer: 'https://transmitter.example', jti: randomUUID(), forgetAt: plusSeconds(at, 60), at };
+    const { kind } = await decide(applySecurityEvent, { ...occurrence, action });
+    const own = blocks.get('ssf');
+    const outdated = event === 'enabled' && own !== undefined && stated < statedAt;
+    expect(kind).to.equal(outdated ? 'outdated' : 'accepted');
+    if (event === 'enabled') {
+      if (!outdated) blocks.delete('ssf');
+    } else {
+      place('ssf', own?.kind === 'deleted' ? 'deleted' : SIGNALS[event].block, at);
+      statedAt = own === undefined || stated > statedAt ? stated : statedAt;
+    }
+    return [`sponsor.signal allow ${outdated ? 'ssf_account_enabled_outdated' : SIGNALS[event].reasons[0]}`];
+  }
+
+  return {
+    /** @returns the records that the act must have, each as event, decision and reason */
+    act(decisions: Decisions, { source, act }: Act, at: Instant): Promise<readonly string[]> {
+      switch (source) {
+        case 'admin':
+          return operator(decisions, act, at);
+        case 'scim':
+          return scim(decisions, act, at);
+        case 'ssf':
+          return signal(decisions, act, at);
+      }
+    },
+    /** Oldest first. */
+    blocks: () => [...blocks.values()].sort((one, other) => one.blockedAt - other.blockedAt),
+  };
+}
+
+export function inBrief({ event, decision, reason }: Pick<LedgerRecord, 'event' | 'decision' | 'reason'>): string {
+  return `${event} ${decision} ${reason}`;
+}
