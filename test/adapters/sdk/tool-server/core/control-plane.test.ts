@@ -6,7 +6,7 @@ import { answering, type Loopback, startLoopback } from '../../../../support/loo
 
 const MAX_BYTES = 64 * 1024;
 
-describe('a request to the control plane', () => {
+describe('A request of a tool server to the control plane', () => {
   let server: Loopback;
   let plane: ControlPlane;
   before(async () => {
@@ -37,7 +37,7 @@ describe('a request to the control plane', () => {
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
-    it(`follows no redirect: ${status}`, async () => {
+    it(`does not follow a redirect with the status ${status}`, async () => {
       server.answer = raw('{}', { location: `${server.url}/elsewhere` }, status);
       expect(await plane.get('/keys')).to.equal(undefined);
       expect(await plane.post('/introspect', { token: 'a.b.c' })).to.equal(undefined);
@@ -45,14 +45,14 @@ describe('a request to the control plane', () => {
     });
   }
 
-  it('reads up to 64 KiB, and drops a longer answer', async () => {
+  it('returns an answer of 64 KiB, and nothing for a longer one', async () => {
     server.answer = raw('x'.repeat(MAX_BYTES));
     expect((await plane.get('/keys'))?.body).to.have.length(MAX_BYTES);
     server.answer = raw('x'.repeat(MAX_BYTES + 1));
     expect(await plane.get('/keys')).to.equal(undefined);
   });
 
-  it('drops an answer that is incomplete or not UTF-8', async () => {
+  it('returns nothing for an answer that is incomplete or not UTF-8', async () => {
     server.answer = raw(Buffer.from('{"sub":"\u00ff"}', 'latin1'));
     expect(await plane.get('/keys')).to.equal(undefined);
     server.answer = (_, response) => {
@@ -64,7 +64,7 @@ describe('a request to the control plane', () => {
     expect(await plane.get('/keys')).to.equal(undefined);
   });
 
-  it('keeps its time limit, also for a slow body and for a fetch that ignores its signal', async () => {
+  it('ends at its time limit, also for a slow body and for a fetch that ignores its signal', async () => {
     server.answer = (_, response) => response.writeHead(200).write('{');
     expect(await to({ timeoutMs: 20 }).get('/keys')).to.equal(undefined);
     const deaf = to({ timeoutMs: 20, fetch: () => new Promise(() => undefined) });
