@@ -7,8 +7,8 @@ import { movedClock } from '../support/moved-clock.ts';
 
 const HALF_A_YEAR = 182 * 24 * 3600;
 
-describe('the upkeep of partitions', () => {
-  it('creates them ahead at once, by the role that serves, so that a month never comes without one', async function () {
+describe('The upkeep of partitions', () => {
+  it('creates the partitions of the coming months at once, with the serving role', async function () {
     this.timeout(60_000);
     const database = await freshDatabase('postgres');
     const clock = movedClock();

@@ -7,7 +7,7 @@ describe('The table of settings', () => {
   const lines = settingsTable().trimEnd().split('\n');
   const rowOf = (key: string) => lines.find((line) => line.startsWith(`| \`${key}\` |`));
 
-  it('is one Markdown table with a row for every setting, in the order of the catalogue', () => {
+  it('is a Markdown table with a row for each setting, in the order of the catalogue', () => {
     expect(lines.slice(0, 2)).to.deep.equal([
       '| Setting | Accepted | Default | Meaning |',
       '| --- | --- | --- | --- |',
@@ -16,14 +16,14 @@ describe('The table of settings', () => {
     for (const line of lines) expect(line.split(/(?<!\\)\|/)).to.have.length(6);
   });
 
-  it('says what is required, what is unset, and what the defaults are', () => {
+  it('shows required settings, unset settings and defaults', () => {
     expect(rowOf('Service:Issuer')).to.contain('| required |');
     expect(rowOf('Service:Signing:Keys:N:Path')).to.contain('| unset |');
     expect(rowOf('Service:Tokens:DefaultTaskTtl')).to.contain('| `PT30M` |');
     expect(rowOf('HOST')).to.contain('| `127.0.0.1` on a development host, else `0.0.0.0` |');
   });
 
-  it('says which settings are secrets', () => {
+  it('marks the settings that are secrets', () => {
     const secret = lines.filter((line) => line.includes('| secret: ')).map((line) => line.split('`')[1]);
     expect(secret).to.deep.equal([
       'Service:Scim:BearerToken',
@@ -38,7 +38,7 @@ describe('The table of settings', () => {
     ]);
   });
 
-  it('stands in docs/configuration.md as it is', () => {
+  it('is part of docs/configuration.md, unchanged', () => {
     const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
     expect(page).to.include(settingsTable());
   });

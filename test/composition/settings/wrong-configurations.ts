@@ -152,6 +152,7 @@ const missing: readonly WrongConfiguration[] = [
   { title: `${key} empty`, changes: { [key]: '' }, names: [key] },
 ]);
 
+/** Settings that a rule between settings refuses, and removed settings. */
 const together: readonly WrongConfiguration[] = [
   ...brokenRules.map(([title, changes, ...errors]) => ({
     title,
