@@ -4,19 +4,21 @@ import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Network } from '../../../application/ports/network.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
+import {
+  answering,
+  type Loopback,
+  loopbackForSuite,
+  STATUSES_BESIDE_200,
+  startLoopback,
+  testAuthority,
+} from '../../support/loopback.ts';
 
 describe('Discovery', () => {
-  let server: Loopback;
+  const server = loopbackForSuite();
   let log: CapturedLog;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
   beforeEach(() => {
-    server.received.length = 0;
     log = capturedLog();
   });
-  after(() => server.close());
 
   const by = (location: ProviderLocation) => discovery(location, httpNetwork(), log);
   const paths = () => server.received.map((request) => request.path);

@@ -5,7 +5,7 @@ import { serviceTokens } from '../../../adapters/identity-provider/service-token
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/identity-provider.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { answering, type Handler, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, STATUSES_BESIDE_200 } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 const ADA = '5f1c8d0e-ada';
@@ -21,7 +21,9 @@ const DISABLED = person(false);
 const UNAVAILABLE = 'sponsor_status_unavailable';
 
 describe('The sponsor check by poll', () => {
-  let server: Loopback;
+  const server = loopbackForSuite((request, response) =>
+    request.path === '/token' ? token(request, response) : users(request, response),
+  );
   let clock: MovedClock;
   let log: CapturedLog;
   let directory: SponsorDirectory;
@@ -29,11 +31,6 @@ describe('The sponsor check by poll', () => {
   let token: Handler;
   let users: Handler;
   let issued: number;
-  before(async () => {
-    server = await startLoopback((request, response) =>
-      request.path === '/token' ? token(request, response) : users(request, response),
-    );
-  });
   beforeEach(() => {
     issued = 0;
     token = (request, response) => {
@@ -41,13 +38,11 @@ describe('The sponsor check by poll', () => {
       answering({ access_token: `token-${issued}`, token_type: 'Bearer', expires_in: 86_400 })(request, response);
     };
     users = ACTIVE;
-    server.received.length = 0;
     clock = movedClock();
     clock.standStill();
     log = capturedLog();
     directory = make(`${server.url}/admin/realms/people/users`);
   });
-  after(() => server.close());
 
   function make(usersUrl: string): SponsorDirectory {
     // A new network, because a GET is sent again when its kept connection is cut.

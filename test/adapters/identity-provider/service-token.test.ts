@@ -10,7 +10,7 @@ import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
 import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 
@@ -55,15 +55,10 @@ describe('The client assertion of the service', () => {
 });
 
 describe('The service token', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
+  const server = loopbackForSuite();
   beforeEach(() => {
-    server.received.length = 0;
     issue({ expires_in: 300 });
   });
-  after(() => server.close());
 
   let issued = 0;
   function issue(changes: object, status = 200): void {

@@ -8,7 +8,14 @@ import type { JwkSet } from '../../../domain/agents/jwk.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
+import {
+  answering,
+  type Loopback,
+  loopbackForSuite,
+  STATUSES_BESIDE_200,
+  startLoopback,
+  testAuthority,
+} from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -133,16 +140,12 @@ describe('The inline keys of an agent', () => {
 });
 
 describe('The published keys of an agent', () => {
-  let server: Loopback;
+  const server = loopbackForSuite(answering({}), { tls: true });
   let clock: MovedClock;
   let log: CapturedLog;
   let keys: AgentKeys;
   let agent: Agent;
-  before(async () => {
-    server = await startLoopback(answering({}), { tls: true });
-  });
   beforeEach(() => {
-    server.received.length = 0;
     clock = movedClock();
     clock.standStill();
     log = capturedLog();
@@ -150,7 +153,6 @@ describe('The published keys of an agent', () => {
     keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);
     agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
   });
-  after(() => server.close());
 
   const publish = (...published: readonly unknown[]) => {
     server.answer = answering({ keys: published });

@@ -5,7 +5,7 @@ import { type AgentRegistry, RegistryFailure } from '../../../application/ports/
 import { CLEARED } from '../../../domain/agents/registration-patch.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { agentIdOf } from '../../support/domain-fixtures.ts';
-import { answering, type Handler, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
 import { aRegistrationBody, P256_KEY } from '../../support/registrations.ts';
 
 const KEY = 'an-admin-key-0123456789-0123456789';
@@ -18,14 +18,10 @@ const agent = (changes: object = {}): Handler =>
   answering(JSON.stringify({ ...aRegistrationBody(), jwks_uri: null, enabled: false, newer: 1, ...changes }));
 
 describe('The agent registry over the admin API', () => {
-  let server: Loopback;
+  const server = loopbackForSuite(agent());
   let pauses: number[];
   let registry: AgentRegistry;
-  before(async () => {
-    server = await startLoopback(agent());
-  });
   beforeEach(() => {
-    server.received.length = 0;
     pauses = [];
     registry = adminApiAgents({
       server: `${server.url}/behind/a/path`,
@@ -34,7 +30,6 @@ describe('The agent registry over the admin API', () => {
       pause: async (milliseconds) => pauses.push(milliseconds),
     });
   });
-  after(() => server.close());
 
   async function failure(): Promise<string> {
     const thrown: unknown = await registry.find(ID).catch((error: unknown) => error);

@@ -8,7 +8,7 @@ import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
-import { answering, type Handler, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
 
 const TOKEN = 'a-token-of-the-sink-0123456789';
 const issued: LedgerRecord = {
@@ -39,16 +39,11 @@ const summary: LedgerRecord = {
 const HASTY_MS = 2000;
 
 describe('The HTTP sink', () => {
-  let server: Loopback;
+  const server = loopbackForSuite(answering('{}'));
   let log: CapturedLog;
   let asked: NetworkRequest[];
   let patienceMs: number;
-  before(async () => {
-    server = await startLoopback(answering('{}'));
-  });
-  after(() => server.close());
   beforeEach(() => {
-    server.received.length = 0;
     server.answer = answering('{}');
     log = capturedLog();
     asked = [];
@@ -191,11 +186,7 @@ describe('The HTTP sink', () => {
 });
 
 describe('The HTTPS sink', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering('', 401), { tls: true });
-  });
-  after(() => server.close());
+  const server = loopbackForSuite(answering('', 401), { tls: true });
 
   const sinkTo = (network: Network, log: CapturedLog) =>
     httpSink({ url: `${server.url}/records`, bearerToken: new Secret(TOKEN) }, network, log);

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
-import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
 
 const network = httpNetwork({ ca: testAuthority });
 
@@ -20,14 +20,7 @@ async function failureOf(request: NetworkRequest, through = network): Promise<Ne
 }
 
 describe('The network', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering('{}'));
-  });
-  beforeEach(() => {
-    server.received.length = 0;
-  });
-  after(() => server.close());
+  const server = loopbackForSuite(answering('{}'));
 
   it('sends the method, headers and body, and returns the status and body', async () => {
     server.answer = answering('{"grüße":"ok"}', 418);
@@ -196,11 +189,7 @@ describe('The network', () => {
 });
 
 describe('The network over https', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering('{}'), { tls: true });
-  });
-  after(() => server.close());
+  const server = loopbackForSuite(answering('{}'), { tls: true });
 
   it('accepts a certificate of the given authority', async () => {
     expect(await network.send(get(server.url))).to.include({ status: 200, body: '{}' });
@@ -213,18 +202,11 @@ describe('The network over https', () => {
 });
 
 describe('The network with publicOnly', () => {
-  let server: Loopback;
-  let port: string;
+  const server = loopbackForSuite(answering('{}'));
   let asked: string[];
-  before(async () => {
-    server = await startLoopback(answering('{}'));
-    port = new URL(server.url).port;
-  });
   beforeEach(() => {
-    server.received.length = 0;
     asked = [];
   });
-  after(() => server.close());
 
   /** Treats 127.0.0.1 as public. Each lookup returns the next of `answers`. */
   function networkOf(...answers: readonly (readonly string[])[]): Network {
@@ -237,7 +219,7 @@ describe('The network with publicOnly', () => {
       },
     });
   }
-  const publicOnly = (host: string) => get(`http://${host}:${port}/`, { publicOnly: true });
+  const publicOnly = (host: string) => get(`http://${host}:${new URL(server.url).port}/`, { publicOnly: true });
   const REFUSED = 'The host has an address that is not public.';
 
   it('connects to a host whose addresses are all public, and resolves it once', async () => {

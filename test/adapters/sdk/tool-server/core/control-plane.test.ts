@@ -2,21 +2,16 @@
 
 import { expect } from 'chai';
 import { type ControlPlane, controlPlane } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
-import { answering, type Loopback, startLoopback } from '../../../../support/loopback.ts';
+import { answering, type Loopback, loopbackForSuite } from '../../../../support/loopback.ts';
 
 const MAX_BYTES = 64 * 1024;
 
 describe('A request of a tool server to the control plane', () => {
-  let server: Loopback;
+  const server = loopbackForSuite();
   let plane: ControlPlane;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
   beforeEach(() => {
-    server.received.length = 0;
     plane = to({});
   });
-  after(() => server.close());
 
   const to = (options: { readonly timeoutMs?: number; readonly fetch?: typeof fetch }): ControlPlane =>
     controlPlane({ issuer: server.url, timeoutMs: 10_000, fetch, ...options });

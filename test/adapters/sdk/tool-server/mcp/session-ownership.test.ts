@@ -8,7 +8,7 @@ import {
   replaceSession,
   sessionOwnership,
 } from '../../../../../adapters/sdk/tool-server/mcp/session-ownership.ts';
-import { answering, type Loopback, startLoopback } from '../../../../support/loopback.ts';
+import { loopbackForSuite } from '../../../../support/loopback.ts';
 
 const ID = 'a-session.with-a-dot';
 
@@ -21,11 +21,7 @@ const ada = claimsOf('ada', 'triage');
 describe('The session of an MCP client', () => {
   const sessions = sessionOwnership();
 
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
-  after(() => server.close());
+  const server = loopbackForSuite();
 
   /** The session id that a client gets, for each way to set the header. */
   async function given(write: (response: http.ServerResponse) => void, claims = ada, by = sessions): Promise<string> {
