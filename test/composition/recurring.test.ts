@@ -1,6 +1,9 @@
 import { expect } from 'chai';
-import { type RecurringPass, startRecurring } from '../../composition/recurring.ts';
+import { partitionUpkeep } from '../../composition/partition-upkeep.ts';
+import { type Recurring, type RecurringPass, startRecurring } from '../../composition/recurring.ts';
 import { type CapturedLog, capturedLog } from '../support/captured-log.ts';
+import { freshDatabase } from '../support/databases.ts';
+import { movedClock } from '../support/moved-clock.ts';
 
 /** The timers are real and as short as possible. */
 describe('A recurring pass', () => {
@@ -12,7 +15,7 @@ describe('A recurring pass', () => {
   /** Stops the recurring pass in its run number `times`. Returns the number of runs. */
   async function runs(times: number, pass: (time: number) => Promise<void>, more: Partial<RecurringPass> = {}) {
     let time = 0;
-    let recurring: ReturnType<typeof startRecurring> | undefined;
+    let recurring: Recurring | undefined;
     await new Promise<void>((done) => {
       recurring = startRecurring(
         {
@@ -87,7 +90,7 @@ describe('A recurring pass', () => {
     const told: boolean[] = [];
     let ended = false;
     let finish = () => {};
-    let recurring: ReturnType<typeof startRecurring> | undefined;
+    let recurring: Recurring | undefined;
     await new Promise<void>((begun) => {
       const run: RecurringPass['run'] = async (shouldContinue) => {
         told.push(shouldContinue());
@@ -106,5 +109,38 @@ describe('A recurring pass', () => {
     expect(await stopped).to.equal(true);
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(told).to.deep.equal([true, false]);
+  });
+});
+
+const HALF_A_YEAR = 182 * 24 * 3600;
+
+describe('The upkeep of partitions', () => {
+  it('creates the partitions of the coming months at once, with the serving role', async function () {
+    this.timeout(60_000);
+    const database = await freshDatabase('postgres');
+    const clock = movedClock();
+    const storage = await database.open({ clock });
+    clock.advance(HALF_A_YEAR);
+    const entry = { at: clock.now(), event: 'token.denied', decision: 'deny', reason: 'invalid_request' } as const;
+    expect((await storage.readiness.check()).status).to.equal('Unhealthy');
+    let refused: unknown;
+    await storage.ledger.append(entry).catch((error: unknown) => {
+      refused = error;
+    });
+    expect(refused).to.have.property('name', 'StorageUnavailable');
+
+    let upkeep: Recurring | undefined;
+    await new Promise<void>((created) => {
+      const watched = {
+        createPartitions: (...given: Parameters<typeof storage.createPartitions>) =>
+          storage.createPartitions(...given).then(created),
+      };
+      upkeep = startRecurring(partitionUpkeep(watched, clock, 2), capturedLog());
+    });
+    await upkeep?.stop();
+    await storage.ledger.append(entry);
+    expect((await storage.readiness.check()).status).to.equal('Healthy');
+    await storage.close();
+    await database.drop();
   });
 });
