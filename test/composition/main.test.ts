@@ -1,4 +1,4 @@
-/** `mandate` on a Node that is too old to read the rest of it. */
+/** `mandate` under versions of Node, among them one that cannot parse the rest of the program. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ function runOn(version: string) {
   return { status, stdout, stderr };
 }
 
-describe('mandate, by the Node that runs it,', function () {
+describe('mandate', function () {
   this.timeout(30_000);
 
   for (const version of ['20.18.3', '18.20.8', '14.21.3']) {
-    it(`says on Node ${version} which one it needs, and ends with 1`, () => {
+    it(`names the required version on Node ${version}, and exits with 1`, () => {
       expect(runOn(version)).to.deep.equal({
         status: 1,
         stdout: '',
@@ -37,7 +37,7 @@ describe('mandate, by the Node that runs it,', function () {
     });
   }
 
-  it('begins with a file that an old Node can read: no static import, no newer syntax', () => {
+  it('starts with a file that an old Node can parse: no static import and no newer syntax', () => {
     const code = readFileSync(MAIN, 'utf8').replace(/\/\*\*.*?\*\//gs, '');
     expect(code).to.match(/^\s*import\('\.\/command-line\.ts'\);$/m);
     expect(code).not.to.match(/^\s*(import [^(]|export )/m);

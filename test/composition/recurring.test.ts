@@ -1,27 +1,30 @@
 import { expect } from 'chai';
-import { type RecurringPass, startRecurring } from '../../composition/recurring.ts';
+import { partitionUpkeep } from '../../composition/jobs.ts';
+import { type Recurring, type RecurringPass, startRecurring } from '../../composition/recurring.ts';
 import { type CapturedLog, capturedLog } from '../support/captured-log.ts';
+import { freshDatabase } from '../support/databases.ts';
+import { movedClock } from '../support/moved-clock.ts';
 
-/** Timers are real here and as short as they get: nothing waits for longer than it has to. */
-describe('a recurring pass', () => {
+/** The timers are real and as short as possible. */
+describe('A recurring pass', () => {
   let log: CapturedLog;
   beforeEach(() => {
     log = capturedLog();
   });
 
-  /** Runs `pass` until it was run `times` times, and stops it. */
+  /** Stops the recurring pass in its run number `times`. Returns the number of runs. */
   async function runs(times: number, pass: (time: number) => Promise<void>, more: Partial<RecurringPass> = {}) {
     let time = 0;
-    let recurring: ReturnType<typeof startRecurring> | undefined;
+    let recurring: Recurring | undefined;
     await new Promise<void>((done) => {
       recurring = startRecurring(
         {
           name: 'counting',
           intervalMs: 1,
-          async run() {
+          run() {
             time += 1;
             if (time === times) done();
-            await pass(time);
+            return pass(time);
           },
           ...more,
         },
@@ -32,7 +35,7 @@ describe('a recurring pass', () => {
     return time;
   }
 
-  it('is run again and again, and never beside itself', async () => {
+  it('runs repeatedly, and never twice at the same time', async () => {
     let atOnce = 0;
     let most = 0;
     const ran = await runs(5, async () => {
@@ -44,51 +47,35 @@ describe('a recurring pass', () => {
     expect([ran, most]).to.deep.equal([5, 1]);
   });
 
-  it('goes on after a failure, which is told once until it succeeds again', async () => {
+  it('runs again after a failure, and logs consecutive failures once', async () => {
     const fails = [true, true, false, true, false];
     await runs(fails.length + 1, async (time) => {
-      if (fails[time - 1]) throw new RangeError('a secret that nobody should read');
+      if (fails[time - 1]) throw new RangeError('a secret');
     });
     const lines = log.lines.map((line) => JSON.parse(line));
-    expect(lines.map(({ level, pass }) => [level, pass])).to.deep.equal([
-      ['error', 'counting'],
-      ['info', 'counting'],
-      ['error', 'counting'],
-      ['info', 'counting'],
-    ]);
+    const expected = ['error', 'info', 'error', 'info'].map((level) => [level, 'counting']);
+    expect(lines.map(({ level, pass }) => [level, pass])).to.deep.equal(expected);
   });
 
-  it('is tried again sooner than its interval once it has failed', async () => {
+  it('runs again after retryMs when it has failed', async () => {
     const fails = async (time: number) => {
       if (time === 1) throw new RangeError('once');
     };
     expect(await runs(2, fails, { intervalMs: 3_600_000, firstAfterMs: 0, retryMs: 1 })).to.equal(2);
   });
 
-  it('survives a pass that throws before it has begun to wait', async () => {
-    let ran = 0;
-    await new Promise<void>((done) => {
-      const recurring = startRecurring(
-        {
-          name: 'throwing',
-          intervalMs: 1,
-          run() {
-            ran += 1;
-            if (ran === 2) void recurring.stop().then(done);
-            throw new TypeError('at once');
-          },
-        },
-        log,
-      );
-    });
-    expect(ran).to.equal(2);
+  it('runs again after it threw without returning a promise', async () => {
+    const failing = () => {
+      throw new TypeError('at once');
+    };
+    expect(await runs(2, failing)).to.equal(2);
   });
 
-  it('begins when it is told to', async () => {
+  it('runs first after firstAfterMs', async () => {
     expect(await runs(1, async () => undefined, { intervalMs: 3_600_000, firstAfterMs: 0 })).to.equal(1);
   });
 
-  it('is stopped before it has begun', async () => {
+  it('does not run after a stop before its first run', async () => {
     let ran = 0;
     const run = async () => {
       ran += 1;
@@ -99,11 +86,11 @@ describe('a recurring pass', () => {
     expect(ran).to.equal(0);
   });
 
-  it('that is under way is waited for by a stop, and told that it may not go on', async () => {
+  it('learns of a stop while it runs, and the stop waits for its end', async () => {
     const told: boolean[] = [];
     let ended = false;
     let finish = () => {};
-    let recurring: ReturnType<typeof startRecurring> | undefined;
+    let recurring: Recurring | undefined;
     await new Promise<void>((begun) => {
       const run: RecurringPass['run'] = async (shouldContinue) => {
         told.push(shouldContinue());
@@ -122,5 +109,38 @@ describe('a recurring pass', () => {
     expect(await stopped).to.equal(true);
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(told).to.deep.equal([true, false]);
+  });
+});
+
+const HALF_A_YEAR = 182 * 24 * 3600;
+
+describe('The upkeep of partitions', () => {
+  it('creates the partitions of the coming months at once, with the serving role', async function () {
+    this.timeout(60_000);
+    const database = await freshDatabase('postgres');
+    const clock = movedClock();
+    const storage = await database.open({ clock });
+    clock.advance(HALF_A_YEAR);
+    const entry = { at: clock.now(), event: 'token.denied', decision: 'deny', reason: 'invalid_request' } as const;
+    expect((await storage.readiness.check()).status).to.equal('Unhealthy');
+    let refused: unknown;
+    await storage.ledger.append(entry).catch((error: unknown) => {
+      refused = error;
+    });
+    expect(refused).to.have.property('name', 'StorageUnavailable');
+
+    let upkeep: Recurring | undefined;
+    await new Promise<void>((created) => {
+      const watched = {
+        createPartitions: (...given: Parameters<typeof storage.createPartitions>) =>
+          storage.createPartitions(...given).then(created),
+      };
+      upkeep = startRecurring(partitionUpkeep(watched, clock, 2), capturedLog());
+    });
+    await upkeep?.stop();
+    await storage.ledger.append(entry);
+    expect((await storage.readiness.check()).status).to.equal('Healthy');
+    await storage.close();
+    await database.drop();
   });
 });

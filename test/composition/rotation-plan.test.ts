@@ -18,8 +18,8 @@ const AS_BEFORE = [
 ];
 const NEXT = ['Service__Signing__Keys__4__Path=/keys/c.pem', 'Service__Signing__Keys__4__Kid=kid-c'];
 
-describe('the plan of a key rotation', () => {
-  it('publishes the next key beside the others, then signs with it, then leaves it alone', () => {
+describe('The plan of a key rotation', () => {
+  it('publishes the next key, then signs with it, then removes the other keys', () => {
     expect(settingsOf([first, second], 'named-b')).to.deep.equal([
       [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=named-b'],
       [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=kid-c'],
@@ -33,23 +33,23 @@ describe('the plan of a key rotation', () => {
   });
 
   for (const [title, keys, active, step, done] of [
-    ['before anything', [first], 'kid-a', 1, [false, false, false]],
-    ['with the key configured', [first, next], 'kid-a', 2, [true, false, false]],
-    ['with the key signing', [first, next], 'kid-c', 3, [true, true, false]],
-    ['with the key alone', [next], 'kid-c', undefined, [true, true, true]],
+    ['without the next key', [first], 'kid-a', 1, [false, false, false]],
+    ['with the next key published', [first, next], 'kid-a', 2, [true, false, false]],
+    ['with the next key as the active one', [first, next], 'kid-c', 3, [true, true, false]],
+    ['with the next key alone', [next], 'kid-c', undefined, [true, true, true]],
   ] as const) {
-    it(`knows by the settings which step is next: ${title}`, () => {
+    it(`derives the next step from settings ${title}`, () => {
       const planned = plan(keys, active);
       expect(planned.next).to.equal(step);
       expect(planned.steps.map((one) => one.done)).to.deep.equal(done);
     });
   }
 
-  it('waits before step 2 for every cache of the key set, and before step 3 for the last token', () => {
+  it('waits before step 2 until caches have expired, and before step 3 until the last token has', () => {
     const [, second_, third] = plan([first], 'kid-a').steps;
-    // The ten minutes of a tool server, and the five for which anybody may keep our answer.
+    // Ten minutes in a tool server and five in an HTTP cache.
     expect(second_?.conditions[0]).to.match(/^wait PT15M from when step 1/);
-    // The longest token, the skew, and the ten minutes of a tool server.
+    // The token lifetime, the clock skew and ten minutes in a tool server.
     expect(third?.conditions[0]).to.match(/^wait PT41M from when step 2/);
     expect(third?.conditions[1]).to.match(/^checkpoints verify only with keys that are published/);
   });

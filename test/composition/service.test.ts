@@ -1,17 +1,11 @@
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { sqliteFile } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 
-const sqlite = () => {
-  const found = databases.find(({ engine }) => engine === 'sqlite');
-  if (found === undefined) throw new Error('there is no SQLite to test on');
-  return found;
-};
-
 const malformed = (mandate: Mandate) => mandate.post('/oauth2/token', { grant_type: 'password' });
 
-describe('a service with a sink', () => {
+describe('A service with a sink', () => {
   let sink: Loopback;
   beforeEach(async () => {
     sink = await startLoopback(answering(''));
@@ -21,8 +15,8 @@ describe('a service with a sink', () => {
     sink.received.flatMap(({ body }) => (JSON.parse(body) as { records: LedgerLine[] }).records) as LedgerLine[];
   const settings = () => ({ 'Service:Audit:Sink:Url': sink.url, 'Service:Audit:DrainInterval': 'PT1S' });
 
-  it('delivers by itself, and when it stops finishes what is under way, then writes what it has counted', async () => {
-    const kept = await startMandate({ database: sqlite() });
+  it('delivers records, and at a stop first ends the delivery under way, then records its counted denials', async () => {
+    const kept = await startMandate({ database: sqliteFile });
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
       sink.answer = (_, response) => {
@@ -38,7 +32,7 @@ describe('a service with a sink', () => {
     const stopping = mandate.stop().then(() => {
       stopped = true;
     });
-    // What takes as long as this shows that a stop that did not wait would have been over.
+    // A registration takes longer than a stop that does not wait.
     await kept.agent();
     expect(stopped).to.equal(false);
     answer();
@@ -51,7 +45,7 @@ describe('a service with a sink', () => {
       2,
     ]);
 
-    // What was delivered is gone, and the rest is there for the next start.
+    // The outbox keeps the undelivered records for the next start.
     sink.received.length = 0;
     sink.answer = answering('');
     const next = await kept.another(settings());
@@ -61,11 +55,11 @@ describe('a service with a sink', () => {
     await kept.stop();
   });
 
-  it('presents its token where the connection is encrypted', async () => {
+  it('sends its token to the sink over TLS', async () => {
     const secure = await startLoopback(answering(''), { tls: true });
-    const token = 'a-token-that-nobody-else-may-read';
+    const token = 'a-secret-token-of-the-sink';
     const mandate = await startMandate({
-      database: sqlite(),
+      database: sqliteFile,
       settings: { 'Service:Audit:Sink:Url': secure.url, 'Service:Audit:Sink:BearerToken': token },
     });
     await mandate.agent();
@@ -76,10 +70,10 @@ describe('a service with a sink', () => {
     await secure.close();
   });
 
-  it('warns once at the start of a secret that stands in two settings, and names them without it', async () => {
+  it('warns at start about a secret in two settings, and names the settings without the secret', async () => {
     const token = 'a-token-that-two-parties-were-given-0123456789';
     const mandate = await startMandate({
-      database: sqlite(),
+      database: sqliteFile,
       settings: {
         'Service:Audit:Sink:Url': 'https://127.0.0.1:9',
         'Service:Audit:Sink:BearerToken': token,
@@ -98,13 +92,13 @@ describe('a service with a sink', () => {
     expect(mandate.log.lines.join()).not.to.include(token);
   });
 
-  it('starts while the database is away, and says to it that records are queued once it is back', async () => {
-    const database = await sqlite().fresh();
+  it('starts while the database is locked, and stores later that it queues records', async () => {
+    const database = await sqliteFile.fresh();
     const other = await database.outside?.();
     if (other === undefined) throw new Error('the database can not be reached from outside');
     await other.sql('begin immediate');
     const mandate = await startMandate({
-      database: { ...sqlite(), fresh: async () => database },
+      database: { ...sqliteFile, fresh: async () => database },
       settings: settings(),
     });
     expect(mandate.log.lines.join()).to.include('could not store yet');
@@ -115,7 +109,7 @@ describe('a service with a sink', () => {
     await other.close();
     await mandate.agent();
     await mandate.jobs.drain();
-    // It may be under way already in the pass that comes by itself, which is waited for.
+    // The recurring pass may already deliver the record. The stop waits for that pass.
     await mandate.stop();
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);
   });

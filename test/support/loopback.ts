@@ -55,6 +55,35 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
   return loopback;
 }
 
+/** A loopback for a suite: started before its tests, closed after them, with `received` empty before each test. */
+export function loopbackForSuite(
+  answer: Handler = answering({}),
+  options: { readonly tls?: boolean } = {},
+): Omit<Loopback, 'close'> {
+  let server: Loopback;
+  before(async () => {
+    server = await startLoopback(answer, options);
+  });
+  beforeEach(() => {
+    server.received.length = 0;
+  });
+  after(() => server.close());
+  return {
+    get url() {
+      return server.url;
+    },
+    get received() {
+      return server.received;
+    },
+    get answer() {
+      return server.answer;
+    },
+    set answer(next) {
+      server.answer = next;
+    },
+  };
+}
+
 export function answering(body: unknown, status = 200): Handler {
   return (_, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });

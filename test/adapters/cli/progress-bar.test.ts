@@ -7,7 +7,7 @@ describe('The progress bar', () => {
     return { written, columns, write: (text: string) => written.push(text), ...(isTTY === undefined ? {} : { isTTY }) };
   }
 
-  it('writes nothing at all where nobody looks, as in a pipe', () => {
+  it('writes nothing to a pipe', () => {
     for (const isTTY of [false, undefined]) {
       const pipe = terminal(isTTY);
       const bar = progressBar(pipe, () => 0);
@@ -17,7 +17,7 @@ describe('The progress bar', () => {
     }
   });
 
-  it('shows the share on a terminal, within its width, and leaves the line empty', () => {
+  it('shows the percentage within the width of the terminal, and clears its line', () => {
     const shown = terminal(true);
     const bar = progressBar(shown, () => 0);
     bar.show(1, 4);
@@ -25,7 +25,7 @@ describe('The progress bar', () => {
     expect(shown.written).to.deep.equal(['\r\u001b[K 25 % ██░░░░░░░░', '\r\u001b[K']);
   });
 
-  it('is drawn ten times a second at most, and never beyond its end', () => {
+  it('is drawn at most ten times a second, and never over 100 %', () => {
     let now = 0;
     const shown = terminal(true);
     const bar = progressBar(shown, () => now);
@@ -37,7 +37,7 @@ describe('The progress bar', () => {
     expect(shown.written).to.deep.equal(['\r\u001b[K 25 % ██░░░░░░░░', '\r\u001b[K100 % ██████████']);
   });
 
-  it('says nothing of nothing', () => {
+  it('writes nothing when there is nothing to do', () => {
     const shown = terminal(true);
     const bar = progressBar(shown, () => 0);
     bar.show(0, 0);

@@ -3,35 +3,19 @@ import { expect } from 'chai';
 import { type Command, command, type Run } from '../../../adapters/cli/command.ts';
 import { migrateCommand } from '../../../adapters/cli/commands/migrate.ts';
 import { serveCommand } from '../../../adapters/cli/commands/serve.ts';
-import { runCli } from '../../../adapters/cli/run-cli.ts';
+import { runCommandLine } from '../../support/cli-run.ts';
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly complaints: string;
-  /** Each command that was run, with its settings. */
-  readonly ran: readonly string[];
-}
-
-async function run(
-  argv: readonly string[],
-  behaviour: Run = async () => 0,
-  more: readonly Command[] = [],
-): Promise<Outcome> {
+/** Returns the outputs, and each command that ran with its settings. */
+async function run(argv: readonly string[], behaviour: Run = async () => 0, more: readonly Command[] = []) {
   const ran: string[] = [];
-  const [out, complaints]: [string[], string[]] = [[], []];
   const as =
     (name: string): Run =>
     async (settings) => {
       ran.push([name, ...settings.map(({ key, value }) => `${key}=${value}`)].join(' '));
       return behaviour(settings);
     };
-  const serving = serveCommand(as('serve'));
-  const code = await runCli(argv, [serving, migrateCommand(as('migrate')), ...more], {
-    out: (text) => out.push(text),
-    writeError: (text) => complaints.push(text),
-  });
-  return { code, out: out.join(''), complaints: complaints.join(''), ran };
+  const commands = [serveCommand(as('serve')), migrateCommand(as('migrate')), ...more];
+  return { ...(await runCommandLine(commands, argv)), ran };
 }
 
 describe('The command line', () => {
@@ -44,12 +28,12 @@ describe('The command line', () => {
     [['--Service:Database:Path=a.db', 'migrate', '--Service:X=1'], 'migrate Service:Database:Path=a.db Service:X=1'],
   ];
   for (const [argv, expected] of runs) {
-    it(`runs "${expected}" for "mandate ${argv.join(' ')}", and nothing else`, async () => {
+    it(`runs "${expected}" for "mandate ${argv.join(' ')}", and no other command`, async () => {
       expect(await run(argv)).to.deep.equal({ code: 0, out: '', complaints: '', ran: [expected] });
     });
   }
 
-  it('ends with the code of the command', async () => {
+  it('exits with the code of the command', async () => {
     expect(await run(['serve'], async () => 1)).to.include({ code: 1 });
     expect(await run(['migrate'], async () => 3)).to.include({ code: 3 });
   });
@@ -70,14 +54,14 @@ describe('The command line', () => {
     expect(await running).to.include({ code: 0 });
   });
 
-  it('answers 1 and the class of what a command throws, not its message', async () => {
+  it('exits with 1 and the class of a thrown error, without the message', async () => {
     const outcome = await run(['serve'], async () => {
       throw new RangeError('postgresql://user:hunter2@db');
     });
     expect(outcome).to.include({ code: 1, complaints: 'mandate: the command failed (RangeError).\n', out: '' });
   });
 
-  const refused: readonly (readonly [readonly string[], string])[] = [
+  const refused: readonly (readonly [argv: readonly string[], sentence: string])[] = [
     [['srve'], 'Unknown command: srve.'],
     [['serve', 'twice'], 'Unknown command: twice.'],
     [['serve', 'migrate'], 'Unknown command: migrate.'],
@@ -94,7 +78,7 @@ describe('The command line', () => {
     [['--Service:Issuer', '--help'], '--Service:Issuer needs a value.'],
   ];
   for (const [argv, sentence] of refused) {
-    it(`refuses "mandate ${argv.join(' ')}" with code 2 and a sentence, and runs nothing`, async () => {
+    it(`refuses "mandate ${argv.join(' ')}" with exit code 2 and a sentence, and runs no command`, async () => {
       const outcome = await run(argv);
       expect(outcome).to.deep.equal({
         code: 2,
@@ -106,12 +90,12 @@ describe('The command line', () => {
     });
   }
 
-  it('says its version, which is that of the package', async () => {
+  it('prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(await run(['--version'])).to.deep.equal({ code: 0, out: `${version}\n`, complaints: '', ran: [] });
   });
 
-  it('lists its commands, and says that settings can be given to each', async () => {
+  it('lists its commands and shows an example of a setting', async () => {
     for (const argv of [['--help'], ['-h'], ['help']]) {
       const { code, out, ran } = await run(argv);
       expect([code, ran]).to.deep.equal([0, []]);
@@ -120,7 +104,7 @@ describe('The command line', () => {
   });
 
   for (const name of ['serve', 'migrate']) {
-    it(`helps with ${name}: what it does, an example, its exit codes`, async () => {
+    it(`describes ${name} with an example and its exit codes`, async () => {
       const { code, out, complaints, ran } = await run([name, '--help']);
       expect([code, complaints, ran]).to.deep.equal([0, '', []]);
       expect(out).to.match(new RegExp(`^mandate ${name}\n\n[A-Z].+\n`));
@@ -145,14 +129,14 @@ describe('A command with options', () => {
     },
   });
 
-  it('gets them typed and as written, beside its settings', async () => {
+  it('gets its options as typed values, and its settings', async () => {
     expect(await run(['verify', '7:00ab', '--archive', '007', '--Service:A=1'], undefined, [verify])).to.include({
       code: 3,
     });
     expect(seen).to.deep.equal([{ roots: '7:00ab', archive: '007', settings: [{ key: 'Service:A', value: '1' }] }]);
   });
 
-  it('refuses others', async () => {
+  it('refuses unknown options and missing values', async () => {
     expect(await run(['verify', '--archived=x'], undefined, [verify])).to.include({ code: 2 });
     expect(await run(['verify', '--archive'], undefined, [verify])).to.include({ code: 2 });
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { splitSettingArguments } from '../../../adapters/cli/setting-arguments.ts';
 
 describe('Settings on the command line', () => {
-  it('are taken in both forms, wherever they stand, in their order', () => {
+  it('are read in both forms, at any position, in order', () => {
     const argv = ['--Service:Issuer=https://a.example', 'migrate', '--Service:Database:Path', 'a b.db', '--verbose'];
     expect(splitSettingArguments(argv)).to.deep.equal({
       kind: 'split',
@@ -24,7 +24,7 @@ describe('Settings on the command line', () => {
     [['--Service:Key=--Service:Other=x'], '--Service:Other=x'],
   ];
   for (const [argv, value] of values) {
-    it(`have the value ${JSON.stringify(value)} in ${JSON.stringify(argv)}`, () => {
+    it(`have the value ${JSON.stringify(value)} for ${JSON.stringify(argv)}`, () => {
       expect(splitSettingArguments(argv)).to.deep.equal({
         kind: 'split',
         settings: [{ key: 'Service:Key', value }],
@@ -39,18 +39,18 @@ describe('Settings on the command line', () => {
     ['--Service:Key', '-h'],
     ['--Service:Key', '--Service:Other=1'],
   ]) {
-    it(`need a value: ${argv.join(' ')}`, () => {
+    it(`are refused without a value: ${argv.join(' ')}`, () => {
       expect(splitSettingArguments(argv)).to.deep.equal({ kind: 'value_missing', key: 'Service:Key' });
     });
   }
 
-  it('are kept as written, even in the wrong case, so that the reader can tell what was meant', () => {
+  it('keep the letter case of their key, so that the settings can suggest the right key', () => {
     expect(splitSettingArguments(['--service:issuer=x'])).to.deep.include({
       settings: [{ key: 'service:issuer', value: 'x' }],
     });
   });
 
-  it('are HOST, PORT and NODE_ENV too', () => {
+  it('include HOST, PORT and NODE_ENV', () => {
     expect(splitSettingArguments(['serve', '--PORT=5101', '--HOST', '::1', '--NODE_ENV=development'])).to.deep.equal({
       kind: 'split',
       settings: [
@@ -70,7 +70,7 @@ describe('Settings on the command line', () => {
     });
   });
 
-  it('are nothing that only looks a little like one', () => {
+  it('do not include arguments of a similar form', () => {
     const argv = ['-Service:A=1', 'Service:A=1', '--Services:A=1', '--Service__A=1', '--port=1', '--PORTS=1'];
     expect(splitSettingArguments(argv)).to.deep.equal({ kind: 'split', settings: [], others: argv });
   });

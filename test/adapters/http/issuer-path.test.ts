@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { issuerPath, withoutIssuerPath } from '../../../adapters/http/routes.ts';
 
-describe('the path of an issuer', () => {
-  it('is what follows its host, without a slash at the end', () => {
+describe('The path of an issuer', () => {
+  it('follows its host and has no slash at the end', () => {
     expect(issuerPath('https://mandate.example')).to.equal('');
     expect(issuerPath('https://mandate.example/')).to.equal('');
     expect(issuerPath('https://mandate.example:8443/tenants/one/')).to.equal('/tenants/one');
     expect(issuerPath('https://mandate.example/a%20b')).to.equal('/a%20b');
   });
 
-  it('changes no target where there is none', () => {
+  it('changes no request target when it is empty', () => {
     const same = withoutIssuerPath('https://mandate.example');
     fc.assert(fc.property(fc.string(), (target) => same(target) === target));
   });
@@ -26,7 +26,7 @@ describe('the path of an issuer', () => {
     ['/.well-known/openid-configuration/tenants/one', '/.well-known/openid-configuration'],
     ['/.well-known/oauth-authorization-server/tenants/one?x=1', '/.well-known/oauth-authorization-server?x=1'],
   ] as const) {
-    it(`is left out of ${target}`, () => expect(stripped(target)).to.equal(served));
+    it(`is removed from ${target}`, () => expect(stripped(target)).to.equal(served));
   }
 
   for (const target of [
@@ -49,14 +49,14 @@ describe('the path of an issuer', () => {
     '*',
     '',
   ]) {
-    it(`changes nothing about "${target}"`, () => expect(stripped(target)).to.equal(target));
+    it(`is not removed from "${target}"`, () => expect(stripped(target)).to.equal(target));
   }
 
-  it('is left out once', () => {
+  it('is removed only once', () => {
     expect(stripped('/tenants/one/tenants/one/oauth2/token')).to.equal('/tenants/one/tenants/one/oauth2/token');
   });
 
-  it('takes nothing from the service’s own paths where it begins as one of them does', () => {
+  it('is removed only in front of a path of the service, also when it equals the beginning of one', () => {
     const under = withoutIssuerPath('https://mandate.example/oauth2');
     expect(under('/oauth2/token')).to.equal('/oauth2/token');
     expect(under('/oauth2/oauth2/token')).to.equal('/oauth2/token');

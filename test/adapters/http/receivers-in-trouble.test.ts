@@ -1,4 +1,4 @@
-/** What the receivers of signals answer when nobody can answer for them, each in its own shape. */
+/** The answers of the signal receivers while storage is unavailable and after a bug, each in its own format. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,9 +11,9 @@ import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 
 const CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
-const TOKEN = 'header.payload.signature-that-nobody-may-read';
+const TOKEN = 'header.payload.secret-signature';
 
-describe('a receiver of signals in trouble', () => {
+describe('The signal receiver', () => {
   let log: CapturedLog;
   let fault: Error;
   let server: Server;
@@ -40,7 +40,7 @@ describe('a receiver of signals in trouble', () => {
   ] as const) {
     const headers = { 'content-type': type, authorization: `Bearer ${CREDENTIAL}` };
 
-    it(`at ${path} says when to come back while the database is away: it is nobody's fault`, async () => {
+    it(`at ${path} answers 503 with Retry-After while the database is unavailable`, async () => {
       fault = new StorageUnavailable('lost');
       const response = await send(path, body, headers);
       expect(response.status).to.equal(503);
@@ -51,7 +51,7 @@ describe('a receiver of signals in trouble', () => {
       expect(answer[code]).to.equal('temporarily_unavailable');
     });
 
-    it(`at ${path} says no more than that a bug happened, and logs it without what was sent`, async () => {
+    it(`at ${path} answers 500 without details after a bug, and logs the bug without the token`, async () => {
       fault = new TypeError(TOKEN);
       const response = await send(path, body, headers);
       expect(response.status).to.equal(500);

@@ -33,17 +33,17 @@ const paths: readonly (readonly [path: string, surface: Surface])[] = [
   ['http://elsewhere/oauth2/token', 'other'],
 ];
 
-describe('the surface that a request is counted under', () => {
+describe('The metric label of a request', () => {
   for (const [path, surface] of paths) {
     it(`is ${surface} for "${path}"`, () => expect(routeOf(path).metric).to.equal(surface));
   }
-  it('is one of a closed set whatever is sent', () =>
+  it('is one of a fixed set for every path', () =>
     fc.assert(fc.property(fc.string(), (url: string) => surfaces.includes(routeOf(url).metric))));
 });
 
-describe('a SCIM path with a slash too many', () => {
+describe('A SCIM path', () => {
   for (const path of ['//Users', '/Users/', '//Users/', '//Users/user_1', '/Users/?filter=userName%20eq%20%22a%22']) {
-    it(`is treated at /scim/v2${path} as /scim/v2/Users is`, () => {
+    it(`/scim/v2${path} has the route of /scim/v2/Users in spite of its extra slash`, () => {
       expect(routeOf(`/scim/v2${path}`)).to.equal(routeOf('/scim/v2/Users'));
       const { surface, event, bucket, work } = routeOf(`/scim/v2${path}`);
       expect([surface, event, bucket, work]).to.deep.equal(['scim', 'scim.denied', 'scim', 'revoking']);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Circuit, circuit, type Question } from '../../../adapters/identity-provider/circuit.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
-describe('the circuit around the identity provider', () => {
+describe('The circuit breaker of the identity provider', () => {
   let clock: MovedClock;
   let gate: Circuit;
   beforeEach(() => {
@@ -13,7 +13,7 @@ describe('the circuit around the identity provider', () => {
 
   function ask(): Question {
     const question = gate.enter();
-    if (question === undefined) throw new Error('nobody may ask');
+    if (question === undefined) throw new Error('the circuit is open');
     return question;
   }
   const fail = (times: number) => {
@@ -30,7 +30,7 @@ describe('the circuit around the identity provider', () => {
     expect(isOpen()).to.equal(true);
   });
 
-  it('says that it is open until the provider has answered, also while somebody may try', () => {
+  it('reports that it is open until the provider has answered, also while it admits a probe', () => {
     expect(gate.isOpen()).to.equal(false);
     fail(5);
     expect(gate.isOpen()).to.equal(true);
@@ -41,7 +41,7 @@ describe('the circuit around the identity provider', () => {
     expect(gate.isOpen()).to.equal(false);
   });
 
-  it('does not count what nothing was learnt from, nor take it for an answer', () => {
+  it('counts a request with an unknown outcome neither as a failure nor as an answer', () => {
     fail(4);
     for (let time = 0; time < 10; time += 1) ask().unknown();
     expect(isOpen()).to.equal(false);
@@ -49,7 +49,7 @@ describe('the circuit around the identity provider', () => {
     expect(isOpen()).to.equal(true);
   });
 
-  it('lets nobody through for five seconds, then exactly one', () => {
+  it('admits no request for five seconds, and then exactly one probe', () => {
     fail(5);
     clock.advance(4.9);
     expect(isOpen()).to.equal(true);
@@ -60,7 +60,7 @@ describe('the circuit around the identity provider', () => {
     expect(isOpen()).to.equal(true);
   });
 
-  it('closes when that one is answered, and five more failures are needed to open it', () => {
+  it('closes after an answered probe, and opens again after five more failures', () => {
     fail(5);
     clock.advance(5);
     ask().answered();
@@ -71,7 +71,7 @@ describe('the circuit around the identity provider', () => {
   });
 
   for (const outcome of ['failed', 'unknown'] as const) {
-    it(`stays open for five seconds more when that one is ${outcome}, then lets one through again`, () => {
+    it(`stays open for five more seconds after a probe that is ${outcome}, and then admits one again`, () => {
       fail(5);
       clock.advance(5);
       ask()[outcome]();
@@ -84,7 +84,7 @@ describe('the circuit around the identity provider', () => {
     });
   }
 
-  it('lets questions from before it opened neither close it nor keep it open', () => {
+  it('ignores the outcome of requests that began before it opened', () => {
     const [answered, failed, late, lateAnswer] = [ask(), ask(), ask(), ask()];
     fail(5);
     answered.answered();
@@ -101,7 +101,7 @@ describe('the circuit around the identity provider', () => {
     expect(isOpen()).to.equal(true);
   });
 
-  it('does not stay open for longer because the clock was put back', () => {
+  it('does not stay open longer when the clock is moved back', () => {
     fail(5);
     clock.advance(-3600);
     expect(isOpen()).to.equal(false);

@@ -1,26 +1,29 @@
 import { expect } from 'chai';
 import { discovery, type ProviderLocation } from '../../../adapters/identity-provider/discovery.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import type { Network } from '../../../application/ports/network.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
+import {
+  answering,
+  type Loopback,
+  loopbackForSuite,
+  STATUSES_BESIDE_200,
+  startLoopback,
+  testAuthority,
+} from '../../support/loopback.ts';
 
-describe('discovery of the identity provider', () => {
-  let server: Loopback;
+describe('Discovery', () => {
+  const server = loopbackForSuite();
   let log: CapturedLog;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
   beforeEach(() => {
-    server.received.length = 0;
     log = capturedLog();
   });
-  after(() => server.close());
 
   const by = (location: ProviderLocation) => discovery(location, httpNetwork(), log);
   const paths = () => server.received.map((request) => request.path);
 
-  it('reads the document of a real provider', async () => {
+  it('reads the metadata of a real identity provider', async () => {
     const provider = await startIdentityProvider();
     expect(await by({ kind: 'issuer', issuer: provider.issuer }).current()).to.deep.equal({
       issuer: provider.issuer,
@@ -35,7 +38,7 @@ describe('discovery of the identity provider', () => {
     ['/realms/people', '/realms/people/.well-known/openid-configuration'],
     ['/realms/people/', '/realms/people/.well-known/openid-configuration'],
   ] as const) {
-    it(`asks at ${expected} for an issuer whose path is "${path}" (OpenID Connect Discovery §4)`, async () => {
+    it(`requests ${expected} for an issuer with the path "${path}" (OpenID Connect Discovery §4)`, async () => {
       const issuer = server.url + path;
       server.answer = answering({ issuer, jwks_uri: `${server.url}/keys` });
       expect((await by({ kind: 'issuer', issuer }).current())?.issuer).to.equal(issuer);
@@ -43,7 +46,7 @@ describe('discovery of the identity provider', () => {
     });
   }
 
-  it('asks at a metadata URL as it is, and believes its issuer', async () => {
+  it('requests a metadata URL unchanged, and accepts its issuer', async () => {
     server.answer = answering({ issuer: 'https://elsewhere.example/', jwks_uri: `${server.url}/keys` });
     expect(await by({ kind: 'metadata_url', url: `${server.url}/some/where?a=b` }).current()).to.deep.equal({
       issuer: 'https://elsewhere.example/',
@@ -52,7 +55,7 @@ describe('discovery of the identity provider', () => {
     expect(paths()).to.deep.equal(['/some/where?a=b']);
   });
 
-  it('reads once, and again only when told to; all who wait share one reading', async () => {
+  it('reads the metadata once for concurrent callers, and again only on refresh', async () => {
     server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys` });
     const metadata = by({ kind: 'issuer', issuer: server.url });
     await Promise.all([metadata.current(), metadata.refresh(), metadata.current()]);
@@ -64,7 +67,7 @@ describe('discovery of the identity provider', () => {
     expect(paths()).to.have.length(2);
   });
 
-  it('keeps what it has when it can not be read anew', async () => {
+  it('keeps its metadata when a refresh fails', async () => {
     server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys` });
     const metadata = by({ kind: 'issuer', issuer: server.url });
     await metadata.current();
@@ -74,24 +77,24 @@ describe('discovery of the identity provider', () => {
     expect((await metadata.refresh())?.jwksUri).to.equal(`${server.url}/keys`);
   });
 
-  const SECRET = 'something-nobody-should-read-in-a-log';
+  const SECRET = 'a-value-that-no-log-repeats';
   for (const [title, answer] of [
     ['an error', answering({ secret: SECRET }, 500)],
     ['a redirect', (_, response) => response.writeHead(302, { location: `/${SECRET}` }).end()],
-    ['no JSON', answering(SECRET)],
+    ['a body that is not JSON', answering(SECRET)],
     ['a list', answering([SECRET])],
-    ['a member twice', answering(`{"issuer":"${SECRET}","issuer":"${SECRET}"}`)],
+    ['a repeated member', answering(`{"issuer":"${SECRET}","issuer":"${SECRET}"}`)],
     ['no issuer', answering({ jwks_uri: `https://${SECRET}.example/` })],
     ['an empty issuer', answering({ issuer: '', jwks_uri: `https://${SECRET}.example/` })],
     ['an issuer in a list', answering({ issuer: [SECRET], jwks_uri: `https://${SECRET}.example/` })],
     ['no jwks_uri', answering({ issuer: 'ISSUER' })],
     ['a relative jwks_uri', answering({ issuer: 'ISSUER', jwks_uri: `/${SECRET}` })],
     ['a jwks_uri of another scheme', answering({ issuer: 'ISSUER', jwks_uri: `file:///${SECRET}` })],
-    ['a jwks_uri that is no text', answering({ issuer: 'ISSUER', jwks_uri: 7 })],
-    ['more than 256 KiB', answering({ issuer: 'ISSUER', padding: SECRET.repeat(10_000) })],
-    ['nothing', (_, response) => response.destroy()],
+    ['a number as jwks_uri', answering({ issuer: 'ISSUER', jwks_uri: 7 })],
+    ['a body over 256 KiB', answering({ issuer: 'ISSUER', padding: SECRET.repeat(10_000) })],
+    ['a cut connection', (_, response) => response.destroy()],
   ] satisfies [string, Loopback['answer']][]) {
-    it(`knows nothing after ${title}, and says so once without what was read`, async () => {
+    it(`returns nothing after ${title}, and logs that once without the answer`, async () => {
       server.answer = answer;
       const metadata = by({ kind: 'metadata_url', url: `${server.url}/document` });
       expect(await metadata.current()).to.equal(undefined);
@@ -102,7 +105,7 @@ describe('discovery of the identity provider', () => {
   }
 
   for (const status of STATUSES_BESIDE_200) {
-    it(`does not believe a good document that comes with the status ${status}`, async () => {
+    it(`does not accept a good document with the status ${status}`, async () => {
       server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys` }, status);
       expect(await by({ kind: 'issuer', issuer: server.url }).current()).to.equal(undefined);
       expect(server.received).to.have.length(1);
@@ -111,18 +114,18 @@ describe('discovery of the identity provider', () => {
   }
 
   for (const [title, issuer] of [
-    ['another', 'https://evil.example'],
-    ['one with a slash more', 'SAME/'],
-    ['one in another case', 'UPPER'],
+    ['a different', 'https://evil.example'],
+    ['a longer', 'SAME/'],
+    ['a differently cased', 'UPPER'],
   ] as const) {
-    it(`refuses the document of ${title} issuer than the one configured (§4.3)`, async () => {
+    it(`refuses a document with ${title} issuer (OpenID Connect Discovery §4.3)`, async () => {
       const said = issuer.replace('SAME', server.url).replace('UPPER', server.url.replace('http', 'HTTP'));
       server.answer = answering({ issuer: said, jwks_uri: `${server.url}/keys` });
       expect(await by({ kind: 'issuer', issuer: server.url }).current()).to.equal(undefined);
     });
   }
 
-  it('refuses keys over http that a document over https points to', async () => {
+  it('refuses a jwks_uri over http in a document over https', async () => {
     const secure = await startLoopback(answering({}), { tls: true });
     const metadata = discovery({ kind: 'issuer', issuer: secure.url }, httpNetwork({ ca: testAuthority }), log);
     secure.answer = answering({ issuer: secure.url, jwks_uri: `${server.url}/keys` });
@@ -130,5 +133,78 @@ describe('discovery of the identity provider', () => {
     secure.answer = answering({ issuer: secure.url, jwks_uri: `${secure.url}/keys` });
     expect((await metadata.current())?.jwksUri).to.equal(`${secure.url}/keys`);
     await secure.close();
+  });
+
+  describe('of a transmitter', () => {
+    /** Publishes documents by path, and answers 404 elsewhere. */
+    function publish(documents: Readonly<Record<string, unknown>>): void {
+      server.answer = (request, response) => {
+        const document = documents[request.path];
+        answering(document ?? {}, document === undefined ? 404 : 200)(request, response);
+      };
+    }
+    const of = (issuer: string, network: Network = httpNetwork()) =>
+      discovery({ kind: 'transmitter', issuer }, network, log);
+
+    const inserted = '/.well-known/ssf-configuration/tenant-7';
+    const appended = '/tenant-7/.well-known/ssf-configuration';
+    const openid = '/tenant-7/.well-known/openid-configuration';
+
+    for (const [at, path] of [inserted, appended, openid].entries()) {
+      it(`finds the document at ${path} after requests to ${at} other paths`, async () => {
+        const issuer = `${server.url}/tenant-7`;
+        publish({ [path]: { issuer, jwks_uri: `${server.url}/keys/${at}` } });
+        expect(await of(issuer).current()).to.deep.equal({ issuer, jwksUri: `${server.url}/keys/${at}` });
+        expect(paths()).to.deep.equal([inserted, appended, openid].slice(0, at + 1));
+        expect(log.lines).to.deep.equal([]);
+      });
+    }
+
+    it('requests each path once, also for an issuer without a path or with a slash at its end', async () => {
+      for (const [issuer, expected] of [
+        [server.url, ['/.well-known/ssf-configuration', '/.well-known/openid-configuration']],
+        [`${server.url}/`, ['/.well-known/ssf-configuration', '/.well-known/openid-configuration']],
+        [`${server.url}/tenant-7/`, [inserted, appended, openid]],
+      ] as const) {
+        server.received.length = 0;
+        publish({});
+        expect(await of(issuer).current()).to.equal(undefined);
+        expect(paths()).to.deep.equal(expected);
+      }
+    });
+
+    it('skips a document of another issuer or without a jwks_uri', async () => {
+      const issuer = `${server.url}/tenant-7`;
+      publish({
+        [inserted]: { issuer: server.url, jwks_uri: `${server.url}/another` },
+        [appended]: { issuer, delivery_methods_supported: [] },
+        [openid]: { issuer, jwks_uri: `${server.url}/keys` },
+      });
+      expect((await of(issuer).current())?.jwksUri).to.equal(`${server.url}/keys`);
+    });
+
+    it('logs the problem of the first path once', async () => {
+      publish({});
+      const metadata = of(server.url);
+      await metadata.current();
+      await metadata.current();
+      expect(log.lines).to.have.length(1);
+      expect(log.lines[0]).to.contain('transmitter').and.contain('404');
+    });
+
+    it('sends no second request to a host that does not answer', async () => {
+      const gone = await startLoopback(answering({}));
+      await gone.close();
+      let asked = 0;
+      const network = httpNetwork();
+      const counting: Network = {
+        send: (request) => {
+          asked += 1;
+          return network.send(request);
+        },
+      };
+      expect(await of(`${gone.url}/tenant-7`, counting).current()).to.equal(undefined);
+      expect(asked).to.equal(1);
+    });
   });
 });

@@ -5,11 +5,11 @@ import { serviceTokens } from '../../../adapters/identity-provider/service-token
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/identity-provider.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { answering, type Handler, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, STATUSES_BESIDE_200 } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 const ADA = '5f1c8d0e-ada';
-/** Answers about the person who was asked about, as Keycloak does. */
+/** Answers for the requested person, as Keycloak does. */
 const person =
   (enabled: boolean): Handler =>
   (request, response) => {
@@ -20,20 +20,17 @@ const ACTIVE = person(true);
 const DISABLED = person(false);
 const UNAVAILABLE = 'sponsor_status_unavailable';
 
-describe('asking the identity provider about a person', () => {
-  let server: Loopback;
+describe('The sponsor check by poll', () => {
+  const server = loopbackForSuite((request, response) =>
+    request.path === '/token' ? token(request, response) : users(request, response),
+  );
   let clock: MovedClock;
   let log: CapturedLog;
   let directory: SponsorDirectory;
-  /** How the token endpoint and the users endpoint answer. */
+  /** The answers of the token endpoint and of the users endpoint. */
   let token: Handler;
   let users: Handler;
   let issued: number;
-  before(async () => {
-    server = await startLoopback((request, response) =>
-      request.path === '/token' ? token(request, response) : users(request, response),
-    );
-  });
   beforeEach(() => {
     issued = 0;
     token = (request, response) => {
@@ -41,16 +38,14 @@ describe('asking the identity provider about a person', () => {
       answering({ access_token: `token-${issued}`, token_type: 'Bearer', expires_in: 86_400 })(request, response);
     };
     users = ACTIVE;
-    server.received.length = 0;
     clock = movedClock();
     clock.standStill();
     log = capturedLog();
     directory = make(`${server.url}/admin/realms/people/users`);
   });
-  after(() => server.close());
 
   function make(usersUrl: string): SponsorDirectory {
-    // With connections of its own: a GET over a kept one that is cut is sent a second time.
+    // A new network, because a GET is sent again when its kept connection is cut.
     const network = httpNetwork();
     const tokens: ServiceTokens = serviceTokens(
       { tokenUrl: `${server.url}/token`, clientId: 'mandate-service' },
@@ -63,23 +58,23 @@ describe('asking the identity provider about a person', () => {
     );
     return polledSponsors(usersUrl, { network, clock, log, tokens });
   }
-  const questions = () => server.received.filter((request) => request.path !== '/token');
+  const userRequests = () => server.received.filter((request) => request.path !== '/token');
   const ask = (maxAge = 0, subject = ADA) => directory.status(subject, maxAge);
 
-  it('asks at the users URL by sub, with the service token', async () => {
+  it('requests the users URL with the sub and the service token', async () => {
     expect(await ask()).to.equal('active');
-    const [question] = questions();
-    expect(question).to.include({ method: 'GET', path: `/admin/realms/people/users/${ADA}` });
-    expect(question?.headers.authorization).to.equal('Bearer token-1');
+    const [request] = userRequests();
+    expect(request).to.include({ method: 'GET', path: `/admin/realms/people/users/${ADA}` });
+    expect(request?.headers.authorization).to.equal('Bearer token-1');
   });
 
-  it('does not mind a slash at the end of the users URL', async () => {
+  it('accepts a users URL with a slash at its end', async () => {
     directory = make(`${server.url}/users/`);
     expect(await ask()).to.equal('active');
-    expect(questions()[0]?.path).to.equal(`/users/${ADA}`);
+    expect(userRequests()[0]?.path).to.equal(`/users/${ADA}`);
   });
 
-  it('tells the enabled, the disabled and the unknown apart', async () => {
+  it('returns whether a person is active, disabled or unknown', async () => {
     users = DISABLED;
     expect(await ask()).to.equal('sponsor_disabled');
     users = answering({ error: 'User not found' }, 404);
@@ -90,48 +85,27 @@ describe('asking the identity provider about a person', () => {
   });
 
   for (const status of STATUSES_BESIDE_200) {
-    it(`never takes an answer with the status ${status} for a yes, whatever it says`, async () => {
+    it(`does not accept an answer with the status ${status}, even with an enabled person`, async () => {
       users = answering({ id: ADA, username: 'ada', enabled: true }, status);
       expect(await ask()).to.equal(status === 404 ? 'sponsor_not_found' : UNAVAILABLE);
     });
   }
 
-  describe('keeps a sub from meaning anything but a person:', () => {
+  describe('treats a sub as one path segment:', () => {
     for (const sub of ['.', '..', '', 'a\ud800']) {
-      it(`nobody is called ${JSON.stringify(sub)}, and nothing is asked`, async () => {
+      it(`${JSON.stringify(sub)} is an unknown person, without a request`, async () => {
         expect(await ask(0, sub)).to.equal('sponsor_not_found');
         expect(server.received).to.have.length(0);
       });
     }
 
     for (const sub of [
-      '...',
-      'a?b=c',
-      'a#b',
-      'a%2Fb',
-      '%2e%2e',
-      'a/b',
-      'a/../b',
-      '../users/5f1c',
-      '..%2Fb',
-      '/',
-      '/'.repeat(256),
-      'a\\b',
-      '..\\x',
-      '%',
-      '%zz',
-      'a b',
-      'auth0|5f1c',
-      'ünï',
-      'a;b',
-      'a&b',
-      "o'hara",
-      '👋',
-      '*',
+      ...['...', 'a?b=c', 'a#b', 'a%2Fb', '%2e%2e', 'a/b', 'a/../b', '../users/5f1c', '..%2Fb', '/', '/'.repeat(256)],
+      ...['a\\b', '..\\x', '%', '%zz', 'a b', 'auth0|5f1c', 'ünï', 'a;b', 'a&b', "o'hara", '👋', '*'],
     ]) {
-      it(`${JSON.stringify(sub)} arrives as it is`, async () => {
+      it(`${JSON.stringify(sub)} reaches the provider unchanged`, async () => {
         expect(await ask(0, sub)).to.equal('active');
-        const path = questions()[0]?.path ?? '';
+        const path = userRequests()[0]?.path ?? '';
         expect(path.startsWith('/admin/realms/people/users/')).to.equal(true);
         expect(decodeURIComponent(path.slice('/admin/realms/people/users/'.length))).to.equal(sub);
         expect(path).not.to.match(/[?#]/);
@@ -139,7 +113,7 @@ describe('asking the identity provider about a person', () => {
     }
   });
 
-  it('compares an id only where it is a string, and takes an answer without one', async () => {
+  it('accepts an answer whose id is absent or not a string', async () => {
     for (const id of [undefined, null, 42, true, [ADA], { id: 'another' }]) {
       users = answering({ id, enabled: true });
       expect(await ask()).to.equal('active');
@@ -148,26 +122,26 @@ describe('asking the identity provider about a person', () => {
     }
   });
 
-  describe('refuses one person for an answer about them that is useless, and goes on asking about others:', () => {
+  describe('refuses the person, and keeps requesting, after an unusable answer:', () => {
     for (const [title, answer] of [
-      ['400', answering({}, 400)],
-      ['403, the service not being allowed to see people', answering({ error: 'unknown_error' }, 403)],
+      ['status 400', answering({}, 400)],
+      ['status 403', answering({ error: 'unknown_error' }, 403)],
       ['a redirect', (_, response) => response.writeHead(302, { location: '/users/other' }).end()],
-      ['204', (_, response) => response.writeHead(204).end()],
-      ['no JSON', answering('<html>')],
+      ['status 204', (_, response) => response.writeHead(204).end()],
+      ['a body that is not JSON', answering('<html>')],
       ['a list', answering([{ enabled: true }])],
       ['no enabled', answering({ id: ADA })],
-      ['an enabled that is text', answering({ id: ADA, enabled: 'true' })],
-      ['an enabled that is null', answering({ id: ADA, enabled: null })],
+      ['a string as enabled', answering({ id: ADA, enabled: 'true' })],
+      ['null as enabled', answering({ id: ADA, enabled: null })],
       ['the id of another person', answering({ id: 'another', enabled: true })],
-      ['the id of another person, who is disabled', answering({ id: 'another', enabled: false })],
+      ['the id of another, disabled person', answering({ id: 'another', enabled: false })],
       ['an empty id', answering({ id: '', enabled: true })],
-      ['the same id in another case', answering({ id: ADA.toUpperCase(), enabled: true })],
-      ['enabled twice', answering('{"enabled":true,"enabled":false}')],
-      ['an enabled of the prototype', answering('{"__proto__":{"enabled":true}}')],
-      ['more than 256 KiB', answering({ enabled: true, padding: 'x'.repeat(262_144) })],
+      ['the same id in other letter case', answering({ id: ADA.toUpperCase(), enabled: true })],
+      ['a repeated enabled', answering('{"enabled":true,"enabled":false}')],
+      ['enabled within __proto__', answering('{"__proto__":{"enabled":true}}')],
+      ['a body over 256 KiB', answering({ enabled: true, padding: 'x'.repeat(262_144) })],
       [
-        'something that is not UTF-8',
+        'a body that is not UTF-8',
         (_, response) => response.end(Buffer.from('{"enabled":true,"a":"\u00ff"}', 'latin1')),
       ],
     ] satisfies [string, Handler][]) {
@@ -184,53 +158,20 @@ describe('asking the identity provider about a person', () => {
     }
   });
 
-  describe('leaves a provider that is down alone for five seconds after five failures in a row:', () => {
+  describe('sends no request for five seconds after five consecutive failures:', () => {
+    const cut: Handler = (_, response) => response.destroy();
     for (const [title, down] of [
-      [
-        '500',
-        () => {
-          users = answering('', 500);
-        },
-      ],
-      [
-        '503',
-        () => {
-          users = answering('', 503);
-        },
-      ],
-      [
-        '429',
-        () => {
-          users = answering('', 429);
-        },
-      ],
-      [
-        'no connection',
-        () => {
-          users = (_, response) => response.destroy();
-        },
-      ],
-      [
-        'no service token, for an error',
-        () => {
-          token = answering('', 500);
-        },
-      ],
-      [
-        'no service token, for a refusal',
-        () => {
-          token = answering({ error: 'invalid_client' }, 401);
-        },
-      ],
-      [
-        'no service token, for no connection',
-        () => {
-          token = (_, response) => response.destroy();
-        },
-      ],
-    ] satisfies [string, () => void][]) {
+      ['status 500', { users: answering('', 500) }],
+      ['status 503', { users: answering('', 503) }],
+      ['status 429', { users: answering('', 429) }],
+      ['a cut connection', { users: cut }],
+      ['status 500 of the token endpoint', { token: answering('', 500) }],
+      ['status 401 of the token endpoint', { token: answering({ error: 'invalid_client' }, 401) }],
+      ['a cut connection to the token endpoint', { token: cut }],
+    ] as readonly [string, { readonly users?: Handler; readonly token?: Handler }][]) {
       it(title, async () => {
-        down();
+        users = down.users ?? users;
+        token = down.token ?? token;
         for (let time = 0; time < 4; time += 1) expect(await ask()).to.equal(UNAVAILABLE);
         const before = server.received.length;
         expect(await ask()).to.equal(UNAVAILABLE);
@@ -243,7 +184,7 @@ describe('asking the identity provider about a person', () => {
     }
   });
 
-  it('lets one question through after that, which the others do not wait for, and asks on when it is answered', async () => {
+  it('sends one request after these five seconds, and all requests after its answer', async () => {
     users = answering('', 500);
     for (let time = 0; time < 5; time += 1) await ask();
     users = ACTIVE;
@@ -252,15 +193,15 @@ describe('asking the identity provider about a person', () => {
     expect(await Promise.all([ask(), ask()])).to.deep.equal(['active', 'active']);
   });
 
-  it('counts one failed attempt at a service token once, however many waited for it', async () => {
+  it('counts a failed token request once for all callers that shared it', async () => {
     token = answering('', 500);
     await Promise.all(Array.from({ length: 20 }, () => ask()));
     token = answering({ access_token: 'a', token_type: 'Bearer' });
     expect(await ask()).to.equal('active');
   });
 
-  it('takes a provider that does not answer in ten seconds for one that is down', async () => {
-    // The time is up before the question goes out: the ten seconds are for the token and the question together.
+  it('counts a provider that does not answer within ten seconds as a failure', async () => {
+    // The ten seconds cover both requests. The token request uses them up.
     token = (request, response) => {
       clock.advance(10);
       answering({ access_token: 'a', token_type: 'Bearer', expires_in: 10 })(request, response);
@@ -273,10 +214,10 @@ describe('asking the identity provider about a person', () => {
     const asked = server.received.length;
     expect(await ask()).to.equal(UNAVAILABLE);
     expect(server.received).to.have.length(asked);
-    expect(questions()).to.have.length(0);
+    expect(userRequests()).to.have.length(0);
   });
 
-  describe('when its token is refused', () => {
+  describe('when the provider refuses the service token,', () => {
     const refusing =
       (refused: readonly string[]): Handler =>
       (request, response) => {
@@ -285,7 +226,7 @@ describe('asking the identity provider about a person', () => {
         else ACTIVE(request, response);
       };
 
-    it('gets another and asks once more', async () => {
+    it('gets a new token and repeats the request once', async () => {
       await ask();
       users = refusing(['Bearer token-1']);
       expect(await ask()).to.equal('active');
@@ -293,25 +234,25 @@ describe('asking the identity provider about a person', () => {
       expect(issued).to.equal(2);
     });
 
-    it('does not go on asking, and does not take the provider for down', async () => {
+    it('repeats the request only once, and does not count a failure', async () => {
       users = answering({}, 401);
       for (let time = 0; time < 6; time += 1) {
         server.received.length = 0;
         expect(await ask()).to.equal(UNAVAILABLE);
-        expect(questions()).to.have.length(2);
+        expect(userRequests()).to.have.length(2);
       }
     });
   });
 
-  describe('remembers', () => {
-    it('nothing of a question that is about now', async () => {
+  describe('caches', () => {
+    it('no answer for a maximum age of zero', async () => {
       expect(await ask(0)).to.equal('active');
       users = DISABLED;
       expect(await ask(30)).to.equal('sponsor_disabled');
-      expect(questions()).to.have.length(2);
+      expect(userRequests()).to.have.length(2);
     });
 
-    it('nothing for a question about now, not even an answer of the same instant', async () => {
+    it('no answer of the same instant for a maximum age of zero', async () => {
       const instant = clock.now();
       clock = { ...clock, now: () => instant };
       directory = make(`${server.url}/users`);
@@ -320,23 +261,23 @@ describe('asking the identity provider about a person', () => {
       expect(await ask(0)).to.equal('sponsor_disabled');
     });
 
-    it('the answer to any other, for those who take one so old', async () => {
+    it('an answer for callers that accept its age', async () => {
       expect(await ask(30)).to.equal('active');
       users = DISABLED;
       clock.advance(29);
       expect(await ask(30)).to.equal('active');
       expect(await ask(28)).to.equal('sponsor_disabled');
-      expect(questions()).to.have.length(2);
+      expect(userRequests()).to.have.length(2);
     });
 
-    it('no answer that is older than asked for', async () => {
+    it('no answer for callers that accept only newer ones', async () => {
       await ask(30);
       users = DISABLED;
       clock.advance(30.1);
       expect(await ask(30)).to.equal('sponsor_disabled');
     });
 
-    it('refusals too, and each for its own person', async () => {
+    it('refusals too, per person', async () => {
       users = DISABLED;
       await ask(30);
       users = answering({}, 404);
@@ -347,28 +288,28 @@ describe('asking the identity provider about a person', () => {
       expect(await ask(30, 'grace')).to.equal('active');
     });
 
-    it('an answer no longer when a question about now was answered otherwise', async () => {
+    it('no answer that a newer answer contradicts', async () => {
       await ask(30);
       users = DISABLED;
       expect(await ask(0)).to.equal('sponsor_disabled');
       expect(await ask(30)).to.equal('sponsor_disabled');
     });
 
-    it('and says so also while the provider is down', async () => {
+    it('an answer that stays usable while the provider is down', async () => {
       await ask(30);
       users = answering('', 500);
       for (let time = 0; time < 6; time += 1) expect(await ask()).to.equal(UNAVAILABLE);
       expect(await ask(30)).to.equal('active');
     });
 
-    it('never that the provider did not say', async () => {
+    it('no failure of the provider', async () => {
       users = answering('', 500);
       await ask(30);
       users = ACTIVE;
       expect(await ask(30)).to.equal('active');
     });
 
-    it('an answer by the time of its question, not of its arrival', async () => {
+    it('an answer with the time of its request, not of its arrival', async () => {
       users = (request, response) => {
         clock.advance(8);
         ACTIVE(request, response);

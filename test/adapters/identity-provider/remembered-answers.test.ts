@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { rememberedAnswers } from '../../../adapters/identity-provider/polled-sponsors.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 
-describe('what the identity provider said a moment ago', () => {
+describe('A cached answer of the identity provider', () => {
   const start = instantFromSeconds(1_789_653_821);
   let now: Instant;
   let answers: ReturnType<typeof rememberedAnswers>;
@@ -11,7 +11,7 @@ describe('what the identity provider said a moment ago', () => {
     answers = rememberedAnswers({ now: () => now });
   });
 
-  it('is good to the very end of the age that is asked for', () => {
+  it('is returned up to exactly the accepted age', () => {
     answers.remember('ada', 'active', start);
     now = plusSeconds(start, 30);
     expect(answers.find('ada', 30)).to.equal('active');
@@ -20,13 +20,13 @@ describe('what the identity provider said a moment ago', () => {
     expect(answers.find('ada', 31)).to.equal('active');
   });
 
-  it('is not good before it was said, by a clock that was put back', () => {
+  it('is not returned when the clock is moved back before its time', () => {
     answers.remember('ada', 'active', start);
     now = plusSeconds(start, -1);
     expect(answers.find('ada', 30)).to.equal(undefined);
   });
 
-  it('is the answer to the latest question, in whatever order the answers come', () => {
+  it('is the answer to the latest request, in any order of arrival', () => {
     answers.remember('ada', 'sponsor_disabled', plusSeconds(start, 2));
     answers.remember('ada', 'active', plusSeconds(start, 1));
     now = plusSeconds(start, 2);
@@ -35,7 +35,7 @@ describe('what the identity provider said a moment ago', () => {
     expect(answers.find('ada', 30)).to.equal('active');
   });
 
-  it('is forgotten when something else is heard, and kept when the same is', () => {
+  it('is removed by a different answer, and kept by an equal one', () => {
     answers.remember('ada', 'active', start);
     answers.contradict('ada', 'active');
     expect(answers.find('ada', 30)).to.equal('active');
@@ -43,7 +43,7 @@ describe('what the identity provider said a moment ago', () => {
     expect(answers.find('ada', 30)).to.equal(undefined);
   });
 
-  it('is kept of ten thousand people, those asked about the longest ago going first', () => {
+  it('is kept for the ten thousand people with the latest requests', () => {
     answers.remember('first', 'active', start);
     for (let person = 1; person < 10_000; person += 1) answers.remember(`person ${person}`, 'active', start);
     answers.remember('first', 'active', start);

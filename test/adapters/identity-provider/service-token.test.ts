@@ -13,7 +13,7 @@ import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
 import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 
@@ -40,8 +40,8 @@ function tokensFrom(tokenUrl: string, issuer: string | undefined): ServiceTokens
   );
 }
 
-describe("the service's assertion about itself", () => {
-  it('is what providers ask for: one audience, no nbf, an iat in the past, a short life, a jti of its own', async () => {
+describe('The client assertion of the service', () => {
+  it('has one audience, no nbf, an iat in the past, a lifetime of 60 s and a unique jti', async () => {
     const make = serviceAssertion(keys, clock, systemRandomness());
     const [first, second] = [await make('mandate-service', 'https://idp.example'), await make('x', 'y')];
     const jws = readCompactJws(first);
@@ -57,16 +57,11 @@ describe("the service's assertion about itself", () => {
   });
 });
 
-describe("the service's token at the identity provider", () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
+describe('The service token', () => {
+  const server = loopbackForSuite();
   beforeEach(() => {
-    server.received.length = 0;
     issue({ expires_in: 300 });
   });
-  after(() => server.close());
 
   let issued = 0;
   function issue(changes: object, status = 200): void {
@@ -81,7 +76,7 @@ describe("the service's token at the identity provider", () => {
     return current.kind === 'token' ? current.token : current.problem;
   }
 
-  it('is asked for by client_credentials with the assertion', async () => {
+  it('is requested by client_credentials with the assertion', async () => {
     expect(await tokenOf(make())).to.equal(`token-${issued}`);
     const [request] = server.received;
     expect(request).to.include({ method: 'POST', path: '/token' });
@@ -96,7 +91,7 @@ describe("the service's token at the identity provider", () => {
     expect(assertion?.claims).to.include({ sub: 'mandate-service', aud: 'https://idp.example' });
   });
 
-  it('is used until ten seconds before its end, and asked for once by all who wait', async () => {
+  it('is requested once for concurrent callers, and used until ten seconds before it expires', async () => {
     const tokens = make();
     const [first, second] = await Promise.all([tokenOf(tokens), tokenOf(tokens)]);
     expect(first).to.equal(second);
@@ -108,7 +103,7 @@ describe("the service's token at the identity provider", () => {
     expect(server.received).to.have.length(2);
   });
 
-  it('is used for half its life when that is short, and for fifty seconds when nothing is said', async () => {
+  it('is used for half of a short lifetime, and for fifty seconds without expires_in', async () => {
     for (const [expiresIn, usedFor] of [
       [8, 4],
       [undefined, 50],
@@ -123,7 +118,7 @@ describe("the service's token at the identity provider", () => {
     }
   });
 
-  it('is not used again once it is forgotten; forgetting an earlier one changes nothing', async () => {
+  it('is not used after it was forgotten, and stays in use when an earlier one is forgotten', async () => {
     const tokens = make();
     const first = await tokenOf(tokens);
     tokens.forget(first);
@@ -134,31 +129,31 @@ describe("the service's token at the identity provider", () => {
   });
 
   for (const [title, body, status] of [
-    ['an error of the client', { error: 'invalid_client', error_description: 'secret' }, 401],
-    ['an error of the server', 'secret', 500],
+    ['status 401', { error: 'invalid_client', error_description: 'secret' }, 401],
+    ['status 500', 'secret', 500],
     ['a redirect', '', 302],
-    ['no JSON', 'secret', 200],
+    ['a body that is not JSON', 'secret', 200],
     ['a list', ['secret'], 200],
-    ['a token twice', '{"access_token":"a","access_token":"b","token_type":"Bearer"}', 200],
+    ['a repeated access_token', '{"access_token":"a","access_token":"b","token_type":"Bearer"}', 200],
     ['no token', { token_type: 'Bearer', expires_in: 300 }, 200],
     ['an empty token', { access_token: '', token_type: 'Bearer' }, 200],
-    ['a token that would end the header', { access_token: 'a\r\nx: y', token_type: 'Bearer' }, 200],
+    ['an access_token with a line break', { access_token: 'a\r\nx: y', token_type: 'Bearer' }, 200],
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }, 200],
-    ['a token without type', { access_token: 'a' }, 200],
+    ['a token without a type', { access_token: 'a' }, 200],
     ['a lifetime of zero', { access_token: 'a', token_type: 'Bearer', expires_in: 0 }, 200],
-    ['a lifetime that is no number', { access_token: 'a', token_type: 'Bearer', expires_in: '300' }, 200],
+    ['a string as the lifetime', { access_token: 'a', token_type: 'Bearer', expires_in: '300' }, 200],
   ] as const) {
-    it(`is not to be had after ${title}, and the reason says nothing of the answer`, async () => {
+    it(`is unavailable after ${title}, and the problem does not repeat the answer`, async () => {
       server.answer = answering(body, status);
       const current = await make().current();
-      if (current.kind !== 'unavailable') throw new Error('there is a token');
+      if (current.kind !== 'unavailable') throw new Error('a token was returned');
       expect(current.shared).to.equal(false);
       expect(current.problem).to.match(/^The token endpoint's (status was \d+|answer held no bearer token)\.$/);
     });
   }
 
   for (const status of STATUSES_BESIDE_200) {
-    it(`is not to be had from an answer with the status ${status}, whatever it says`, async () => {
+    it(`is unavailable after an answer with the status ${status}, even with a token`, async () => {
       server.answer = answering({ access_token: 'token-1', token_type: 'Bearer', expires_in: 300 }, status);
       expect(await make().current()).to.deep.equal({
         kind: 'unavailable',
@@ -168,19 +163,19 @@ describe("the service's token at the identity provider", () => {
     });
   }
 
-  it("is not to be had while the provider's issuer is unknown", async () => {
+  it('is unavailable while the issuer of the provider is unknown', async () => {
     expect((await tokensFrom(server.url, undefined).current()).kind).to.equal('unavailable');
     expect(server.received).to.have.length(0);
   });
 
-  it('says who only waited for an attempt that failed', async () => {
+  it('is unavailable with shared set for callers that waited for the failed request of another caller', async () => {
     server.answer = answering('', 503);
     const tokens = make();
     const all = await Promise.all([tokens.current(), tokens.current(), tokens.current()]);
     expect(all.map((one) => one.kind === 'unavailable' && one.shared)).to.deep.equal([false, true, true]);
   });
 
-  it('is issued by a real provider that knows the published keys', async () => {
+  it('is issued by a real provider that has the published keys', async () => {
     const { Provider } = await providerLibrary();
     const host = await startLoopback(answering({}));
     const provider = new Provider(host.url, {

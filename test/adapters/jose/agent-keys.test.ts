@@ -8,7 +8,14 @@ import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback, testAuthority } from '../../support/loopback.ts';
+import {
+  answering,
+  type Loopback,
+  loopbackForSuite,
+  STATUSES_BESIDE_200,
+  startLoopback,
+  testAuthority,
+} from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -31,13 +38,10 @@ let rs: SigningKey;
 let ps: SigningKey;
 let stranger: SigningKey;
 before(async () => {
-  const algorithms = ['ES256', 'RS256', 'PS256', 'ES256'] as const;
-  [es, rs, ps, stranger] = (await Promise.all(algorithms.map(makeSigningKey))) as [
-    SigningKey,
-    SigningKey,
-    SigningKey,
-    SigningKey,
-  ];
+  es = await makeSigningKey('ES256');
+  rs = await makeSigningKey('RS256');
+  ps = await makeSigningKey('PS256');
+  stranger = await makeSigningKey('ES256');
 });
 
 function jwsBy(key: SigningKey, header: object = {}) {
@@ -46,17 +50,17 @@ function jwsBy(key: SigningKey, header: object = {}) {
   return jws;
 }
 
-describe("an agent's inline keys", () => {
+describe('The inline keys of an agent', () => {
   const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
   let revision = 0;
 
-  /** A revision of its own for each case: what was imported for one is not used for another. */
+  /** With another revision each time, so that no imported key of an earlier call is used. */
   async function verdict(agent: Agent, jws: ReturnType<typeof jwsBy>): Promise<string> {
     revision += 1;
     return (await keys.verify({ ...agent, revision }, jws)).kind;
   }
 
-  it('verify ES256, RS256 and PS256, with the kid and without one', async () => {
+  it('verify ES256, RS256 and PS256, with and without a kid', async () => {
     for (const key of [es, rs, ps]) {
       expect(await verdict(inline(es.publicJwk, rs.publicJwk, ps.publicJwk), jwsBy(key))).to.equal('verified');
       const nameless = inline(...[es, rs, ps].map((one) => without(one.publicJwk, 'kid', 'alg', 'use')));
@@ -64,26 +68,26 @@ describe("an agent's inline keys", () => {
     }
   });
 
-  it('verify with an RSA key without alg in both its algorithms', async () => {
+  it('verify RS256 and PS256 with an RSA key without an alg', async () => {
     const either = inline(without(rs.publicJwk, 'alg'));
     expect(await verdict(either, jwsBy(rs))).to.equal('verified');
     const inPss = { ...ps, kid: rs.kid };
     expect(await verdict(inline({ ...without(ps.publicJwk, 'alg'), kid: rs.kid }), jwsBy(inPss))).to.equal('verified');
   });
 
-  it('verify whatever key_ops and ext stand beside them', async () => {
+  it('verify with any key_ops and ext beside them', async () => {
     const decorated = { ...es.publicJwk, key_ops: ['sign', 'verify'], ext: 'yes', x5c: 7 };
     expect(await verdict(inline(decorated), jwsBy(es))).to.equal('verified');
   });
 
-  it('refuse algorithms that no assertion may have, before anything else', async () => {
+  it('refuse an unlisted algorithm, also without any key', async () => {
     for (const alg of ['none', 'HS256', 'ES384', 'RS384', 'RS512', 'PS384', 'EdDSA', 'es256', '', 'constructor']) {
       const jws = { ...jwsBy(es), algorithm: alg };
       expect(await verdict(inline(), jws), alg).to.equal('unsupported_algorithm');
     }
   });
 
-  it('do not take a public key for a shared secret', async () => {
+  it('refuse HS256 with a public key as the shared secret', async () => {
     const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: es.kid })).toString('base64url');
     const input = `${header}.${Buffer.from(JSON.stringify(CLAIMS)).toString('base64url')}`;
     const secret = Buffer.from(JSON.stringify(es.publicJwk));
@@ -92,35 +96,35 @@ describe("an agent's inline keys", () => {
     expect(await verdict(inline(es.publicJwk), jws)).to.equal('unsupported_algorithm');
   });
 
-  it('say that there are none when none can be used', async () => {
+  it('return no_registered_keys when no key is usable', async () => {
     expect(await verdict(inline(), jwsBy(es))).to.equal('no_registered_keys');
     expect(await verdict(inline(offCurve(es.publicJwk)), jwsBy(es))).to.equal('no_registered_keys');
   });
 
-  it('say that no key has the kid', async () => {
+  it('return unknown_key when no key has the kid', async () => {
     expect(await verdict(inline(es.publicJwk), jwsBy(es, { kid: 'another' }))).to.equal('unknown_key');
     expect(await verdict(inline(without(es.publicJwk, 'kid')), jwsBy(es))).to.equal('unknown_key');
     expect(await verdict(inline(es.publicJwk), jwsBy(es, { kid: '' }))).to.equal('unknown_key');
   });
 
-  it('say that the key named, or every key, does not fit the algorithm', async () => {
+  it('return key_mismatch when the named key, or every key, is of another algorithm', async () => {
     expect(await verdict(inline(es.publicJwk, rs.publicJwk), jwsBy(rs, { kid: es.kid }))).to.equal('key_mismatch');
     expect(await verdict(inline(rs.publicJwk), jwsBy({ ...ps, kid: rs.kid }))).to.equal('key_mismatch');
     expect(await verdict(inline(rs.publicJwk), jwsBy(es, { kid: undefined }))).to.equal('key_mismatch');
   });
 
-  it('say that the signature is wrong, also where another key than the one named made it', async () => {
+  it('return invalid_signature for a wrong signature, also of another registered key', async () => {
     const both = inline(es.publicJwk, stranger.publicJwk);
     expect(await verdict(both, jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
     expect(await verdict(inline(es.publicJwk), jwsBy(stranger, { kid: undefined }))).to.equal('invalid_signature');
   });
 
-  it('give no way in to a key that the token brings along', async () => {
+  it('ignore a key in the header of the token', async () => {
     const embedded = { kid: es.kid, jwk: stranger.publicJwk, jku: 'https://evil.example/jwks', x5c: ['AAAA'] };
     expect(await verdict(inline(es.publicJwk), jwsBy(stranger, embedded))).to.equal('invalid_signature');
   });
 
-  it('are those of the revision that is asked about', async () => {
+  it('are those of the given agent and revision', async () => {
     const before = { ...inline(es.publicJwk), revision: 70_000 };
     const after = { ...inline(stranger.publicJwk), revision: 70_001 };
     expect((await keys.verify(before, jwsBy(es))).kind).to.equal('verified');
@@ -129,38 +133,33 @@ describe("an agent's inline keys", () => {
     expect((await keys.verify(another, jwsBy(es))).kind).to.equal('unknown_key');
   });
 
-  it('are usable when they can really be imported', async () => {
+  it('are usable when they can be imported', async () => {
     const publicOnes = setOf(es.publicJwk, rs.publicJwk, offCurve(es.publicJwk)).keys;
     expect(await Promise.all(publicOnes.map((key) => keys.isUsable(key)))).to.deep.equal([true, true, false]);
   });
 });
 
-describe("an agent's published keys", () => {
-  let server: Loopback;
+describe('The published keys of an agent', () => {
+  const server = loopbackForSuite(answering({}), { tls: true });
   let clock: MovedClock;
   let log: CapturedLog;
   let keys: AgentKeys;
   let agent: Agent;
-  before(async () => {
-    server = await startLoopback(answering({}), { tls: true });
-  });
   beforeEach(() => {
-    server.received.length = 0;
     clock = movedClock();
     clock.standStill();
     log = capturedLog();
-    // With connections of its own: a GET over a kept one that is cut is sent a second time.
+    // A new network, because a GET is sent again when its kept connection is cut.
     keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);
     agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
   });
-  after(() => server.close());
 
   const publish = (...published: readonly unknown[]) => {
     server.answer = answering({ keys: published });
   };
   const verdict = async (jws = jwsBy(es), of = agent) => (await keys.verify(of, jws)).kind;
 
-  it('are fetched once, over https, for all who ask at once and later', async () => {
+  it('are fetched once over https for concurrent and later callers', async () => {
     publish(es.publicJwk, rs.publicJwk);
     expect(await Promise.all([verdict(), verdict(jwsBy(rs)), verdict()])).to.deep.equal(Array(3).fill('verified'));
     expect(await verdict()).to.equal('verified');
@@ -169,19 +168,19 @@ describe("an agent's published keys", () => {
     ]);
   });
 
-  it('are shared by all agents that name the same place', async () => {
+  it('are shared by all agents with the same jwks_uri', async () => {
     publish(es.publicJwk);
     await verdict();
     expect(await verdict(jwsBy(es), { ...agent, agentId: agentIdOf('another'), revision: 9 })).to.equal('verified');
     expect(server.received).to.have.length(1);
   });
 
-  it('are not fetched for a token that no key could help', async () => {
+  it('are not fetched for an unlisted algorithm', async () => {
     expect(await verdict({ ...jwsBy(es), algorithm: 'HS256' })).to.equal('unsupported_algorithm');
     expect(server.received).to.have.length(0);
   });
 
-  it('are fetched anew for a kid that is unknown, but at most once in thirty seconds', async () => {
+  it('are fetched again for an unknown kid, at most once in thirty seconds', async () => {
     publish(es.publicJwk);
     await verdict();
     publish(stranger.publicJwk);
@@ -195,13 +194,13 @@ describe("an agent's published keys", () => {
     expect(server.received).to.have.length(3);
   });
 
-  it('are not fetched a second time for a token they were just fetched for', async () => {
+  it('are not fetched twice for the same token', async () => {
     publish(es.publicJwk);
     expect(await verdict(jwsBy(stranger))).to.equal('unknown_key');
     expect(server.received).to.have.length(1);
   });
 
-  it('are fetched anew for a token without kid that none of them signed', async () => {
+  it('are fetched again for a token without a kid that no key verifies', async () => {
     publish(without(es.publicJwk, 'kid'));
     await verdict(jwsBy(es, { kid: undefined }));
     publish(without(stranger.publicJwk, 'kid'));
@@ -210,14 +209,14 @@ describe("an agent's published keys", () => {
     expect(server.received).to.have.length(2);
   });
 
-  it('are not fetched anew for a wrong signature under a known kid', async () => {
+  it('are not fetched again for a wrong signature with a known kid', async () => {
     publish(es.publicJwk);
     await verdict();
     expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
     expect(server.received).to.have.length(1);
   });
 
-  it('are passed over one by one when they can not be used, and none are left when none can', async () => {
+  it('are skipped one by one when they are unusable, and no_registered_keys remains when all are', async () => {
     publish(rs.privateJwk, { ...es.publicJwk, use: 'enc' }, ps.publicJwk, 'nonsense');
     expect(await verdict(jwsBy(ps))).to.equal('verified');
     expect(await verdict(jwsBy(rs))).to.equal('unknown_key');
@@ -226,25 +225,25 @@ describe("an agent's published keys", () => {
     expect(await verdict(jwsBy(rs))).to.equal('no_registered_keys');
   });
 
-  it('are not used under a kid that two of them have', async () => {
+  it('are not used when two of them have the same kid', async () => {
     publish(es.publicJwk, { ...stranger.publicJwk, kid: es.kid }, rs.publicJwk);
     expect(await verdict(jwsBy(es))).to.equal('unknown_key');
     expect(await verdict(jwsBy(rs))).to.equal('verified');
   });
 
-  it('can no longer be used five minutes and a request after they were taken out', async () => {
+  it('expire one request after the five minutes since they were last published', async () => {
     publish(es.publicJwk);
     await verdict();
     publish(stranger.publicJwk);
     clock.advance(300);
     expect(await verdict(jwsBy(es))).to.equal('verified');
-    // That request had them fetched in the background, which takes a moment.
+    // That request started a fetch in the background.
     while ((await verdict(jwsBy(es))) === 'verified') await new Promise(setImmediate);
     expect(await verdict(jwsBy(es))).to.equal('unknown_key');
     expect(server.received).to.have.length(3);
   });
 
-  it('can not be used at all after a long silence in which they were taken out', async () => {
+  it('expire without such a request fifteen minutes after they were last published', async () => {
     publish(es.publicJwk);
     await verdict();
     publish(stranger.publicJwk);
@@ -252,7 +251,7 @@ describe("an agent's published keys", () => {
     expect(await verdict(jwsBy(es))).to.equal('unknown_key');
   });
 
-  it('stay as they were while they can not be fetched', async () => {
+  it('are kept while fetches fail', async () => {
     publish(es.publicJwk);
     await verdict();
     server.answer = answering('down', 503);
@@ -264,13 +263,13 @@ describe("an agent's published keys", () => {
   for (const [title, answer] of [
     ['the answer is an error', answering({ keys: [] }, 500)],
     ['the answer is a redirect', (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()],
-    ['the answer is no JSON', answering('<html>')],
-    ['the answer names a member twice', answering('{"keys":[],"keys":[]}')],
-    ['the answer is no key set', answering({ key: [] })],
+    ['the answer is not JSON', answering('<html>')],
+    ['the answer repeats a member', answering('{"keys":[],"keys":[]}')],
+    ['the answer is not a key set', answering({ key: [] })],
     ['the answer is longer than 64 KiB', answering({ keys: [], padding: 'x'.repeat(65_536) })],
     ['the connection is cut', (_, response) => response.destroy()],
   ] satisfies [string, Loopback['answer']][]) {
-    it(`are unavailable when ${title}; that is logged without the answer or the path`, async () => {
+    it(`are unavailable when ${title}, and the log repeats neither the answer nor the path`, async () => {
       server.answer = answer;
       expect(await verdict()).to.equal('keys_unavailable');
       expect(await verdict()).to.equal('keys_unavailable');
@@ -289,7 +288,7 @@ describe("an agent's published keys", () => {
   }
 
   for (const status of STATUSES_BESIDE_200) {
-    it(`are unavailable when a good key set comes with the status ${status}`, async () => {
+    it(`are unavailable when a good key set has the status ${status}`, async () => {
       server.answer = answering({ keys: [es.publicJwk] }, status);
       expect(await verdict()).to.equal('keys_unavailable');
       expect(server.received).to.have.length(1);
@@ -297,7 +296,7 @@ describe("an agent's published keys", () => {
     });
   }
 
-  it('are tried on a token without kid, but no more than sixteen of them', async () => {
+  it('are tried for a token without a kid, at most sixteen of them', async () => {
     const nameless = without(stranger.publicJwk, 'kid');
     publish(...Array(15).fill(nameless), es.publicJwk);
     expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('verified');
@@ -316,22 +315,19 @@ describe("an agent's published keys", () => {
       publish(es.publicJwk);
     });
 
-    it('are unavailable at another address; the log names each agent, the host and why', async () => {
+    it('are unavailable at another address, and the log names each agent, the host and the reason', async () => {
       const another = { ...agent, agentId: agentIdOf('another') };
       for (const one of [agent, another, agent]) expect(await verdict(jwsBy(es), one)).to.equal('keys_unavailable');
       expect(server.received).to.have.length(0);
-      const said = {
-        level: 'warn',
-        host: new URL(server.url).host,
-        problem: 'The host has an address that is not public.',
-      };
+      const problem = 'The host has an address that is not public.';
+      const said = { level: 'warn', host: new URL(server.url).host, problem };
       const lines = log.lines.map((line) => JSON.parse(line) as object);
       expect(lines).to.have.length(2);
       expect(lines[0]).to.include({ ...said, agent: agent.agentId });
       expect(lines[1]).to.include({ ...said, agent: 'another' });
     });
 
-    it('are fetched once the address is public, which the log says too', async () => {
+    it('are fetched after the address has become public, and the log names that', async () => {
       expect(await verdict()).to.equal('keys_unavailable');
       isPublic.add('127.0.0.1');
       clock.advance(1);
@@ -349,8 +345,8 @@ describe("an agent's published keys", () => {
   });
 });
 
-/** The same key with a y that its x does not have. */
+/** The same key with a y that does not belong to its x. */
 function offCurve(key: object): object {
-  const y = createHash('sha256').update('not the y of any x here').digest('base64url');
+  const y = createHash('sha256').update('another y').digest('base64url');
   return { ...key, y };
 }

@@ -12,7 +12,7 @@ import { publishedLedger } from '../../support/independent-ledger/vectors.ts';
 
 const TEXT = '{"checkpoint_id":1}';
 
-describe('the keys of checkpoints', () => {
+describe('The keys of checkpoints', () => {
   let [key, other]: [SigningKey | undefined, SigningKey | undefined] = [undefined, undefined];
   before(async () => {
     [key, other] = [await generateSigningKey(), await generateSigningKey()];
@@ -23,7 +23,7 @@ describe('the keys of checkpoints', () => {
   };
   const setOf = (...keys: readonly unknown[]) => readCheckpointVerifier(parseStrictJson(JSON.stringify({ keys })));
 
-  it('verify every signature that others publish, and none of them moved to another checkpoint', async () => {
+  it('verify each published signature for its own checkpoint only', async () => {
     const verifier = checkpointVerifier({ keys: [publishedLedger.jwk] });
     const checkpoints = publishedLedger.checkpoints.map(readCheckpoint);
     for (const [index, { kid, signature }] of checkpoints.entries()) {
@@ -34,7 +34,7 @@ describe('the keys of checkpoints', () => {
     }
   });
 
-  it('sign what they verify, in 64 bytes of lowercase hex', async () => {
+  it('sign in 64 bytes of lowercase hex, and verify that signature', async () => {
     const signer = checkpointSigner(given(key));
     const signature = await signer.sign(TEXT);
     expect(signature).to.match(/^[0-9a-f]{128}$/);
@@ -47,47 +47,34 @@ describe('the keys of checkpoints', () => {
     expect(await verifier.verify('gone', TEXT, signature)).to.equal('unknown_key');
   });
 
-  it('take a signature in one spelling only', async () => {
+  it('verify a signature only in its canonical encoding', async () => {
     const signer = checkpointSigner(given(key));
     const verifier = checkpointVerifier({ keys: [given(key).publicJwk] });
     const signature = await signer.sign(TEXT);
-    // Lest there be no letter in it.
-    const shouted = signature.toUpperCase() === signature ? `A${signature.slice(1)}` : signature.toUpperCase();
-    const spellings = [
-      shouted,
-      ` ${signature}`,
-      `${signature}\n`,
-      `${signature}00`,
-      signature.slice(2),
-      `0x${signature}`,
-    ];
-    for (const spelling of ['', '00'.repeat(64), ...spellings]) {
+    // A signature without a letter would not change.
+    const capitals = signature.toUpperCase() === signature ? `A${signature.slice(1)}` : signature.toUpperCase();
+    const longer = [` ${signature}`, `${signature}\n`, `${signature}00`, `0x${signature}`];
+    for (const spelling of ['', '00'.repeat(64), capitals, signature.slice(2), ...longer]) {
       expect(await verifier.verify(signer.kid, TEXT, spelling)).to.equal('invalid_signature');
     }
   });
 
-  it('are found among others in a set from elsewhere, which may name one twice', async () => {
+  it('are found in a foreign set with unusable keys and repeated kids', async () => {
     const signer = checkpointSigner(given(key));
     const signature = await signer.sign(TEXT);
     const sameId = { ...given(other).publicJwk, kid: given(key).keyId };
     const rsa = { kty: 'RSA', kid: given(key).keyId, n: 'AQAB', e: 'AQAB' };
     const offCurve = { ...given(key).publicJwk, y: given(key).publicJwk.x };
-    const set = setOf(
-      rsa,
-      'no key',
-      offCurve,
-      sameId,
-      { ...given(key).publicJwk, kid: undefined },
-      given(key).publicJwk,
-    );
+    const nameless = { ...given(key).publicJwk, kid: undefined };
+    const set = setOf(rsa, 'no key', offCurve, sameId, nameless, given(key).publicJwk);
     expect(await set?.verify(signer.kid, TEXT, signature)).to.equal('verified');
     expect(await setOf(sameId)?.verify(signer.kid, TEXT, signature)).to.equal('invalid_signature');
     expect(await setOf(given(other).publicJwk)?.verify(signer.kid, TEXT, signature)).to.equal('unknown_key');
-    // A key that is none after all is not known.
+    // A key that cannot be imported counts as unknown.
     expect(await setOf(offCurve)?.verify(signer.kid, TEXT, signature)).to.equal('unknown_key');
   });
 
-  it('are none in what is no key set, or has no key for ES256 with an id', () => {
+  it('are undefined for a text that is not a key set or has no ES256 key with a kid', () => {
     for (const text of ['null', '[]', '{}', '{"keys":{}}', '{"keys":[]}', '{"keys":[{"kty":"oct"}]}', 'no json']) {
       expect(readCheckpointVerifier(parseStrictJson(text)), text).to.equal(undefined);
     }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { fetchedKeys } from '../../../adapters/jose/fetched-keys.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
-/** A place to fetch from whose every answer the test gives by hand. */
+/** A source of keys whose fetches the test answers. */
 function source() {
   const waiting: ((keys: string | undefined) => void)[] = [];
   let fetches = 0;
@@ -12,7 +12,7 @@ function source() {
       return new Promise<string | undefined>((resolve) => waiting.push(resolve));
     },
     fetches: () => fetches,
-    /** Answers all fetches under way, and lets everything that follows from it happen. */
+    /** Answers all fetches under way, and waits until their callers have continued. */
     async answer(keys: string | undefined): Promise<void> {
       for (const resolve of waiting.splice(0)) resolve(keys);
       await new Promise(setImmediate);
@@ -20,7 +20,7 @@ function source() {
   };
 }
 
-describe('when the keys of others are fetched', () => {
+describe('Fetched keys', () => {
   let clock: MovedClock;
   let from: ReturnType<typeof source>;
   beforeEach(() => {
@@ -30,7 +30,7 @@ describe('when the keys of others are fetched', () => {
   });
   const make = () => fetchedKeys(from.fetch, clock, { refreshAfter: 300, waitAfter: 900 });
 
-  /** Keys that were fetched just now. */
+  /** Keys after their first fetch. */
   async function holding(keys: string) {
     const published = make();
     const first = published.current();
@@ -39,7 +39,7 @@ describe('when the keys of others are fetched', () => {
     return published;
   }
 
-  it('all who need them first share one fetch', async () => {
+  it('are fetched once for concurrent first callers', async () => {
     const published = make();
     const asked = [published.current(), published.current(), published.current(), published.refreshIfDue()];
     await from.answer('first');
@@ -48,7 +48,7 @@ describe('when the keys of others are fetched', () => {
     expect(from.fetches()).to.equal(1);
   });
 
-  it('after a failed first fetch there are none at once for a second, then it is tried again', async () => {
+  it('are undefined for a second after a failed first fetch, and then fetched again', async () => {
     const published = make();
     const first = published.current();
     await from.answer(undefined);
@@ -64,7 +64,7 @@ describe('when the keys of others are fetched', () => {
     expect(await second).to.deep.equal({ keys: 'second', fresh: true });
   });
 
-  it('keys that have got old are fetched anew in the background, while the old ones are used', async () => {
+  it('are fetched again in the background after refreshAfter, and used meanwhile', async () => {
     const published = await holding('old');
     clock.advance(299);
     expect(await published.current()).to.deep.equal({ keys: 'old', fresh: false });
@@ -78,7 +78,7 @@ describe('when the keys of others are fetched', () => {
     expect(published.held()).to.equal('new');
   });
 
-  it('keys that nobody asked for in a long time are not used before that was tried', async () => {
+  it('are not used after waitAfter before another fetch was tried', async () => {
     const published = await holding('old');
     clock.advance(900);
     const asked = [published.current(), published.current()];
@@ -87,7 +87,7 @@ describe('when the keys of others are fetched', () => {
     expect(from.fetches()).to.equal(2);
   });
 
-  it('a failed fetch keeps the last good ones, and nobody waits for the next thirty seconds', async () => {
+  it('are kept after a failed fetch, and used without a wait for thirty seconds', async () => {
     const published = await holding('old');
     clock.advance(900);
     const asked = published.current();
@@ -101,7 +101,7 @@ describe('when the keys of others are fetched', () => {
     expect(from.fetches()).to.equal(3);
   });
 
-  it('they are looked for again at once when they did not do, but once in thirty seconds, failed or not', async () => {
+  it('are fetched by again() at once, but at most once in thirty seconds, also after a failure', async () => {
     const published = await holding('old');
     const again = published.again();
     await from.answer('new');
@@ -118,7 +118,7 @@ describe('when the keys of others are fetched', () => {
     expect(from.fetches()).to.equal(3);
   });
 
-  it('all who look again share one fetch, also one that was under way already', async () => {
+  it('are fetched once for concurrent calls of again(), also by a fetch that is already under way', async () => {
     const published = await holding('old');
     clock.advance(300);
     void published.held();
@@ -128,14 +128,14 @@ describe('when the keys of others are fetched', () => {
     expect(from.fetches()).to.equal(2);
   });
 
-  it('a clock that is put back makes keys old rather than young for ever', async () => {
+  it('are fetched again after the clock was moved back', async () => {
     const published = await holding('old');
     clock.advance(-10_000);
     void published.held();
     expect(from.fetches()).to.equal(2);
   });
 
-  it('the time of the last success is when it was asked for, and a failure does not change it', async () => {
+  it('have the time of their successful request as lastFetchedAt, which a failure does not change', async () => {
     const published = make();
     const before = clock.now();
     const first = published.current();

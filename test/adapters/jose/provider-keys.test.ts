@@ -7,12 +7,13 @@ import {
   type RefreshedProviderKeys,
 } from '../../../adapters/jose/provider-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { type Instant, instantFromSeconds } from '../../../domain/instant.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
-import { makeSigningKey } from '../../support/signing-key.ts';
+import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
 let clock: MovedClock;
 let log: CapturedLog;
@@ -32,7 +33,7 @@ function read(token: string) {
   return jws;
 }
 
-describe("the identity provider's keys, of a real provider", () => {
+describe('The keys of a real identity provider', () => {
   let provider: IdentityProvider;
   let keys: RefreshedProviderKeys;
   beforeEach(async () => {
@@ -44,7 +45,7 @@ describe("the identity provider's keys, of a real provider", () => {
   const verdict = (token: string) => keys.verify(read(token));
   const status = async () => (await providerKeysReadiness(keys, clock).check()).status;
 
-  it('verify its tokens in either algorithm, and say which issuer they speak for', async () => {
+  it('verify its tokens in each algorithm, and return the issuer', async () => {
     for (const alg of ['RS256', 'ES256']) {
       const token = provider.mintAccessToken({}, { alg });
       expect(await verdict(token)).to.deep.equal({ kind: 'verified', issuer: provider.issuer });
@@ -53,7 +54,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect(provider.jwksRequests()).to.equal(1);
   });
 
-  it('do not verify a token whose claims were changed after it had verified', async () => {
+  it('refuse a verified token after its claims were changed', async () => {
     const token = provider.mintAccessToken();
     await verdict(token);
     const [header, claims = '', signature] = token.split('.');
@@ -62,7 +63,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect(await verdict(forged)).to.deep.equal({ kind: 'invalid_signature' });
   });
 
-  it('are fetched anew when the provider has changed them, and those it took out verify nothing more', async () => {
+  it('are fetched again after a rotation, and removed keys verify no token', async () => {
     const before = provider.mintAccessToken();
     expect((await verdict(before)).kind).to.equal('verified');
     await provider.rotateKeys();
@@ -71,7 +72,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect(provider.jwksRequests()).to.equal(2);
   });
 
-  it('verify a token of a former key while that is still published', async () => {
+  it('verify a token of a former key while the provider publishes it', async () => {
     const before = provider.mintAccessToken();
     expect((await verdict(before)).kind).to.equal('verified');
     await provider.rotateKeys({ keepFormer: true });
@@ -79,7 +80,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect((await verdict(before)).kind).to.equal('verified');
   });
 
-  it('are fetched every five minutes, so that a key that was taken out is noticed by nobody asking', async () => {
+  it('are fetched every five minutes, so that a removed key expires without an unknown kid', async () => {
     clock.standStill();
     const before = provider.mintAccessToken();
     await verdict(before);
@@ -92,7 +93,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect((await verdict(before)).kind).to.equal('unknown_key');
   });
 
-  it('stay as they were while the provider is away, which shows after fifteen minutes', async () => {
+  it('are kept while the provider is down, and readiness is degraded after fifteen minutes', async () => {
     await keys.refreshIfDue();
     const token = provider.mintAccessToken();
     await provider.goDown();
@@ -109,7 +110,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect(await status()).to.equal('Healthy');
   });
 
-  it('are unavailable while they were never fetched, and come by themselves when the provider comes up late', async () => {
+  it('are unavailable until the first fetch, and are fetched when the provider comes up later', async () => {
     const token = provider.mintAccessToken();
     await provider.goDown();
     expect(await verdict(token)).to.deep.equal({ kind: 'keys_unavailable' });
@@ -122,7 +123,7 @@ describe("the identity provider's keys, of a real provider", () => {
     expect(await verdict(token)).to.deep.equal({ kind: 'verified', issuer: provider.issuer });
   });
 
-  it('are fetched at start, and looked after from time to time until it is stopped', async () => {
+  it('are fetched at start and then regularly until a stop', async () => {
     const network = httpNetwork();
     const metadata = discovery({ kind: 'issuer', issuer: provider.issuer }, network, log);
     const looking = providerKeys(metadata, network, clock, log, 5);
@@ -140,7 +141,7 @@ describe("the identity provider's keys, of a real provider", () => {
   });
 });
 
-describe("the identity provider's keys", () => {
+describe('The keys of an identity provider', () => {
   let server: Loopback;
   let documents: Record<string, unknown>;
   beforeEach(async () => {
@@ -149,6 +150,13 @@ describe("the identity provider's keys", () => {
   });
   afterEach(() => server.close());
 
+  const publish = (...keys: readonly object[]) => {
+    documents['/keys'] = { keys };
+  };
+  const signedBy = (key: SigningKey) => read(key.sign({ alg: key.alg, kid: key.kid }, { sub: 'ada' }));
+  const verdict = async (keys: RefreshedProviderKeys, key: SigningKey) => (await keys.verify(signedBy(key))).kind;
+  const status = async (keys: RefreshedProviderKeys) => (await providerKeysReadiness(keys, clock).check()).status;
+
   it('verify every RS, PS, ES and EdDSA algorithm', async () => {
     const rsa = await generateKeyPair('RS256', { extractable: true });
     const rsaJwk = await exportJWK(rsa.privateKey);
@@ -156,16 +164,16 @@ describe("the identity provider's keys", () => {
       const isRsa = alg.startsWith('RS') || alg.startsWith('PS');
       const made = isRsa ? rsa : await generateKeyPair(alg);
       const privateKey = isRsa ? await importJWK(rsaJwk, alg) : made.privateKey;
-      documents['/keys'] = { keys: [{ ...(await exportJWK(made.publicKey)), kid: 'a', alg }] };
+      publish({ ...(await exportJWK(made.publicKey)), kid: 'a', alg });
       const token = await new CompactSign(Buffer.from('{}')).setProtectedHeader({ alg, kid: 'a' }).sign(privateKey);
       const verdict = await keysOf(server.url).verify(read(token));
       expect(verdict, alg).to.deep.equal({ kind: 'verified', issuer: server.url });
     }
   });
 
-  it('verify no algorithm with a shared secret, and none that is not asked for', async () => {
+  it('refuse an algorithm with a shared secret and every unlisted algorithm, without a fetch', async () => {
     const key = await makeSigningKey('ES256');
-    documents['/keys'] = { keys: [key.publicJwk] };
+    publish(key.publicJwk);
     const keys = keysOf(server.url);
     for (const algorithm of ['none', 'HS256', 'ES256K', 'Ed25519', 'ML-DSA-44']) {
       const jws = { ...read(key.sign({ alg: 'ES256', kid: key.kid }, {})), algorithm };
@@ -174,22 +182,20 @@ describe("the identity provider's keys", () => {
     expect(server.received).to.have.length(0);
   });
 
-  it('are not there while none of those published can be used, and that is no readiness', async () => {
+  it('are unavailable and unhealthy while no published key is usable', async () => {
     const key = await makeSigningKey('ES256');
-    documents['/keys'] = { keys: [{ ...key.publicJwk, use: 'enc' }] };
+    publish({ ...key.publicJwk, use: 'enc' });
     const keys = keysOf(server.url);
-    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, {}));
-    expect(await keys.verify(token)).to.deep.equal({ kind: 'keys_unavailable' });
-    expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Unhealthy');
-    documents['/keys'] = { keys: [key.publicJwk] };
+    expect(await verdict(keys, key)).to.equal('keys_unavailable');
+    expect(await status(keys)).to.equal('Unhealthy');
+    publish(key.publicJwk);
     clock.advance(1);
-    expect((await keys.verify(token)).kind).to.equal('verified');
-    expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Healthy');
+    expect(await verdict(keys, key)).to.equal('verified');
+    expect(await status(keys)).to.equal('Healthy');
   });
 
-  it('are only what comes with the status 200', async () => {
+  it('are accepted only with the status 200', async () => {
     const key = await makeSigningKey('ES256');
-    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, {}));
     const metadata = documents['/.well-known/openid-configuration'];
     for (const status of STATUSES_BESIDE_200) {
       const keys = keysOf(server.url);
@@ -197,66 +203,80 @@ describe("the identity provider's keys", () => {
         const [body, its] = request.path === '/keys' ? [{ keys: [key.publicJwk] }, status] : [metadata, 200];
         answering(body, its)(request, response);
       };
-      expect(await keys.verify(token), `${status}`).to.deep.equal({ kind: 'keys_unavailable' });
+      expect(await keys.verify(signedBy(key)), `${status}`).to.deep.equal({ kind: 'keys_unavailable' });
       expect(server.received.at(-1)?.path, `${status}`).to.equal('/keys');
     }
   });
 
-  it('stay as they are when a set without one usable key is published: once ready, only staleness is told', async () => {
+  it('are kept when a set without a usable key is published, and then become degraded', async () => {
     const key = await makeSigningKey('ES256');
-    documents['/keys'] = { keys: [key.publicJwk] };
+    publish(key.publicJwk);
     const keys = keysOf(server.url);
     await keys.refreshIfDue();
-    documents['/keys'] = { keys: [] };
+    publish();
     clock.advance(300);
     await keys.refreshIfDue();
-    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, {}));
-    expect((await keys.verify(token)).kind).to.equal('verified');
-    expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Healthy');
+    expect(await verdict(keys, key)).to.equal('verified');
+    expect(await status(keys)).to.equal('Healthy');
     clock.advance(601);
-    expect((await providerKeysReadiness(keys, clock).check()).status).to.equal('Degraded');
+    expect(await status(keys)).to.equal('Degraded');
   });
 
-  it('do not verify from memory what a key under another kid signed before', async () => {
-    const key = await makeSigningKey('ES256');
-    const token = read(key.sign({ alg: 'ES256', kid: key.kid }, { sub: 'ada' }));
-    documents['/keys'] = { keys: [key.publicJwk] };
-    const keys = keysOf(server.url);
-    expect((await keys.verify(token)).kind).to.equal('verified');
-    documents['/keys'] = { keys: [{ ...key.publicJwk, kid: 'renamed' }] };
-    clock.advance(300);
-    await keys.refreshIfDue();
-    expect(await keys.verify(token)).to.deep.equal({ kind: 'unknown_key' });
-  });
+  for (const [what, alg, changes, refusal] of [
+    ['has another kid', 'ES256', { kid: 'renamed' }, 'unknown_key'],
+    ['has another alg', 'RS256', { alg: 'PS256' }, 'key_mismatch'],
+  ] as const) {
+    it(`refuse a token that they verified before their key ${what}`, async () => {
+      const key = await makeSigningKey(alg);
+      publish(key.publicJwk);
+      const keys = keysOf(server.url);
+      expect(await verdict(keys, key)).to.equal('verified');
+      publish({ ...key.publicJwk, ...changes });
+      clock.advance(300);
+      await keys.refreshIfDue();
+      expect(await keys.verify(signedBy(key))).to.deep.equal({ kind: refusal });
+    });
+  }
 
-  it('do not verify from memory what a key that may no longer be used in this way signed before', async () => {
-    const key = await makeSigningKey('RS256');
-    const token = read(key.sign({ alg: 'RS256', kid: key.kid }, { sub: 'ada' }));
-    documents['/keys'] = { keys: [key.publicJwk] };
-    const keys = keysOf(server.url);
-    expect((await keys.verify(token)).kind).to.equal('verified');
-    documents['/keys'] = { keys: [{ ...key.publicJwk, alg: 'PS256' }] };
-    clock.advance(300);
-    await keys.refreshIfDue();
-    expect(await keys.verify(token)).to.deep.equal({ kind: 'key_mismatch' });
-  });
-
-  it('follow the provider to where its document says they are now', async () => {
+  it('are fetched from the new jwks_uri after the metadata changed', async () => {
     const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
-    documents['/keys'] = { keys: [former.publicJwk] };
+    publish(former.publicJwk);
     documents['/moved'] = { keys: [present.publicJwk] };
     const keys = keysOf(server.url);
     await keys.refreshIfDue();
     documents['/.well-known/openid-configuration'] = { issuer: server.url, jwks_uri: `${server.url}/moved` };
-    expect((await keys.verify(read(present.sign({ alg: 'ES256', kid: present.kid }, {})))).kind).to.equal('verified');
+    expect(await verdict(keys, present)).to.equal('verified');
   });
 
-  it('are fetched where they were when the document can not be read for once', async () => {
+  it('are fetched from the former jwks_uri while the metadata cannot be read', async () => {
     const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
-    documents['/keys'] = { keys: [former.publicJwk] };
+    publish(former.publicJwk);
     const keys = keysOf(server.url);
     await keys.refreshIfDue();
     documents = { '/keys': { keys: [present.publicJwk] } };
-    expect((await keys.verify(read(present.sign({ alg: 'ES256', kid: present.kid }, {})))).kind).to.equal('verified');
+    expect(await verdict(keys, present)).to.equal('verified');
+  });
+});
+
+describe('The readiness check of the identity provider keys', () => {
+  const now = instantFromSeconds(1_789_653_821);
+  const statusAt = async (lastFetchedAt: Instant | undefined) =>
+    (await providerKeysReadiness({ lastFetchedAt: () => lastFetchedAt }, { now: () => now }).check()).status;
+
+  it('is unhealthy until the first fetch', async () => {
+    expect(await statusAt(undefined)).to.equal('Unhealthy');
+  });
+
+  it('is healthy for fifteen minutes after a fetch, and then degraded', async () => {
+    expect(await statusAt(now)).to.equal('Healthy');
+    expect(await statusAt(instantFromSeconds(1_789_653_821 - 900))).to.equal('Healthy');
+    expect(await statusAt(instantFromSeconds(1_789_653_821 - 900.001))).to.equal('Degraded');
+    expect(await statusAt(instantFromSeconds(1_789_653_821 - 86_400))).to.equal('Degraded');
+  });
+
+  it('has the name identity_provider_keys', () => {
+    expect(providerKeysReadiness({ lastFetchedAt: () => undefined }, { now: () => now }).name).to.equal(
+      'identity_provider_keys',
+    );
   });
 });

@@ -28,12 +28,12 @@ const schemes: readonly (readonly [SignatureAlgorithm, Pair, number])[] = [
   ['PS512', rsa, 256],
 ];
 
-describe('a signature', () => {
+describe('A signature', () => {
   for (const [algorithm, { privateKey, publicKey }, bytes] of schemes) {
     const valid = (signature: Uint8Array, input: Uint8Array = INPUT) =>
       isSignature(algorithm, publicKey, input, signature);
 
-    it(`of ${algorithm} has ${bytes} bytes, no fewer and no more`, async () => {
+    it(`of ${algorithm} has exactly ${bytes} bytes`, async () => {
       const good = await makeSignature(algorithm, privateKey, INPUT);
       expect(good).to.have.length(bytes);
       expect(await valid(good)).to.equal(true);
@@ -54,7 +54,7 @@ describe('a signature', () => {
     });
 
     if (algorithm.startsWith('PS')) {
-      it(`of ${algorithm} keeps a leading zero byte: OpenSSL would accept it without`, async () => {
+      it(`of ${algorithm} keeps a leading zero byte, which OpenSSL does not require`, async () => {
         let good = await makeSignature(algorithm, privateKey, INPUT);
         while (good[0] !== 0) good = await makeSignature(algorithm, privateKey, INPUT);
         expect(await valid(good)).to.equal(true);
@@ -62,7 +62,7 @@ describe('a signature', () => {
       });
     }
 
-    it(`of ${algorithm} covers every byte of what is signed`, async () => {
+    it(`of ${algorithm} covers every byte of its input`, async () => {
       const good = await makeSignature(algorithm, privateKey, INPUT);
       for (let at = 0; at < INPUT.length; at += 1) {
         const altered = Buffer.from(INPUT);
@@ -72,13 +72,13 @@ describe('a signature', () => {
     });
   }
 
-  it('of ES256 is r and s, and not DER', async () => {
+  it('of ES256 is refused in DER', async () => {
     const { privateKey, publicKey } = ec('P-256');
     const der = sign('sha256', INPUT, { key: privateKey, dsaEncoding: 'der' });
     expect(await isSignature('ES256', publicKey, INPUT, der)).to.equal(false);
   });
 
-  it('of PS256 has a salt as long as its hash', async () => {
+  it('of PS256 is refused with a salt of another length than its hash', async () => {
     for (const saltLength of [0, 20, 31, 33]) {
       const other = sign('sha256', INPUT, {
         key: rsa.privateKey,
@@ -89,7 +89,7 @@ describe('a signature', () => {
     }
   });
 
-  it('of one RSA algorithm is none of another', async () => {
+  it('of one RSA algorithm is refused as one of another', async () => {
     const ofRsa = schemes.filter(([, pair]) => pair === rsa).map(([algorithm]) => algorithm);
     for (const made of ofRsa) {
       const signature = await makeSignature(made, rsa.privateKey, INPUT);

@@ -15,9 +15,9 @@ async function problemOf(text: string, keyId?: string): Promise<string> {
   return result.kind === 'unusable' ? result.problem : 'none';
 }
 
-describe('a signing key', () => {
+describe('A signing key', () => {
   for (const type of ['pkcs8', 'sec1'] as const) {
-    it(`is read from PEM in ${type}, with its thumbprint for a kid (RFC 7638)`, async () => {
+    it(`is read from PEM in ${type}, with its thumbprint as kid (RFC 7638)`, async () => {
       const result = await readSigningKey(pem(pair.privateKey, type));
       if (result.kind !== 'read') throw new Error(result.problem);
       const { x, y } = pair.publicKey.export({ format: 'jwk' });
@@ -27,19 +27,19 @@ describe('a signing key', () => {
     });
   }
 
-  it('is read from what openssl writes with its curve in a block before the key', async () => {
+  it('is read from PEM with a block of EC parameters before the key, as openssl writes it', async () => {
     const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
     expect(await problemOf(parameters + pem(pair.privateKey, 'sec1'))).to.equal('none');
   });
 
-  it('takes the kid that it is given', async () => {
+  it('has the given kid', async () => {
     const result = await readSigningKey(pkcs8, 'signing-2026');
     if (result.kind !== 'read') throw new Error(result.problem);
     expect(result.key.keyId).to.equal('signing-2026');
     expect(result.key.publicJwk.kid).to.equal('signing-2026');
   });
 
-  it('signs, and hands out nothing that could be exported', async () => {
+  it('signs, and has no private member', async () => {
     const result = await readSigningKey(pkcs8);
     if (result.kind !== 'read') throw new Error(result.problem);
     const { keyId, sign, publicJwk, ...others } = result.key;
@@ -51,40 +51,29 @@ describe('a signing key', () => {
   });
 
   const UNREADABLE = 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)';
+  const OTHER_KEY = 'is not an EC key on P-256';
   const encrypted = pair.privateKey
     .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'a-passphrase' })
     .toString();
   for (const [title, text, problem] of [
-    ['nothing', '', UNREADABLE],
-    ['text that is no PEM', 'a-secret-that-somebody-put-in-the-wrong-setting', UNREADABLE],
+    ['an empty text', '', UNREADABLE],
+    ['text that is not PEM', 'a-secret-of-another-setting', UNREADABLE],
     ['a damaged key', pkcs8.replace(/[A-Za-z]{8}/g, 'AAAAAAAA'), UNREADABLE],
-    ['a cut-off key', pkcs8.slice(0, 80), UNREADABLE],
+    ['a truncated key', pkcs8.slice(0, 80), UNREADABLE],
     ['an encrypted key', encrypted, UNREADABLE],
     ['a public key', pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(), UNREADABLE],
     ['two keys', pkcs8 + pkcs8, 'holds more than one private key'],
-    [
-      'an RSA key',
-      pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'pkcs8'),
-      'is not an EC key on P-256',
-    ],
-    [
-      'a key on P-384',
-      pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey, 'pkcs8'),
-      'is not an EC key on P-256',
-    ],
-    [
-      'a key on secp256k1',
-      pem(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey, 'sec1'),
-      'is not an EC key on P-256',
-    ],
-    ['an Ed25519 key', pem(generateKeyPairSync('ed25519').privateKey, 'pkcs8'), 'is not an EC key on P-256'],
+    ['an RSA key', pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'pkcs8'), OTHER_KEY],
+    ['a key on P-384', pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey, 'pkcs8'), OTHER_KEY],
+    ['a key on secp256k1', pem(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey, 'sec1'), OTHER_KEY],
+    ['an Ed25519 key', pem(generateKeyPairSync('ed25519').privateKey, 'pkcs8'), OTHER_KEY],
   ] as const) {
-    it(`is not made of ${title}, and the problem says nothing of the text`, async () => {
+    it(`is not read from ${title}, and the problem does not repeat the text`, async () => {
       expect(await problemOf(text)).to.equal(problem);
     });
   }
 
-  it('is not made of halves of two keys', async () => {
+  it('is not read from the halves of two keys', async () => {
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
     const mine = pair.publicKey.export({ format: 'jwk' });
     const bytes = Buffer.from(pair.privateKey.export({ type: 'pkcs8', format: 'der' }));
@@ -101,12 +90,12 @@ describe('a signing key', () => {
     ['a too long', 'k'.repeat(257)],
     ['a not well-formed', '\ud800'],
   ] as const) {
-    it(`is not given ${title} kid`, async () => {
+    it(`is not read with ${title} kid`, async () => {
       expect(await problemOf(pkcs8, keyId)).to.equal('must have a Kid of 1 to 256 characters');
     });
   }
 
-  it('is another one each time it is generated', async () => {
+  it('differs each time it is generated', async () => {
     const [first, second] = await Promise.all([generateSigningKey(), generateSigningKey()]);
     expect(first.keyId).not.to.equal(second.keyId);
     expect(first.publicJwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg');

@@ -18,7 +18,7 @@ function read(token: string) {
   return jws;
 }
 
-describe("the service's signing keys", () => {
+describe('The signing keys of the service', () => {
   let former: SigningKey;
   let active: SigningKey;
   let keys: SigningKeys;
@@ -27,7 +27,7 @@ describe("the service's signing keys", () => {
     keys = await chosen([former, active], active.keyId);
   });
 
-  it('sign with the active key, and a stranger verifies it with the published set', async () => {
+  it('sign with the active key, and another library verifies that with the published set', async () => {
     const token = await keys.sign('at+jwt', { iss: 'https://mandate.example', sub: 'ada', jti: 'tok_1' });
     const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet({ keys: published(keys) }), {
       algorithms: ['ES256'],
@@ -37,12 +37,12 @@ describe("the service's signing keys", () => {
     expect(payload).to.deep.equal({ iss: 'https://mandate.example', sub: 'ada', jti: 'tok_1' });
   });
 
-  it('write claims in any script as they are', async () => {
+  it('write claims in any script unchanged', async () => {
     const token = await keys.sign('at+jwt', { sub: 'Grüße 👋 "\\' });
     expect(read(token).claims).to.deep.equal({ sub: 'Grüße 👋 "\\' });
   });
 
-  it('publish every key, and of each only public members', () => {
+  it('publish only the public members of every key', () => {
     const kids = keys.published().keys.map((key) => key.kid);
     expect(kids).to.deep.equal([former.keyId, active.keyId]);
     for (const key of keys.published().keys) {
@@ -51,7 +51,7 @@ describe("the service's signing keys", () => {
     }
   });
 
-  it('verify what the active key and what a former key signed, each time they are asked', async () => {
+  it('verify tokens of the active and of a former key repeatedly', async () => {
     const formerKeys = await chosen([former]);
     for (const by of [keys, formerKeys]) {
       const token = read(await by.sign('at+jwt', { sub: 'ada' }));
@@ -60,18 +60,18 @@ describe("the service's signing keys", () => {
     }
   });
 
-  it('do not verify the signature of a key that is not published', async () => {
+  it('refuse the signature of an unpublished key', async () => {
     const strangers = await chosen([await generateSigningKey()]);
     expect(await keys.verify(read(await strangers.sign('at+jwt', { sub: 'ada' })))).to.equal(false);
   });
 
-  it('do not verify the signature of another key under the kid of theirs', async () => {
+  it('refuse the signature of another key with the active kid', async () => {
     const stranger = await makeSigningKey('ES256');
     const token = stranger.sign({ alg: 'ES256', typ: 'at+jwt', kid: active.keyId }, { sub: 'ada' });
     expect(await keys.verify(read(token))).to.equal(false);
   });
 
-  it('do not verify a token whose claims were changed after it had verified', async () => {
+  it('refuse a verified token after its claims were changed', async () => {
     const token = await keys.sign('at+jwt', { sub: 'ada' });
     expect(await keys.verify(read(token))).to.equal(true);
     const [header, , signature] = token.split('.');
@@ -80,19 +80,19 @@ describe("the service's signing keys", () => {
   });
 
   for (const alg of ['none', 'HS256', 'RS256', 'ES384']) {
-    it(`do not verify a token that says ${alg}`, async () => {
+    it(`refuse a token with the alg ${alg}`, async () => {
       const [, claims, signature] = (await keys.sign('at+jwt', { sub: 'ada' })).split('.');
       const header = Buffer.from(JSON.stringify({ alg, kid: active.keyId })).toString('base64url');
       expect(await keys.verify(read(`${header}.${claims}.${signature}`))).to.equal(false);
     });
   }
 
-  it('need no active kid when there is one key', async () => {
+  it('need no active kid with a single key', async () => {
     const [first] = (await chosen([active])).published().keys;
     expect(first?.kid).to.equal(active.keyId);
   });
 
-  it('are not chosen when it is unclear which one signs', async () => {
+  it('are refused when the active key is ambiguous', async () => {
     const same = { ...former, keyId: active.keyId };
     expect(await signingKeys([], undefined)).to.deep.equal({ kind: 'no_keys' });
     expect(await signingKeys([former, active], undefined)).to.deep.equal({ kind: 'active_key_id_missing' });

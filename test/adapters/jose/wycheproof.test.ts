@@ -1,6 +1,6 @@
 /**
- * The public signature vectors of C2SP/wycheproof, through the strict reader and the key rules that every token
- * passes here. Shared-secret cases verify nothing in this service: of those, the reader's part is tried.
+ * The public signature vectors of C2SP/wycheproof, through the strict reader and the key rules of this service. It
+ * verifies no shared-secret signature, so those vectors test only the reader.
  */
 
 import { createHmac, createPublicKey } from 'node:crypto';
@@ -39,7 +39,7 @@ interface EcdsaVectors {
   }[];
 }
 
-/** Those that the file itself mislabels, or whose payload is empty (the folder's README). */
+/** Vectors that the file mislabels, or whose payload is empty (README of the folder). */
 const LEFT_OUT = [259, 264, 268, 272, 320, 325, 346, 347, 350, 351, 367, 370, 372, 373];
 
 async function verdictOf(jws: string, keySet: JsonObject, rules: KeyRules): Promise<string> {
@@ -49,18 +49,18 @@ async function verdictOf(jws: string, keySet: JsonObject, rules: KeyRules): Prom
   return (await verifyWithRing(ring, envelope, rules.algorithms)).kind;
 }
 
-describeVectors<JwsVectors>('JWS and the wycheproof vectors', 'wycheproof_json_web_signature_test.json', (vectors) => {
+describeVectors<JwsVectors>('The JWS vectors of wycheproof', 'wycheproof_json_web_signature_test.json', (vectors) => {
   const cases = vectors.testGroups.flatMap(({ tests, ...group }) =>
     tests.filter(({ tcId }) => !LEFT_OUT.includes(tcId)).map((test) => ({ ...test, group })),
   );
   const symmetric = cases.filter(({ group }) => group.private.kty === 'oct');
   const asymmetric = cases.filter(({ group }) => group.private.kty !== 'oct');
 
-  it('are all there', () => {
+  it('are complete', () => {
     expect([asymmetric.length, symmetric.length]).to.deep.equal([351, 36]);
   });
 
-  it("verify as they should with the identity provider's algorithms", async () => {
+  it('have the expected verdict with the algorithms of an identity provider', async () => {
     const wrong: string[] = [];
     for (const { group, tcId, comment, jws, result } of asymmetric) {
       const verdict = await verdictOf(jws, { keys: [group.public ?? null] }, PROVIDER_KEY_RULES);
@@ -69,7 +69,7 @@ describeVectors<JwsVectors>('JWS and the wycheproof vectors', 'wycheproof_json_w
     expect(wrong).to.deep.equal([]);
   });
 
-  it("verify as they should with an agent's algorithms, where they are of those", async () => {
+  it('have the expected verdict with the algorithms of an agent', async () => {
     const wrong: string[] = [];
     for (const { group, tcId, comment, jws, result } of asymmetric) {
       const expected = result === 'valid' && AGENT_KEY_RULES.algorithms.some((name) => name === group.public?.alg);
@@ -79,14 +79,14 @@ describeVectors<JwsVectors>('JWS and the wycheproof vectors', 'wycheproof_json_w
     expect(wrong).to.deep.equal([]);
   });
 
-  it('verify nothing with a shared secret', async () => {
+  it('are refused when they are signed with a shared secret', async () => {
     for (const { group, tcId, jws } of symmetric) {
       const verdict = await verdictOf(jws, { keys: [group.private] }, PROVIDER_KEY_RULES);
       expect(verdict, `${tcId}`).to.be.oneOf(['malformed', 'unsupported_algorithm']);
     }
   });
 
-  it('are read in their one canonical spelling only, by shared secret too', () => {
+  it('are read only in their canonical encoding, also when they are signed with a shared secret', () => {
     const wrong = symmetric
       .filter(({ group, jws, result }) => {
         const [header, payload, signature = ''] = jws.split('.');
@@ -103,16 +103,16 @@ describeVectors<JwsVectors>('JWS and the wycheproof vectors', 'wycheproof_json_w
   });
 });
 
-describeVectors<JwsVectors>('key sets and the wycheproof vectors', 'wycheproof_json_web_key_test.json', (vectors) => {
+describeVectors<JwsVectors>('The key set vectors of wycheproof', 'wycheproof_json_web_key_test.json', (vectors) => {
   for (const group of vectors.testGroups) {
     const isSymmetric = JSON.stringify(group.private).includes('"oct"');
 
-    it(`${group.comment}: the private set is no registration`, () => {
+    it(`${group.comment}: the private key set is refused as a registration`, () => {
       expect(checkJwkSet(group.private).kind).to.equal('invalid');
     });
 
     for (const { tcId, comment, jws, result } of group.tests) {
-      // A set of shared secrets has no public half, and whatever was signed with one is refused here.
+      // A set of shared secrets has no public half, and their signatures are refused.
       const refused = result === 'invalid' || isSymmetric;
       it(`${group.comment}: ${comment} (${tcId}) is ${refused ? 'refused' : 'verified'}`, async () => {
         const keySet = group.public ?? group.private;
@@ -128,12 +128,11 @@ describeVectors<JwsVectors>('key sets and the wycheproof vectors', 'wycheproof_j
 });
 
 describeVectors<EcdsaVectors>(
-  'ES256 and the wycheproof vectors',
+  'The ECDSA vectors of wycheproof',
   'wycheproof_ecdsa_secp256r1_sha256_p1363_test.json',
   (vectors) => {
-    // Their messages are no JWS signing inputs, and signatures over others can't be made from them: so the key goes
-    // the way of every key here, and the signature is verified by what verifies every ES256 signature here.
-    it('verify as they should with keys that were imported as all are', async () => {
+    // The messages are not JWS signing inputs. So the test imports each key as usual and calls the verifier directly.
+    it('have the expected verdict with their imported keys', async () => {
       const wrong: string[] = [];
       for (const { publicKeyPem, tests } of vectors.testGroups) {
         const [key] = await importKeys(usableKeys({ keys: [jwkOf(publicKeyPem)] }, AGENT_KEY_RULES) ?? []);
@@ -146,7 +145,7 @@ describeVectors<EcdsaVectors>(
       expect(wrong).to.deep.equal([]);
     });
 
-    it('are refused, without an exception, over a message that they do not sign', async () => {
+    it('are refused without an exception over another message', async () => {
       const header = Buffer.from('{"alg":"ES256"}').toString('base64url');
       for (const { publicKeyPem, tests } of vectors.testGroups) {
         for (const { tcId, msg, sig } of tests) {

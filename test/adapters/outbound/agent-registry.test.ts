@@ -5,11 +5,11 @@ import { type AgentRegistry, RegistryFailure } from '../../../application/ports/
 import { CLEARED } from '../../../domain/agents/registration-patch.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { agentIdOf } from '../../support/domain-fixtures.ts';
-import { answering, type Handler, type Loopback, startLoopback } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, startLoopback } from '../../support/loopback.ts';
 import { aRegistrationBody, P256_KEY } from '../../support/registrations.ts';
 
 const KEY = 'an-admin-key-0123456789-0123456789';
-const SECRET = 'what-answered-is-not-repeated';
+const SECRET = 'a-value-that-no-message-repeats';
 const ID = agentIdOf('jira-triage');
 
 const problem = (status: number, more: object = {}): Handler =>
@@ -17,15 +17,11 @@ const problem = (status: number, more: object = {}): Handler =>
 const agent = (changes: object = {}): Handler =>
   answering(JSON.stringify({ ...aRegistrationBody(), jwks_uri: null, enabled: false, newer: 1, ...changes }));
 
-describe('The agents of a service, over its admin API', () => {
-  let server: Loopback;
+describe('The agent registry over the admin API', () => {
+  const server = loopbackForSuite(agent());
   let pauses: number[];
   let registry: AgentRegistry;
-  before(async () => {
-    server = await startLoopback(agent());
-  });
   beforeEach(() => {
-    server.received.length = 0;
     pauses = [];
     registry = adminApiAgents({
       server: `${server.url}/behind/a/path`,
@@ -34,16 +30,15 @@ describe('The agents of a service, over its admin API', () => {
       pause: async (milliseconds) => pauses.push(milliseconds),
     });
   });
-  after(() => server.close());
 
   async function failure(): Promise<string> {
     const thrown: unknown = await registry.find(ID).catch((error: unknown) => error);
-    if (!(thrown instanceof RegistryFailure)) throw new Error(`no failure: ${String(thrown)}`);
+    if (!(thrown instanceof RegistryFailure)) throw new Error(`not a RegistryFailure: ${String(thrown)}`);
     expect(thrown.message).not.to.contain(SECRET).and.not.to.contain(KEY);
     return thrown.message;
   }
 
-  it('are asked for by id, with the key in its header alone', async () => {
+  it('finds an agent by id, with the admin key only in the Authorization header', async () => {
     server.answer = agent();
     expect(await registry.find(ID)).to.deep.equal({
       agentId: 'jira-triage',
@@ -63,14 +58,14 @@ describe('The agents of a service, over its admin API', () => {
     expect(asked?.headers.authorization).to.equal(`Bearer ${KEY}`);
   });
 
-  it('are found with keys elsewhere, and with keys that would not be taken today', async () => {
+  it('finds an agent with a jwks_uri, and one with keys that are refused today', async () => {
     server.answer = agent({ jwks: null, jwks_uri: 'https://keys.example/jwks.json' });
     expect((await registry.find(ID))?.keys).to.deep.equal({ kind: 'remote', uri: 'https://keys.example/jwks.json' });
     server.answer = agent({ jwks: { keys: [{ kty: 'oct' }] } });
     expect((await registry.find(ID))?.keys).to.deep.equal({ kind: 'inline', jwks: { keys: [] } });
   });
 
-  it('are not there when the API says so, and only then', async () => {
+  it('returns undefined only for a 404 of the admin API', async () => {
     server.answer = problem(404);
     expect(await registry.find(ID)).to.equal(undefined);
     for (const body of [`<h1>${SECRET}</h1>`, JSON.stringify({ message: SECRET })]) {
@@ -81,7 +76,7 @@ describe('The agents of a service, over its admin API', () => {
     }
   });
 
-  it('are registered and changed with the fields that were named, durations and nulls as the API has them', async () => {
+  it('registers and changes an agent with the given fields in the format of the API', async () => {
     server.answer = answering('{}', 201);
     expect(
       await registry.register({ agentId: 'a', maxTaskTtl: 90, allowedScopes: ['x'], jwksUri: undefined }),
@@ -98,14 +93,14 @@ describe('The agents of a service, over its admin API', () => {
     ]);
   });
 
-  it('may be there already, or gone', async () => {
+  it('returns already_exists for 409 and not_found for 404', async () => {
     server.answer = problem(409);
     expect(await registry.register({})).to.deep.equal({ kind: 'already_exists' });
     server.answer = problem(404);
     expect(await registry.change(ID, {})).to.deep.equal({ kind: 'not_found' });
   });
 
-  it('are refused by field, or as a whole, in sentences that no terminal obeys', async () => {
+  it('returns the errors of a 400 by field or as a whole, without control characters', async () => {
     server.answer = problem(400, {
       errors: { max_task_ttl: ['Too long.', 7], '\u001b[2J': [`${'x'.repeat(600)}`], odd: 1 },
     });
@@ -125,7 +120,7 @@ describe('The agents of a service, over its admin API', () => {
     expect(await registry.register({}).catch(String)).to.contain('The admin API answered with status 400.');
   });
 
-  it('are asked for again by a service that is busy, until its answer comes', async () => {
+  it('repeats a request while the service is busy, 45 times at most', async () => {
     const answers = [problem(429, { error: 'slow_down' }), problem(503, { error: 'temporarily_unavailable' }), agent()];
     server.answer = (request, response) => answers.shift()?.(request, response);
     expect(await registry.find(ID)).to.have.property('agentId', 'jira-triage');
@@ -136,55 +131,38 @@ describe('The agents of a service, over its admin API', () => {
     expect(server.received).to.have.length(45);
   });
 
+  const elsewhere = (status: number) =>
+    `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`;
+  const NO_AGENT = 'The response is not from the admin API: it did not contain the agent.';
   const failures: readonly (readonly [string, Handler, string])[] = [
-    ['a wrong key', problem(401, { detail: SECRET }), 'The service does not accept this admin key.'],
-    ['an admin API that is off', problem(503), 'The admin API is disabled there: the service has no admin key.'],
-    ['a fault', problem(500, { detail: SECRET }), 'The admin API answered with status 500.'],
+    ['a wrong admin key', problem(401, { detail: SECRET }), 'The service does not accept this admin key.'],
+    ['a disabled admin API', problem(503), 'The admin API is disabled there: the service has no admin key.'],
+    ['status 500', problem(500, { detail: SECRET }), 'The admin API answered with status 500.'],
+    ['a page of a proxy', answering(`<html>${SECRET}</html>`), elsewhere(200)],
+    ['an error page of a proxy', answering(`<html>${SECRET}</html>`, 502), elsewhere(502)],
+    ['another JSON object', answering(JSON.stringify({ hello: SECRET })), NO_AGENT],
+    ['an agent with a wrong field', agent({ allowed_scopes: ['a', 1] }), NO_AGENT],
+    ['another agent', agent({ agent_id: 'another' }), NO_AGENT],
     [
-      'a page of a proxy',
-      answering(`<html>${SECRET}</html>`),
-      'The response (status 200) is not from the admin API, but from another program at this address or from a proxy.',
-    ],
-    [
-      'a page of a proxy that is down',
-      answering(`<html>${SECRET}</html>`, 502),
-      'The response (status 502) is not from the admin API, but from another program at this address or from a proxy.',
-    ],
-    [
-      'something else in JSON',
-      answering(JSON.stringify({ hello: SECRET })),
-      'The response is not from the admin API: it did not contain the agent.',
-    ],
-    [
-      'an agent that lacks a field',
-      agent({ allowed_scopes: ['a', 1] }),
-      'The response is not from the admin API: it did not contain the agent.',
-    ],
-    [
-      'another agent than the one that was asked for',
-      agent({ agent_id: 'another' }),
-      'The response is not from the admin API: it did not contain the agent.',
-    ],
-    [
-      'an endless answer',
+      'an answer over 1 MiB',
       answering(SECRET.repeat(50_000)),
       'The service could not be reached. The answer is longer than 1048576 bytes.',
     ],
     [
-      'a connection that is cut',
+      'a cut connection',
       (_, response) => response.destroy(),
       'The service could not be reached. There was no answer (ECONNRESET).',
     ],
   ];
   for (const [what, answer, sentence] of failures) {
-    it(`end with a sentence at ${what}, and are not asked again`, async () => {
+    it(`fails with one sentence after ${what}, and does not repeat the request`, async () => {
       server.answer = answer;
       expect(await failure()).to.equal(sentence);
       expect(pauses).to.deep.equal([]);
     });
   }
 
-  it('are not followed to another address', async () => {
+  it('does not follow a redirect', async () => {
     const elsewhere = await startLoopback(agent());
     server.answer = (_, response) => {
       response.writeHead(308, { location: `${elsewhere.url}/admin/agents/jira-triage` });

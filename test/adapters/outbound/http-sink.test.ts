@@ -8,7 +8,7 @@ import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
-import { answering, type Handler, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
 
 const TOKEN = 'a-token-of-the-sink-0123456789';
 const issued: LedgerRecord = {
@@ -35,20 +35,15 @@ const summary: LedgerRecord = {
   count: 12,
 };
 
-/** Where no answer comes to an end: less than ten seconds, and far more than a request takes. */
+/** The time limit for an answer that never ends: below ten seconds, and far more than a request takes. */
 const HASTY_MS = 2000;
 
-describe('the sink over HTTP', () => {
-  let server: Loopback;
+describe('The HTTP sink', () => {
+  const server = loopbackForSuite(answering('{}'));
   let log: CapturedLog;
   let asked: NetworkRequest[];
   let patienceMs: number;
-  before(async () => {
-    server = await startLoopback(answering('{}'));
-  });
-  after(() => server.close());
   beforeEach(() => {
-    server.received.length = 0;
     server.answer = answering('{}');
     log = capturedLog();
     asked = [];
@@ -65,7 +60,7 @@ describe('the sink over HTTP', () => {
     return httpSink({ url, bearerToken: undefined }, network, log);
   };
 
-  it('posts the records in their order, as the audit shows them', async () => {
+  it('posts the records in order and in the published format', async () => {
     expect(await sink().deliver([issued, summary])).to.equal(true);
     const [request] = server.received;
     expect(request).to.include({ method: 'POST', path: '/records?source=mandate' });
@@ -108,7 +103,7 @@ describe('the sink over HTTP', () => {
     });
   });
 
-  it('gives the sink ten seconds', async () => {
+  it('has a time limit of ten seconds', async () => {
     await sink().deliver([issued]);
     expect(asked.map(({ timeoutMs }) => timeoutMs)).to.deep.equal([10_000]);
   });
@@ -119,21 +114,25 @@ describe('the sink over HTTP', () => {
     ['201', true, answering('', 201)],
     ['204 without a body', true, (_, response) => response.writeHead(204).end()],
     ['299', true, answering('', 299)],
-    ['200 with more than is read', true, answering(long)],
-    ['200 in a compressed body', true, (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('x')],
-    ['200 in no known characters', true, (_, response) => response.writeHead(200).end(Buffer.from([0xff]))],
-    ['301 to where it would be taken', false, (_, response) => response.writeHead(301, { location: '/' }).end()],
-    ['307 to where it would be taken', false, (_, response) => response.writeHead(307, { location: '/' }).end()],
+    ['200 with a body over its limit', true, answering(long)],
+    [
+      '200 with a compressed body',
+      true,
+      (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
+    ],
+    ['200 with a body that is not UTF-8', true, (_, response) => response.writeHead(200).end(Buffer.from([0xff]))],
+    ['a redirect with 301', false, (_, response) => response.writeHead(301, { location: '/' }).end()],
+    ['a redirect with 307', false, (_, response) => response.writeHead(307, { location: '/' }).end()],
     ['400', false, answering('', 400)],
     ['401', false, answering('', 401)],
     ['500', false, answering('', 500)],
-    ['503 with more than is read', false, answering(long, 503)],
-    ['nothing, the connection cut', false, (_, response) => response.destroy()],
-    ['nothing in time', false, () => {}, true],
-    ['the beginning of an answer and no more', false, (_, response) => response.writeHead(200).write('{'), true],
+    ['503 with a body over its limit', false, answering(long, 503)],
+    ['a cut connection', false, (_, response) => response.destroy()],
+    ['no answer in time', false, () => {}, true],
+    ['an answer that does not end in time', false, (_, response) => response.writeHead(200).write('{'), true],
   ];
   for (const [what, taken, handler, isHasty = false] of answers) {
-    it(`${taken ? 'takes for success' : 'takes for failure'}: ${what}`, async () => {
+    it(`${taken ? 'accepts' : 'treats as a failure'}: ${what}`, async () => {
       if (isHasty) patienceMs = HASTY_MS;
       server.answer = handler;
       expect(await sink().deliver([issued])).to.equal(taken);
@@ -141,19 +140,19 @@ describe('the sink over HTTP', () => {
     });
   }
 
-  it('takes for failure that nobody listens', async () => {
+  it('treats a refused connection as a failure', async () => {
     const gone = await startLoopback(answering(''));
     await gone.close();
     expect(await sink(gone.url).deliver([issued])).to.equal(false);
   });
 
-  it('takes a record that can not be written out for a failure, and says that it is a fault', async () => {
+  it('treats a record that cannot be serialized as a failure, and logs the error', async () => {
     const broken = { ...issued, at: instantFromMicros(Number.NaN) };
     expect(await sink().deliver([broken])).to.equal(false);
     expect(log.lines.join()).to.include('"level":"error"').and.to.include('RangeError');
   });
 
-  it('tells of a failing sink once when it begins and once when it ends, and nothing of what was sent', async () => {
+  it('logs the first of consecutive failures and the next success, without the records', async () => {
     const one = sink();
     await one.deliver([issued]);
     expect(log.lines).to.deep.equal([]);
@@ -175,7 +174,7 @@ describe('the sink over HTTP', () => {
     ]);
   });
 
-  it('presents no token in the clear', () => {
+  it('refuses a token without https', () => {
     const withToken = (url: string) => () =>
       httpSink({ url, bearerToken: new Secret(TOKEN) }, httpNetwork(), capturedLog());
     expect(withToken(`${server.url}/records`))
@@ -186,17 +185,13 @@ describe('the sink over HTTP', () => {
   });
 });
 
-describe('the sink over https', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering('', 401), { tls: true });
-  });
-  after(() => server.close());
+describe('The HTTPS sink', () => {
+  const server = loopbackForSuite(answering('', 401), { tls: true });
 
   const sinkTo = (network: Network, log: CapturedLog) =>
     httpSink({ url: `${server.url}/records`, bearerToken: new Secret(TOKEN) }, network, log);
 
-  it('presents its token, which no log shows', async () => {
+  it('sends its token, and does not log it', async () => {
     const log = capturedLog();
     const sink = sinkTo(httpNetwork({ ca: testAuthority }), log);
     expect(await sink.deliver([issued])).to.equal(false);
@@ -210,7 +205,7 @@ describe('the sink over https', () => {
     expect(log.lines.join()).not.to.include(TOKEN);
   });
 
-  it('presents nothing to a server that nobody vouches for', async () => {
+  it('sends nothing to a server with an untrusted certificate', async () => {
     server.received.length = 0;
     expect(await sinkTo(httpNetwork(), capturedLog()).deliver([issued])).to.equal(false);
     expect(server.received).to.deep.equal([]);

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
-import { answering, type Loopback, startLoopback, testAuthority } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
 
 const network = httpNetwork({ ca: testAuthority });
 
@@ -19,17 +19,10 @@ async function failureOf(request: NetworkRequest, through = network): Promise<Ne
   throw new Error(`not a NetworkFailure: ${String(failure)}`);
 }
 
-describe('the network', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering('{}'));
-  });
-  beforeEach(() => {
-    server.received.length = 0;
-  });
-  after(() => server.close());
+describe('The network', () => {
+  const server = loopbackForSuite(answering('{}'));
 
-  it('sends method, headers and body, and gives back status and body', async () => {
+  it('sends the method, headers and body, and returns the status and body', async () => {
     server.answer = answering('{"grüße":"ok"}', 418);
     const answer = await network.send({
       ...get(`${server.url}/a/b?c=d`),
@@ -43,7 +36,7 @@ describe('the network', () => {
     expect(request?.headers).to.include({ 'content-type': 'text/plain', authorization: 'Bearer abc' });
   });
 
-  it("tells the other side's clock where that does", async () => {
+  it('returns the Date header of the server when it is valid', async () => {
     server.answer = (_, response) => response.writeHead(200, { date: 'Sat, 21 Nov 2026 03:04:05 GMT' }).end();
     expect((await network.send(get(server.url))).date).to.equal(Date.UTC(2026, 10, 21, 3, 4, 5) * 1000);
     for (const told of ['yesterday', '']) {
@@ -52,7 +45,7 @@ describe('the network', () => {
     }
   });
 
-  it('asks for no compression, and refuses a compressed answer', async () => {
+  it('requests an uncompressed answer, and refuses a compressed one', async () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
     expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
@@ -61,21 +54,21 @@ describe('the network', () => {
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
-    it(`takes a redirect with ${status} for an answer and does not follow it`, async () => {
+    it(`returns a redirect with ${status} and does not follow it`, async () => {
       server.answer = (_, response) => response.writeHead(status, { location: `${server.url}/elsewhere` }).end('moved');
       expect(await network.send(get(server.url))).to.include({ status, body: 'moved' });
       expect(server.received.map((request) => request.path)).to.deep.equal(['/']);
     });
   }
 
-  it('sends no cookie that it was given before', async () => {
+  it('sends no cookie of an earlier answer', async () => {
     server.answer = (_, response) => response.writeHead(200, { 'set-cookie': 'session=1' }).end();
     await network.send(get(server.url));
     await network.send(get(server.url));
     expect(server.received[1]?.headers.cookie).to.equal(undefined);
   });
 
-  it('gives up when no answer begins in time, and closes the connection', async () => {
+  it('fails when no answer begins within the time limit, and closes the connection', async () => {
     const closed = new Promise<void>((resolve) => {
       server.answer = (_, response) => response.on('close', resolve);
     });
@@ -85,7 +78,7 @@ describe('the network', () => {
     await closed;
   });
 
-  it('gives up on a body that never ends, though every piece of it comes quickly', async () => {
+  it('fails when the body does not end within the time limit', async () => {
     let stop = () => {};
     server.answer = (_, response) => {
       const timer = setInterval(() => response.write('.'), 5);
@@ -95,12 +88,12 @@ describe('the network', () => {
     expect(failure.message).to.contain('80 ms');
   });
 
-  it('takes a body of exactly the bound', async () => {
+  it('returns a body of exactly maxBytes', async () => {
     server.answer = answering('x'.repeat(1000));
     expect((await network.send(get(server.url))).body).to.have.length(1000);
   });
 
-  it('stops reading at the bound, whatever length was declared', async () => {
+  it('fails after maxBytes of a longer body, and closes the connection', async () => {
     const cut = new Promise<void>((resolve) => {
       server.answer = (_, response) => {
         response.on('close', resolve);
@@ -124,7 +117,7 @@ describe('the network', () => {
     expect([failure.answered, failure.status]).to.deep.equal([true, 418]);
   });
 
-  it('refuses half an answer', async () => {
+  it('refuses an incomplete answer', async () => {
     server.answer = (_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half');
@@ -133,7 +126,7 @@ describe('the network', () => {
     expect((await failureOf(get(server.url))).answered).to.equal(false);
   });
 
-  it('says that nobody listens by the code alone', async () => {
+  it('reports a refused connection by its code only', async () => {
     const gone = await startLoopback(answering(''));
     await gone.close();
     const failure = await failureOf(get(`${gone.url}/secret-path`));
@@ -146,13 +139,13 @@ describe('the network', () => {
     });
   }
 
-  it('refuses a header that would end the line', async () => {
+  it('refuses a header with a line break', async () => {
     const failure = await failureOf(get(server.url, { headers: { authorization: 'Bearer a\r\nx: y' } }));
     expect(failure.message).to.equal('The request could not be sent.');
     expect(server.received).to.have.length(0);
   });
 
-  it('uses a connection again', async () => {
+  it('keeps a connection for the next request', async () => {
     server.answer = answering('{}');
     await network.send(get(server.url));
     await network.send(get(server.url));
@@ -160,7 +153,7 @@ describe('the network', () => {
     expect(second?.connection).to.equal(first?.connection);
   });
 
-  describe('when the server cuts a kept connection under a request', () => {
+  describe('when the server cuts a kept connection during a request,', () => {
     /** Answers the first request of a connection and cuts it at the second. */
     function cuttingSecond(): void {
       const seen = new Set<number>();
@@ -171,7 +164,7 @@ describe('the network', () => {
       };
     }
 
-    it('sends a GET again, on a connection of its own', async () => {
+    it('sends a GET again on a new connection', async () => {
       cuttingSecond();
       const fresh = httpNetwork();
       await fresh.send(get(server.url));
@@ -195,38 +188,27 @@ describe('the network', () => {
   });
 });
 
-describe('the network over https', () => {
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering('{}'), { tls: true });
-  });
-  after(() => server.close());
+describe('The network over https', () => {
+  const server = loopbackForSuite(answering('{}'), { tls: true });
 
-  it('trusts a server that the given authority vouches for', async () => {
+  it('accepts a certificate of the given authority', async () => {
     expect(await network.send(get(server.url))).to.include({ status: 200, body: '{}' });
   });
 
-  it('refuses the same server without that authority', async () => {
+  it('refuses the same certificate without that authority', async () => {
     const failure = await failureOf(get(server.url), httpNetwork());
     expect(failure.message).to.match(/^There was no answer \([A-Z_]+\)\.$/);
   });
 });
 
-describe('the network to public addresses only', () => {
-  let server: Loopback;
-  let port: string;
+describe('The network with publicOnly', () => {
+  const server = loopbackForSuite(answering('{}'));
   let asked: string[];
-  before(async () => {
-    server = await startLoopback(answering('{}'));
-    port = new URL(server.url).port;
-  });
   beforeEach(() => {
-    server.received.length = 0;
     asked = [];
   });
-  after(() => server.close());
 
-  /** Takes the loopback server for a public one; each lookup gets the next of `answers`. */
+  /** Treats 127.0.0.1 as public. Each lookup returns the next of `answers`. */
   function networkOf(...answers: readonly (readonly string[])[]): Network {
     const left = [...answers];
     return httpNetwork({
@@ -237,10 +219,10 @@ describe('the network to public addresses only', () => {
       },
     });
   }
-  const publicOnly = (host: string) => get(`http://${host}:${port}/`, { publicOnly: true });
+  const publicOnly = (host: string) => get(`http://${host}:${new URL(server.url).port}/`, { publicOnly: true });
   const REFUSED = 'The host has an address that is not public.';
 
-  it('connects to a host whose addresses are all public, and asks the resolver once', async () => {
+  it('connects to a host whose addresses are all public, and resolves it once', async () => {
     expect((await networkOf(['127.0.0.1', '127.0.0.1']).send(publicOnly('keys.example'))).status).to.equal(200);
     expect(asked).to.deep.equal(['keys.example']);
   });
@@ -259,7 +241,7 @@ describe('the network to public addresses only', () => {
     });
   }
 
-  it('judges a host again for each request', async () => {
+  it('checks the addresses of a host for each request', async () => {
     const network = networkOf(['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1']);
     expect((await network.send(publicOnly('keys.example'))).status).to.equal(200);
     expect((await failureOf(publicOnly('keys.example'), network)).message).to.equal(REFUSED);
@@ -267,7 +249,7 @@ describe('the network to public addresses only', () => {
     expect(asked).to.have.length(3);
   });
 
-  it('does not use a connection that another request made without the rule', async () => {
+  it('does not reuse a connection of a request without publicOnly', async () => {
     const kept = await startLoopback(answering('{}'));
     const network = httpNetwork();
     expect((await network.send(get(kept.url))).status).to.equal(200);
@@ -279,7 +261,7 @@ describe('the network to public addresses only', () => {
     await kept.close();
   });
 
-  it('says that a host has no name by the code alone', async () => {
+  it('reports a failed lookup by its code only', async () => {
     const network = httpNetwork({
       resolve: () => Promise.reject(Object.assign(new Error('secret'), { code: 'ENOTFOUND' })),
     });
@@ -292,7 +274,7 @@ describe('the network to public addresses only', () => {
     ...['169.254.169.254', '[::ffff:169.254.169.254]', '[fd00:ec2::254]', '[2002:7f00:1::]', '10.1.2.3'],
     'localhost',
   ]) {
-    it(`refuses ${host} in a URL, by the addresses of the real world`, async () => {
+    it(`refuses the host ${host} with the real resolver`, async () => {
       expect((await failureOf(publicOnly(host), httpNetwork())).message).to.equal(REFUSED);
       expect(server.received).to.have.length(0);
     });

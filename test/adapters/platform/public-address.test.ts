@@ -44,31 +44,21 @@ describe('An address', () => {
     });
   }
 
-  it('is public next to each of those networks, and where it embeds a public one', () => {
+  it('is public beside those networks, and when it embeds a public address', () => {
     expect(PUBLIC.filter((address) => !isPublicAddress(address))).to.deep.equal([]);
   });
 
-  it('is not public when it is no address', () => {
-    const texts = [
-      '',
-      'localhost',
-      '8.8.8',
-      '8.8.8.8.',
-      '08.8.8.8',
-      '0x8.8.8.8',
-      '134744072',
-      '[2606:4700::1]',
-      '8.8.8.8/32',
-    ];
-    expect(texts.filter(isPublicAddress)).to.deep.equal([]);
+  it('is not public when the text is not an address', () => {
+    const numbers = ['8.8.8', '8.8.8.8.', '08.8.8.8', '0x8.8.8.8', '134744072', '8.8.8.8/32'];
+    expect(['', 'localhost', '[2606:4700::1]', ...numbers].filter(isPublicAddress)).to.deep.equal([]);
   });
 
-  it('is judged as another library does, but for what embeds an address and for Azure', () => {
+  it('has the verdict of another library, except for embedded addresses and for Azure', () => {
     const octet = fc.integer({ min: 0, max: 255 });
     const ipv4 = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'));
     const group = fc.integer({ min: 0, max: 0xffff });
     const first = fc.oneof(group, fc.constantFrom(0, 0x64, 0x100, 0x2001, 0x2002, 0x2620, 0x3fff, 0xfc00, 0xfe80));
-    // In groups of hex digits: the library takes ::1.0.0.0 for an IPv4-mapped address.
+    // In groups of hex digits, because the library reads ::1.0.0.0 as an IPv4-mapped address.
     const ipv6 = fc
       .tuple(
         first,

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { systemClock } from '../../../adapters/platform/system-clock.ts';
 
-/** The time of the world, in microseconds, with both clocks as a program sees them. */
+/** A simulated time in microseconds, and the wall clock and monotonic clock that show it. */
 function world(start: number) {
   let truth = start;
   let step = 0;
   return {
     wall: () => Math.floor((truth + step) / 1000),
     monotonic: () => (truth - start) / 1000 + 17.25,
-    /** What the wall clock shows, in microseconds. */
+    /** The wall clock in microseconds. */
     shown: () => truth + step,
     pass(micros: number) {
       truth += micros;
@@ -24,7 +24,7 @@ const START = 1_790_000_000_000_400;
 const HOUR = 3_600_000_000;
 
 describe('systemClock', () => {
-  it('counts microseconds that the wall clock does not show', () => {
+  it('counts the microseconds that the wall clock does not show', () => {
     const time = world(START);
     const clock = systemClock(time);
     const first = clock.now();
@@ -33,7 +33,7 @@ describe('systemClock', () => {
     expect(time.wall()).to.equal(Math.floor(START / 1000));
   });
 
-  it('is within a millisecond of the wall clock, however that is slewed', () => {
+  it('is within a millisecond of a slewed wall clock', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(2_000_000), fc.nat(900))), (moves) => {
         const time = world(START);
@@ -47,7 +47,7 @@ describe('systemClock', () => {
     );
   });
 
-  it('never goes back while the wall clock is set back by less than a second in all', () => {
+  it('never goes back while the wall clock is set back by less than a second in total', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(5_000_000), fc.nat(9_000)), { maxLength: 100 }), (moves) => {
         const time = world(START);
@@ -64,7 +64,7 @@ describe('systemClock', () => {
     );
   });
 
-  it('follows a clock that is set back by more: what was about to expire is not kept alive', () => {
+  it('follows a wall clock that is set back by more than a second, so that tokens expire in time', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_002_000, max: HOUR }), (back) => {
         const time = world(START);
@@ -76,7 +76,7 @@ describe('systemClock', () => {
     );
   });
 
-  it('follows a clock that is set forwards at once', () => {
+  it('follows a wall clock that is set forward at once', () => {
     const time = world(START);
     const clock = systemClock(time);
     clock.now();
@@ -85,7 +85,7 @@ describe('systemClock', () => {
     expect(Math.abs(clock.now() - time.shown())).to.be.lessThan(1000);
   });
 
-  it('stands still when the clock is set back, until that has caught up', () => {
+  it('stands still after the wall clock was set back until that has caught up', () => {
     const time = world(START);
     const clock = systemClock(time);
     const before = clock.now();

@@ -3,7 +3,7 @@ import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { makeTaskId, parseTaskId } from '../../../domain/identifiers.ts';
 
 describe('systemRandomness', () => {
-  it('makes ULIDs that are identifiers, each after the one before', () => {
+  it('makes ULIDs that are valid identifiers in ascending order', () => {
     const randomness = systemRandomness();
     const ulids = Array.from({ length: 5000 }, () => randomness.ulid());
     for (const ulid of ulids) expect(parseTaskId(makeTaskId(ulid))).to.equal(`task_${ulid}`);
@@ -11,7 +11,7 @@ describe('systemRandomness', () => {
     expect(new Set(ulids).size).to.equal(ulids.length);
   });
 
-  it('begins a ULID with the time', () => {
+  it('makes a ULID that begins with the time', () => {
     const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     const time = [...systemRandomness().ulid().slice(0, 10)].reduce(
       (sum, letter) => sum * 32 + letters.indexOf(letter),
@@ -20,8 +20,8 @@ describe('systemRandomness', () => {
     expect(Math.abs(time - Date.now())).to.be.lessThan(5000);
   });
 
-  it('uses every character of the alphabet in the random part, evenly', () => {
-    // Sources of their own, or each would only count on from the first ULID of its millisecond.
+  it('uses every character evenly in the random part of a ULID', () => {
+    // A new source each time, because a source increments the ULID within a millisecond.
     const counts = new Map<string, number>();
     for (let made = 0; made < 2000; made += 1) {
       for (const letter of systemRandomness().ulid().slice(10)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -31,7 +31,7 @@ describe('systemRandomness', () => {
     for (const count of counts.values()) expect(count).to.be.within(750, 1250);
   });
 
-  it('makes secrets of the size asked for, in base64url, never twice', () => {
+  it('makes unique secrets of the given size in base64url', () => {
     const randomness = systemRandomness();
     const secrets = Array.from({ length: 1000 }, () => randomness.secret(32));
     for (const secret of secrets) {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type CollectorOptions, collector } from '../../../adapters/storage/collector.ts';
 
-describe('a collector of decisions', () => {
+describe('The collector of decisions', () => {
   /** The batches in the order in which they began. */
   let batches: (readonly string[])[];
   /** Ends the batch of this number. */
@@ -33,7 +33,7 @@ describe('a collector of decisions', () => {
     await nextTurn();
   };
 
-  it('makes one batch of what has come by the end of a turn of the event loop', async () => {
+  it('makes one batch of the items of an event loop turn', async () => {
     const collected = collecting();
     collected.submit('a');
     await Promise.resolve();
@@ -43,7 +43,7 @@ describe('a collector of decisions', () => {
     expect(batches).to.deep.equal([['a', 'b']]);
   });
 
-  it('makes one batch, of limited size, of what has come while the batch before was under way', async () => {
+  it('makes one batch of limited size of the items that arrived during the previous batch', async () => {
     const collected = collecting();
     await submitAll(collected, 'a');
     await submitAll(collected, 'bc');
@@ -57,7 +57,7 @@ describe('a collector of decisions', () => {
     expect(collected.waiting()).to.equal(0);
   });
 
-  it('has as many batches under way as it may, and begins the next one when any of them ends', async () => {
+  it('runs up to underWay batches at the same time, and begins another when one of them ends', async () => {
     const collected = collecting({ underWay: 2 });
     await submitAll(collected, 'abcdefg');
     await submitAll(collected, 'h');
@@ -66,7 +66,7 @@ describe('a collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('leaves an item that may not join for a later batch, and keeps the order of the others', async () => {
+  it('keeps an item that may not join for a later batch, and keeps the order of the other items', async () => {
     const collected = collecting({ mayJoin: (batch, item) => !batch.includes(item) });
     await submitAll(collected, 'aabacd');
     await end(0);
@@ -74,14 +74,14 @@ describe('a collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'ad', 'a']);
   });
 
-  it('lets a batch take an item whatever it may join, as long as the batch is empty', async () => {
+  it('puts an item that may join no batch into an empty batch', async () => {
     const collected = collecting({ mayJoin: () => false });
     await submitAll(collected, 'ab');
     await end(0);
     expect(batches).to.deep.equal([['a'], ['b']]);
   });
 
-  it('is drained once the last batch has ended, and at once if there is none', async () => {
+  it('is drained when the last batch has ended, and at once without a batch', async () => {
     const collected = collecting({ size: 1 });
     await collected.drained();
     collected.submit('a');

@@ -18,22 +18,22 @@ function thrownBy(act: () => unknown): Error {
 }
 
 describe('The report of an error', () => {
-  it('has its class, its code and where it was thrown', () => {
+  it('has the class, the code and the stack of the error', () => {
     const report = reportError(new DriverError(`duplicate key: (jti)=(${SECRET})`));
     expect(report).to.include({ class: 'DriverError', code: '23505' });
     expect(report.stack?.[0]).to.match(/^at .*error-report\.test\.ts:\d+:\d+\)$/);
   });
 
   const messages: readonly (readonly [string, string])[] = [
-    ['is of one line', SECRET],
+    ['has one line', SECRET],
     ['has several lines', `first ${SECRET}\nsecond ${SECRET}\n\n`],
-    ['ends in what looks like a frame', `refused\n    at ${SECRET} (/${SECRET}:1:1)`],
-    ['is made of what looks like frames', `\n    at a (/${SECRET}:1:1)\n    at b (node:${SECRET}:2:2)\n    at c`],
-    ['is the beginning of the class', 'Err'],
+    ['ends with the form of a stack frame', `refused\n    at ${SECRET} (/${SECRET}:1:1)`],
+    ['consists of the form of stack frames', `\n    at a (/${SECRET}:1:1)\n    at b (node:${SECRET}:2:2)\n    at c`],
+    ['equals the beginning of the class', 'Err'],
     ['is empty', ''],
   ];
   for (const [how, message] of messages) {
-    it(`never has the message, even one that ${how}`, () => {
+    it(`does not contain a message that ${how}`, () => {
       const report = reportError(new Error(message, { cause: new DriverError(message) }));
       expect(JSON.stringify(report)).not.to.contain('a-token');
       expect(report.stack).not.to.equal(undefined);
@@ -41,14 +41,14 @@ describe('The report of an error', () => {
     });
   }
 
-  it('never has the message of an error that the runtime throws', () => {
+  it('does not contain the message of an error of the runtime', () => {
     const report = reportError(thrownBy(() => JSON.parse(`{"grant": ${SECRET}}`)));
     expect(report.class).to.equal('SyntaxError');
     expect(report.stack?.[0]).to.equal('at JSON.parse (<anonymous>)');
     expect(JSON.stringify(report)).not.to.contain('a-token');
   });
 
-  it('finds the frames when the message was changed after the throw', () => {
+  it('has the stack when the message was changed after the throw', () => {
     const error = new Error(`duplicate ${SECRET}`);
     error.message = `insert into grants values ('${SECRET}') - ${error.message}`;
     const report = reportError(error);
@@ -56,7 +56,7 @@ describe('The report of an error', () => {
     expect(JSON.stringify(report)).not.to.contain('a-token');
   });
 
-  it('finds frames of every form that the runtime writes', async () => {
+  it('has stack frames of every form of the runtime', async () => {
     const fail = async () => {
       await Promise.resolve();
       throw new TypeError('no');
@@ -73,7 +73,7 @@ describe('The report of an error', () => {
     expect(places?.slice(0, 3)).to.deep.equal(['at fail …', 'at async Promise.all (index 0)', 'at async caught …']);
   });
 
-  it('follows causes, but not for ever', () => {
+  it('has five causes at most', () => {
     const outer = new Error('outer', { cause: new DriverError('inner', { cause: 'a string' }) });
     expect(reportError(outer).cause).to.include({ class: 'DriverError', code: '23505' });
     expect(reportError(outer).cause?.cause).to.deep.equal({ class: 'string' });
@@ -82,7 +82,7 @@ describe('The report of an error', () => {
     expect(JSON.stringify(reportError(ring)).match(/"class"/g)).to.have.length(5);
   });
 
-  it('shows no more than twenty frames', () => {
+  it('has at most twenty stack frames', () => {
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 100;
     const deep = (levels: number): Error => (levels === 0 ? new Error('deep') : deep(levels - 1));
@@ -93,7 +93,7 @@ describe('The report of an error', () => {
     }
   });
 
-  it('leaves out a code or a class that is no word', () => {
+  it('omits a code or a class that is not a word', () => {
     const odd = Object.assign(new Error('x'), { code: `${SECRET} and more` });
     expect(reportError(odd)).not.to.have.property('code');
     expect(reportError(Object.assign(new Error('x'), { code: 14 }))).to.include({ code: 14 });
@@ -112,7 +112,7 @@ describe('The report of an error', () => {
     it(`has only the type of a thrown ${type}`, () => expect(reportError(thrown)).to.deep.equal({ class: type }));
   }
 
-  it('survives an error that throws when it is read', () => {
+  it('has the class unreadable for an error that throws when it is read', () => {
     const hostile = new Error('x');
     Object.defineProperty(hostile, 'stack', {
       get() {

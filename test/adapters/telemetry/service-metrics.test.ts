@@ -20,10 +20,10 @@ function scene(answer: () => Promise<string>, limitMs = 1000) {
   };
 }
 
-describe('what is asked occasionally', () => {
-  it('is asked once in so many seconds, however often somebody looks', async () => {
-    const { look, asked, pass } = scene(async () => 'so and so');
-    for (let looks = 0; looks < 3; looks += 1) expect(await look()).to.equal('so and so');
+describe('A value that is read occasionally', () => {
+  it('is read once in everySeconds for any number of callers', async () => {
+    const { look, asked, pass } = scene(async () => 'a value');
+    for (let looks = 0; looks < 3; looks += 1) expect(await look()).to.equal('a value');
     pass(4.9);
     await Promise.all([look(), look()]);
     expect(asked()).to.equal(1);
@@ -32,15 +32,15 @@ describe('what is asked occasionally', () => {
     expect(asked()).to.equal(2);
   });
 
-  it('is asked again at once where the clock was put back', async () => {
-    const { look, asked, pass } = scene(async () => 'so and so');
+  it('is read again at once after the clock was moved back', async () => {
+    const { look, asked, pass } = scene(async () => 'a value');
     await look();
     pass(-3600);
     await look();
     expect(asked()).to.equal(2);
   });
 
-  it('is unknown where asking failed, until the next time', async () => {
+  it('is undefined after a failed read until the next read', async () => {
     let isAway = true;
     const { look, asked, pass } = scene(async () => {
       if (isAway) throw new Error('away');
@@ -54,7 +54,7 @@ describe('what is asked occasionally', () => {
     expect(await look()).to.equal('here');
   });
 
-  it('keeps nobody waiting, and is not asked twice at once', async () => {
+  it('is undefined beyond its time limit, and is not read twice at the same time', async () => {
     let release: (answer: string) => void = () => undefined;
     const { look, asked, pass } = scene(
       () =>

@@ -10,7 +10,7 @@ import { Secret } from '../../../domain/secret.ts';
 
 const clock = { now: () => instantFromMillis(Date.UTC(2026, 10, 21, 4, 23, 30, 86)) };
 
-/** What a stream was given, write by write. */
+/** A stream that keeps its writes. */
 function collected() {
   const writes: string[] = [];
   const stream = new Writable({
@@ -36,17 +36,11 @@ const parsed = (text: string) =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe('The log, for machines', () => {
-  it('is one JSON object a line: level, message, timestamp, then the fields as given', async () => {
+describe('The log in JSON', () => {
+  it('has one object a line with level, message, timestamp and the given fields', async () => {
     const text = await logged((log) => {
-      log.info('request', {
-        method: 'POST',
-        status: 200,
-        duration_ms: 3.41,
-        aborted: true,
-        reason: undefined,
-        key: null,
-      });
+      const fields = { method: 'POST', status: 200, duration_ms: 3.41, aborted: true, reason: undefined, key: null };
+      log.info('request', fields);
       log.warn('careful');
     });
     expect(text).to.equal(
@@ -55,7 +49,7 @@ describe('The log, for machines', () => {
     );
   });
 
-  it('has an error by its class, code and stack, without its message', async () => {
+  it('has the class, code and stack of an error, without its message', async () => {
     const [line] = parsed(
       await logged((log) => {
         const driver = Object.assign(new RangeError('key (jti)=(secret) exists'), { code: '23505' });
@@ -69,7 +63,7 @@ describe('The log, for machines', () => {
     expect(JSON.stringify(line)).not.to.contain('secret');
   });
 
-  it('reads back as the fields that went in, whatever they hold, on one line each', async () => {
+  it('has one line for each entry, which parses to the given fields', async () => {
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -92,7 +86,7 @@ describe('The log, for machines', () => {
     );
   });
 
-  it('keeps a field that is named like a part of the line, under a name of its own', async () => {
+  it('renames a field whose name the line uses itself', async () => {
     const [line] = parsed(
       await logged((log) => log.info('kept', { level: 'fake', message: 'fake', timestamp: 'fake', cause: 'fake' })),
     );
@@ -107,7 +101,7 @@ describe('The log, for machines', () => {
     });
   });
 
-  it('redacts a secret, and writes what cannot be written as such, should the types be got around', async () => {
+  it('redacts a secret, and marks a value that JSON cannot hold', async () => {
     const ring: Record<string, unknown> = {};
     ring.ring = ring;
     const fields = { key: new Secret('sesame'), nested: { key: new Secret('sesame') }, ring, big: 1n, nan: Number.NaN };
@@ -122,13 +116,13 @@ describe('The log, for machines', () => {
     });
   });
 
-  it('holds nothing that a terminal would obey', async () => {
+  it('escapes every control character', async () => {
     const text = await logged((log) => log.info('a\u001b[2Jb\u009b2Jc\u007f', { route: 'x\r\u0085y' }));
     expect(text.slice(0, -1)).to.match(/^[ -~]+$/);
     expect(parsed(text)[0]).to.include({ message: 'a\u001b[2Jb\u009b2Jc\u007f', route: 'x\r\u0085y' });
   });
 
-  it('leaves out what is less grave than asked for', async () => {
+  it('omits lines below its level', async () => {
     const text = await logged(
       (log) => {
         log.info('info');
@@ -141,8 +135,8 @@ describe('The log, for machines', () => {
   });
 });
 
-describe('The log, for people', () => {
-  it('is a line with the time, the level, the message and the fields', async () => {
+describe('The log on a terminal', () => {
+  it('has a line with the time, the level, the message and the fields', async () => {
     const text = await logged(
       (log) => log.info('request', { method: 'POST', route: '/oauth2/token', status: 200, reason: undefined }),
       { tty: true },
@@ -150,7 +144,7 @@ describe('The log, for people', () => {
     expect(text).to.equal('04:23:30.086 INFO  request method=POST route=/oauth2/token status=200\n');
   });
 
-  it('has an error with its causes below', async () => {
+  it('has an error and its causes below the line', async () => {
     const cause = Object.assign(new TypeError('secret'), { code: 'ECONNREFUSED' });
     const text = await logged((log) => log.error('no database', new Error('secret', { cause })), { tty: true });
     const lines = text.split('\n');
@@ -161,7 +155,7 @@ describe('The log, for people', () => {
     expect(text).not.to.contain('secret');
   });
 
-  it('lets no text pass for another line, another field or a command to the terminal', async () => {
+  it('quotes text that looks like another line, another field or a terminal command', async () => {
     const text = await logged(
       (log) => log.info('two\nlines', { route: 'a status=500', title: '\u001b[31mred\u009b' }),
       { tty: true },
@@ -170,8 +164,8 @@ describe('The log, for people', () => {
   });
 });
 
-describe('Writing the log', () => {
-  it('waits for nobody, and puts the lines of one turn into one write', async () => {
+describe('The log', () => {
+  it('writes the lines of one event loop turn asynchronously in one write', async () => {
     const { stream, writes } = collected();
     const log = winstonLog({ clock, tty: false, stream });
     await turn();
@@ -182,14 +176,11 @@ describe('Writing the log', () => {
     log.info('another');
     await log.close();
     expect(writes).to.have.length(2);
-    expect(
-      parsed(writes.join(''))
-        .map(({ message }) => message)
-        .slice(-2),
-    ).to.deep.equal(['line 49', 'another']);
+    const messages = parsed(writes.join('')).map(({ message }) => message);
+    expect(messages.slice(-2)).to.deep.equal(['line 49', 'another']);
   });
 
-  it('has handed everything over once it is closed, to a slow stream too, and leaves that open', async () => {
+  it('has written every line to a slow stream when it is closed, and leaves the stream open', async () => {
     const received: string[] = [];
     const slow = new Writable({
       write(chunk, _encoding, done) {
@@ -208,7 +199,7 @@ describe('Writing the log', () => {
     expect(slow.writableEnded).to.equal(false);
   });
 
-  it('loses lines rather than memory while nobody reads, and then says how many', async () => {
+  it('drops lines while its stream is not read, and later logs their number', async () => {
     const stalled = new PassThrough();
     const log = winstonLog({ clock, tty: false, stream: stalled });
     await turn();
@@ -226,19 +217,15 @@ describe('Writing the log', () => {
     await log.close();
     const lines = parsed(text);
     const kept = lines.filter(({ message }) => message === 'kept or lost').length;
+    const timestamp = '2026-11-21T04:23:30.086Z';
     expect(lines.slice(kept, -2)).to.deep.equal([
-      {
-        level: 'warn',
-        message: 'log lines were lost',
-        timestamp: '2026-11-21T04:23:30.086Z',
-        lost: 40 - kept,
-      },
+      { level: 'warn', message: 'log lines were lost', timestamp, lost: 40 - kept },
     ]);
     expect(lines.slice(-2).map(({ message }) => message)).to.deep.equal(['read again', 'and again']);
     expect(kept).to.be.within(30, 32);
   });
 
-  it('goes on without a stream that has failed', async () => {
+  it('accepts lines after its stream has failed', async () => {
     const broken = new Writable({
       write(_chunk, _encoding, done) {
         done(Object.assign(new Error('broken pipe'), { code: 'EPIPE' }));

@@ -10,12 +10,12 @@ import {
 } from '../../../composition/settings/alternatives.ts';
 import { onSqlite, PEM, signalsMode, validWith } from './sources.ts';
 
-describe('The chosen database', () => {
-  it('is a file on SQLite', () => {
+describe('databaseChoice', () => {
+  it('returns the file of SQLite', () => {
     expect(databaseChoice(validWith(onSqlite))).to.deep.equal({ provider: 'sqlite', path: '/var/lib/mandate.db' });
   });
 
-  it('is opened by two roles on Postgres, which are one where only one is named', () => {
+  it('returns the connection strings of the two roles of Postgres, or one for both', () => {
     const changes = { 'Service:Database:MigrationConnectionString': 'postgresql://owner@db.example/mandate' };
     expect([{}, changes].map((each) => uris(databaseChoice(validWith(each))))).to.deep.equal([
       ['postgresql://mandate:hunter2@db.example/mandate', 'postgresql://mandate:hunter2@db.example/mandate'],
@@ -29,22 +29,18 @@ describe('The chosen database', () => {
   }
 });
 
-describe('The chosen identity provider', () => {
-  it('is found by its issuer or by its metadata', () => {
-    expect(upstreamChoice(validWith({}))).to.deep.equal({
-      kind: 'issuer',
-      issuer: 'https://idp.example/realms/main',
-    });
-    const byMetadata = {
-      'Service:UpstreamIdp:Issuer': undefined,
-      'Service:UpstreamIdp:MetadataUrl': 'https://m.example',
-    };
-    expect(upstreamChoice(validWith(byMetadata))).to.deep.equal({ kind: 'metadata', url: 'https://m.example' });
+describe('upstreamChoice', () => {
+  it('returns the issuer or the metadata URL of the identity provider', () => {
+    const issuer = 'https://idp.example/realms/main';
+    expect(upstreamChoice(validWith({}))).to.deep.equal({ kind: 'issuer', issuer });
+    const url = 'https://m.example';
+    const byMetadata = { 'Service:UpstreamIdp:Issuer': undefined, 'Service:UpstreamIdp:MetadataUrl': url };
+    expect(upstreamChoice(validWith(byMetadata))).to.deep.equal({ kind: 'metadata', url });
   });
 });
 
-describe('The chosen sponsor check', () => {
-  it('knows how to poll under poll, and nothing more under signals', () => {
+describe('sponsorCheckChoice', () => {
+  it('returns the settings of the poll, and none for signals', () => {
     expect(sponsorCheckChoice(validWith({ 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT20S' }))).to.deep.equal({
       mode: 'poll',
       usersUrl: 'https://idp.example/admin/realms/main/users',
@@ -56,12 +52,9 @@ describe('The chosen sponsor check', () => {
   });
 });
 
-describe('The chosen sink', () => {
-  it('is none unless it has an address', () => {
+describe('sinkChoice', () => {
+  it('returns the URL and the token of the sink, or nothing without a URL', () => {
     expect(sinkChoice(validWith({}))).to.equal(undefined);
-  });
-
-  it('is an address, and what is presented there', () => {
     const url = 'https://sink.example/records';
     expect(sinkChoice(validWith({ 'Service:Audit:Sink:Url': url }))).to.deep.equal({ url, bearerToken: undefined });
     const both = sinkChoice(validWith({ 'Service:Audit:Sink:Url': url, 'Service:Audit:Sink:BearerToken': 'sesame' }));
@@ -69,12 +62,9 @@ describe('The chosen sink', () => {
   });
 });
 
-describe('The chosen provisioning', () => {
-  it('is none unless it has a credential', () => {
+describe('provisioningChoice', () => {
+  it('returns the current and the previous credential, or nothing without a credential', () => {
     expect(provisioningChoice(validWith({}))).to.equal(undefined);
-  });
-
-  it('accepts the credential in use, and the one before while there is one', () => {
     const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
     const one = provisioningChoice(validWith({ 'Service:Scim:BearerToken': current }));
     expect(one).to.deep.include({ person: 'externalId', maxUsers: 50_000 });
@@ -92,12 +82,9 @@ describe('The chosen provisioning', () => {
   });
 });
 
-describe('The chosen transmitter', () => {
-  it('is none where none is named', () => {
+describe('transmitterChoice', () => {
+  it('returns the current and the previous credential, or nothing without an issuer', () => {
     expect(transmitterChoice(validWith({}))).to.equal(undefined);
-  });
-
-  it('presents the credential in use, or the one before while there is one', () => {
     const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
     const named = {
       'Service:Ssf:Issuer': 'https://transmitter.example/tenant-7/',
@@ -112,8 +99,8 @@ describe('The chosen transmitter', () => {
   });
 });
 
-describe('The chosen signing keys', () => {
-  it('come from a file or from text, and say which setting named them', () => {
+describe('signingKeyChoices', () => {
+  it('returns each key with its file or text and the setting that holds it', () => {
     const settings = validWith({
       'Service:Signing:Keys:3:Pem': PEM,
       'Service:Signing:Keys:3:Kid': 'winter',
@@ -130,7 +117,7 @@ describe('The chosen signing keys', () => {
     ]);
   });
 
-  it('are none on a development host that makes one up', () => {
+  it('returns no key on a development host, which generates one', () => {
     const changes = { NODE_ENV: 'development', 'Service:Signing:Keys:0:Path': undefined };
     expect(signingKeyChoices(validWith(changes))).to.deep.equal([]);
   });

@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 import { computedDefaults } from '../../../composition/settings/settings.ts';
+import { settingsTable } from './settings-table.ts';
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 
 describe('The catalogue of settings', () => {
-  it('has defaults that are themselves accepted', () => {
+  it('has only defaults that its settings accept', () => {
     for (const [key, setting] of entries) {
       if (setting.presence === 'defaulted') {
         expect(setting.type.read(setting.default ?? ''), key).to.include({ kind: 'read' });
@@ -14,24 +16,65 @@ describe('The catalogue of settings', () => {
     }
   });
 
-  it('computes a default for each setting that says so, and for no other', () => {
+  it('has a computed default for exactly the settings that declare one', () => {
     const computed = entries.filter(([, setting]) => setting.presence === 'computed').map(([key]) => key);
     expect(Object.keys(computedDefaults)).to.have.members(computed);
   });
 
-  it('asks for nothing in a list but by a rule, since a list may be empty', () => {
+  it('requires no member of a list, because a list may be empty', () => {
     for (const [key, setting] of entries) {
       if (key.includes(':N:')) expect(setting.presence, key).to.equal('optional');
     }
   });
 
-  it('has keys that differ by more than case, and none of a removed setting', () => {
+  it('has keys that differ by more than letter case, and no removed key', () => {
     const keys = entries.map(([key]) => key.toLowerCase());
     expect(new Set(keys).size).to.equal(keys.length);
     expect(Object.keys(catalogue)).not.to.include.members(Object.keys(removedSettings));
   });
 
-  it('says in whole sentences what each setting means', () => {
+  it('describes each setting in whole sentences', () => {
     for (const [key, { meaning }] of entries) expect(meaning, key).to.match(/^[A-Z`].*\.$/);
+  });
+});
+
+describe('The table of settings', () => {
+  const lines = settingsTable().trimEnd().split('\n');
+  const rowOf = (key: string) => lines.find((line) => line.startsWith(`| \`${key}\` |`));
+
+  it('is a Markdown table with a row for each setting, in the order of the catalogue', () => {
+    expect(lines.slice(0, 2)).to.deep.equal([
+      '| Setting | Accepted | Default | Meaning |',
+      '| --- | --- | --- | --- |',
+    ]);
+    expect(lines.slice(2).map((line) => line.split('`')[1])).to.deep.equal(Object.keys(catalogue));
+    for (const line of lines) expect(line.split(/(?<!\\)\|/)).to.have.length(6);
+  });
+
+  it('shows required settings, unset settings and defaults', () => {
+    expect(rowOf('Service:Issuer')).to.contain('| required |');
+    expect(rowOf('Service:Signing:Keys:N:Path')).to.contain('| unset |');
+    expect(rowOf('Service:Tokens:DefaultTaskTtl')).to.contain('| `PT30M` |');
+    expect(rowOf('HOST')).to.contain('| `127.0.0.1` on a development host, else `0.0.0.0` |');
+  });
+
+  it('marks the settings that are secrets', () => {
+    const secret = lines.filter((line) => line.includes('| secret: ')).map((line) => line.split('`')[1]);
+    expect(secret).to.deep.equal([
+      'Service:Scim:BearerToken',
+      'Service:Scim:PreviousBearerToken',
+      'Service:Database:ConnectionString',
+      'Service:Database:MigrationConnectionString',
+      'Service:Signing:Keys:N:Pem',
+      'Service:Admin:ApiKey',
+      'Service:Ssf:BearerToken',
+      'Service:Ssf:PreviousBearerToken',
+      'Service:Audit:Sink:BearerToken',
+    ]);
+  });
+
+  it('is part of docs/configuration.md, unchanged', () => {
+    const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(page).to.include(settingsTable());
   });
 });

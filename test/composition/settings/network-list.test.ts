@@ -16,7 +16,7 @@ const isTrusted = (list: string, text: string): boolean => {
 };
 
 describe('A setting that is a list of networks', () => {
-  it('reads networks of both protocols, with and without spaces after the commas', () => {
+  it('accepts IPv4 and IPv6 networks, with and without spaces after the commas', () => {
     const list = '10.1.0.0/16,  2001:db8:7::/48, 192.0.2.9/32';
     for (const inside of ['10.1.255.255', '2001:db8:7:ffff::1', '192.0.2.9', '::ffff:10.1.0.1']) {
       expect(isTrusted(list, inside), inside).to.equal(true);
@@ -26,18 +26,18 @@ describe('A setting that is a list of networks', () => {
     }
   });
 
-  it('takes an IPv4 network in IPv6 notation for the IPv4 network that it is', () => {
+  it('reads an IPv4 network in IPv6 notation as that IPv4 network', () => {
     expect(isTrusted('::ffff:10.0.0.0/104', '10.9.8.7')).to.equal(true);
     expect(isTrusted('::ffff:10.0.0.0/104', '11.0.0.1')).to.equal(false);
   });
 
-  it('refuses everybody, in whichever notation', () => {
+  it('refuses a network of every address in each notation', () => {
     for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0.0.0.0/96']) {
       expect(problemOf(`10.0.0.0/8,${everybody}`), everybody).to.match(/^is wrong at 2: it includes every address/);
     }
   });
 
-  it('names what is malformed by its place, and never by what it says', () => {
+  it('names a malformed network by its position, and does not repeat its text', () => {
     const malformed = ['10.0.0.1', '10.0.0.0/33', '2001:db8::/129', '10.0.0/8', '0x0a.0.0.0/8', '010.0.0.0/8', '10/8']
       .concat('10.0.0.0/08', '10.0.0.0/-1', '10.0.0.0/', '/8', '10.0.0.0/8/8', 'proxies.example/24', 'fe80::%eth0/10')
       .concat('::ffff:10.0.0.0/95', '::10.0.0.0/104', '10.0.0.0 /8', '');
@@ -50,7 +50,7 @@ describe('A setting that is a list of networks', () => {
     ]);
   });
 
-  it('refuses a network with bits set beyond its prefix, which is likely to mean a smaller one', () => {
+  it('refuses a network with bits set beyond its prefix, which probably means a smaller network', () => {
     for (const text of ['10.0.0.5/8', '192.0.2.129/25', '2001:db8::1/64', '2001:db8:0:8000::/48']) {
       expect(problemOf(text), text).to.equal('is wrong at 1: it has bits set beyond its prefix');
     }
@@ -59,7 +59,7 @@ describe('A setting that is a list of networks', () => {
     }
   });
 
-  it('refuses more networks than every request should be held against', () => {
+  it('refuses more than 100 networks', () => {
     const networks = Array.from({ length: 101 }, (_, at) => `10.0.${at}.0/24`);
     expect(problemOf(networks.slice(1).join())).to.equal(undefined);
     expect(problemOf(networks.join())).to.equal('names more than 100 networks');

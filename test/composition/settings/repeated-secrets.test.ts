@@ -4,7 +4,7 @@ import { type Texts, validWith } from './sources.ts';
 
 const [ONE, OTHER] = ['one-secret-of-32-characters-or-more', 'another-one-of-32-characters-or-more'];
 
-/** Every secret another. */
+/** Settings whose secrets all differ. */
 const distinct: Texts = {
   'Service:Admin:ApiKey': `${ONE}-0`,
   'Service:Scim:BearerToken': `${ONE}-1`,
@@ -19,8 +19,8 @@ const distinct: Texts = {
 
 const KEYS = Object.keys(distinct).filter((key) => /ApiKey$|BearerToken$/.test(key));
 
-describe('Secrets that several settings hold', () => {
-  it('are none where each has its own, or none is set', () => {
+describe('repeatedSecrets', () => {
+  it('returns nothing when all secrets differ or none is set', () => {
     expect(repeatedSecrets(validWith(distinct))).to.deep.equal([]);
     expect(repeatedSecrets(validWith({}))).to.deep.equal([]);
   });
@@ -29,14 +29,14 @@ describe('Secrets that several settings hold', () => {
     for (const second of KEYS.slice(at + 1)) {
       // Equal credentials of one receiver are a start-up error.
       if (first === second.replace('Previous', '')) continue;
-      it(`are found in ${first} and ${second}, by name alone`, () => {
+      it(`returns the names ${first} and ${second} when both hold the same secret`, () => {
         const found = repeatedSecrets(validWith({ ...distinct, [first]: OTHER, [second]: OTHER }));
         expect(found).to.deep.equal([[first, second]]);
       });
     }
   }
 
-  it('are each told with all that hold them', () => {
+  it('returns every setting of each repeated secret', () => {
     const settings = validWith({
       ...distinct,
       'Service:Admin:ApiKey': ONE,

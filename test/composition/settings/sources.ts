@@ -1,4 +1,4 @@
-/** Settings for tests: a whole that starts, from which each test takes its step aside. */
+/** Settings for tests: startable ones, which each test changes. */
 
 import { readSettings, type SettingsResult } from '../../../composition/settings/read-settings.ts';
 import type { Settings } from '../../../composition/settings/settings.ts';
@@ -20,7 +20,7 @@ export const startable: Texts = {
   'Service:Signing:Keys:0:Path': '/run/secrets/signing.pem',
 };
 
-/** Without what only poll mode has. */
+/** The sponsor check by signals, without the settings of poll mode. */
 export const signalsMode: Texts = {
   'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
   'Service:UpstreamIdp:SponsorCheck:UsersUrl': undefined,
@@ -34,7 +34,7 @@ export const onSqlite: Texts = {
   'Service:Database:Path': '/var/lib/mandate.db',
 };
 
-/** The variables of an environment that says this. */
+/** The environment variables of these settings. */
 export function environment(texts: Texts): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [variableOf(key), text]));
 }

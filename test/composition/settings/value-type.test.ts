@@ -16,7 +16,7 @@ import { Secret } from '../../../domain/secret.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n-----END PRIVATE KEY-----';
 
-/** What is read from what, and what is refused; a secret is compared by what it reveals. */
+/** The values of readable texts, and the unreadable texts. A secret is compared by its revealed value. */
 interface Case {
   readonly name: string;
   readonly type: ValueType<unknown>;
@@ -24,70 +24,51 @@ interface Case {
   readonly refuses: readonly string[];
 }
 
+/** Texts whose value is the text itself. */
+const same = (...texts: readonly string[]): Case['reads'] => texts.map((each) => [each, each]);
+
 const cases: readonly Case[] = [
   {
     name: 'text',
     type: text({ max: 10 }),
-    reads: [
-      ['a', 'a'],
-      ['two words', 'two words'],
-      ['0123456789', '0123456789'],
-    ],
+    reads: same('a', 'two words', '0123456789'),
     refuses: ['01234567890', ' a', 'a ', '   ', 'a\nb', 'a\u0000', 'a\u0085', 'a\ud800'],
   },
   {
     name: 'text without white space',
     type: text({ whitespace: false }),
-    reads: [['urn:claim', 'urn:claim']],
+    reads: same('urn:claim'),
     refuses: ['two words', 'two\u00a0words', 'two\tparts'],
   },
   {
     name: 'a path',
     type: path(),
-    reads: [['/var/lib/with space/a.db', '/var/lib/with space/a.db']],
+    reads: same('/var/lib/with space/a.db'),
     refuses: ['a\u0000b', ' '],
   },
   {
     name: 'a URL',
     type: url({}),
-    reads: [
-      ['https://idp.example', 'https://idp.example'],
-      ['http://127.0.0.1:8080/realms/a/', 'http://127.0.0.1:8080/realms/a/'],
-      ['https://[::1]:8443', 'https://[::1]:8443'],
-      ['HTTPS://IdP.example/%20', 'HTTPS://IdP.example/%20'],
-      ['https://idp.example/@team', 'https://idp.example/@team'],
-    ],
+    reads: same(
+      'https://idp.example',
+      'http://127.0.0.1:8080/realms/a/',
+      'https://[::1]:8443',
+      'HTTPS://IdP.example/%20',
+      'https://idp.example/@team',
+    ),
     refuses: [
-      'idp.example',
-      '/realms/a',
-      '//idp.example',
-      'ftp://idp.example',
-      'https:idp.example',
-      'https:/idp.example',
-      'https://',
-      'https:///path',
-      'https://idp.example:port',
-      'https://idp.example:70000',
-      ' https://idp.example',
-      'https://idp.example ',
-      'https://idp.example/a b',
-      'https://idp.example/a\nb',
-      'https://idp.example\\@evil.example',
-      'https://idp.éxample',
-      'https://user@idp.example',
-      'https://user:pass@idp.example',
-      'https://@idp.example',
-      'https://idp.example/#fragment',
-      'https://idp.example#',
-      'https://idp.example?query=1',
-      'https://idp.example/?',
-      `https://idp.example/${'a'.repeat(2048)}`,
+      ...['idp.example', '/realms/a', '//idp.example', 'ftp://idp.example', 'https:idp.example', 'https:/idp.example'],
+      ...['https://', 'https:///path', ' https://idp.example', 'https://idp.éxample', 'https://user@idp.example'],
+      ...['https://user:pass@idp.example', 'https://@idp.example', 'https://idp.example\\@evil.example'],
+      ...[':port', ':70000', ' ', '/a b', '/a\nb', '/#fragment', '#', '?query=1', '/?', `/${'a'.repeat(2048)}`].map(
+        (rest) => `https://idp.example${rest}`,
+      ),
     ],
   },
   {
     name: 'a URL that may have a query',
     type: url({ query: 'accepted' }),
-    reads: [['https://idp.example/.well-known/x?p=policy@1', 'https://idp.example/.well-known/x?p=policy@1']],
+    reads: same('https://idp.example/.well-known/x?p=policy@1'),
     refuses: ['https://idp.example/x?p=1#f', 'https://user@idp.example/x?p=1'],
   },
   {
@@ -103,7 +84,7 @@ const cases: readonly Case[] = [
   {
     name: 'an https URL',
     type: url({ scheme: 'https' }),
-    reads: [['https://sink.example/in', 'https://sink.example/in']],
+    reads: same('https://sink.example/in'),
     refuses: ['http://sink.example/in'],
   },
   {
@@ -152,23 +133,16 @@ const cases: readonly Case[] = [
   {
     name: 'a choice',
     type: choice('poll', 'signals'),
-    reads: [['signals', 'signals']],
+    reads: same('signals'),
     refuses: ['Poll', 'poll ', 'toString'],
   },
   {
     name: 'a bearer token',
     type: bearerToken({ min: 32 }),
-    reads: [
-      ['a'.repeat(32), 'a'.repeat(32)],
-      ['AZaz09-._~+/AZaz09-._~+/AZaz09==', 'AZaz09-._~+/AZaz09-._~+/AZaz09=='],
-    ],
+    reads: same('a'.repeat(32), 'AZaz09-._~+/AZaz09-._~+/AZaz09=='),
     refuses: [
-      'a'.repeat(31),
-      `${'a'.repeat(32)}!`,
-      `${'a'.repeat(16)} ${'a'.repeat(16)}`,
-      `=${'a'.repeat(32)}`,
-      `${'é'.repeat(32)}`,
-      'a'.repeat(2049),
+      ...['a'.repeat(31), 'a'.repeat(2049), 'é'.repeat(32)],
+      ...[`${'a'.repeat(32)}!`, `${'a'.repeat(16)} ${'a'.repeat(16)}`, `=${'a'.repeat(32)}`],
     ],
   },
   {
@@ -181,43 +155,33 @@ const cases: readonly Case[] = [
       [PEM.replaceAll('\n', '\r\n'), PEM.replaceAll('\n', '\r\n')],
     ],
     refuses: [
-      'MIGHAgEA',
-      '/run/secrets/key.pem',
-      '-----BEGIN PRIVATE KEY-----',
-      `x${PEM}`,
+      ...['MIGHAgEA', '/run/secrets/key.pem', '-----BEGIN PRIVATE KEY-----', `x${PEM}`],
       PEM.replace('MIGHAgEA', 'x'.repeat(70_000)),
     ],
   },
   {
     name: 'a libpq URI',
     type: postgresUri(),
-    reads: [
-      [
-        'postgresql://u:p%40ss@db.example:5433/mandate?sslmode=require',
-        'postgresql://u:p%40ss@db.example:5433/mandate?sslmode=require',
-      ],
-      ['postgres://db/mandate', 'postgres://db/mandate'],
-      ['postgresql:///mandate?host=/run/postgresql', 'postgresql:///mandate?host=/run/postgresql'],
-      ['postgresql://u:p@/mandate?host=/run/postgresql', 'postgresql://u:p@/mandate?host=/run/postgresql'],
-      ['postgresql://u:100%@db/mandate', 'postgresql://u:100%@db/mandate'],
-    ],
+    reads: same(
+      'postgresql://u:p%40ss@db.example:5433/mandate?sslmode=require',
+      'postgres://db/mandate',
+      'postgresql:///mandate?host=/run/postgresql',
+      'postgresql://u:p@/mandate?host=/run/postgresql',
+      'postgresql://u:100%@db/mandate',
+    ),
     refuses: [
-      'host=db user=u password=p',
-      'mysql://u:p@db/mandate',
-      'Host=db;Username=u;Password=p',
+      ...['host=db user=u password=p', 'mysql://u:p@db/mandate', 'Host=db;Username=u;Password=p'],
       'postgresql:db/mandate',
-      'postgresql://u:p#ss@db/mandate',
-      'postgresql://u:p@db:port/mandate',
-      'postgresql://u:p@db/man date',
-      'postgresql://u:p%ff@db/mandate',
-      'postgresql://u%ff@db/mandate',
+      ...['u:p#ss@db/mandate', 'u:p@db:port/mandate', 'u:p@db/man date', 'u:p%ff@db/mandate', 'u%ff@db/mandate'].map(
+        (rest) => `postgresql://${rest}`,
+      ),
       'postgresql://u:p@db/mandate%ff',
     ],
   },
 ];
 
 for (const { name, type, reads, refuses } of cases) {
-  describe(`A setting that is ${name}`, () => {
+  describe(`A setting of the type ${name}`, () => {
     for (const [given, value] of reads) {
       it(`reads ${shown(given)}`, () => {
         const reading = type.read(given);

@@ -3,6 +3,12 @@
  * produces: a token without an actor, an answer about another token, a slow answer, an outage.
  */
 
+import {
+  type AccessEvent,
+  createToolServer,
+  type ToolServer,
+  type ToolServerOptions,
+} from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering, type Handler, type Loopback, startLoopback } from '../loopback.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 
@@ -56,6 +62,40 @@ export async function startFakeControlPlane(seconds: () => number): Promise<Fake
     stop: () => server.close(),
   };
   return plane;
+}
+
+interface PlaneForEachTest {
+  readonly plane: FakeControlPlane;
+  /** The access events of the current test. */
+  readonly events: AccessEvent[];
+  /** A tool server that trusts the plane and writes its events to `events`. */
+  toolServer(options?: Partial<ToolServerOptions>): ToolServer;
+}
+
+/**
+ * Starts a fake control plane before each test of the suite and stops it afterwards.
+ *
+ * @param seconds the issue time of its tokens
+ */
+export function planeForEachTest(seconds = () => Math.floor(Date.now() / 1000)): PlaneForEachTest {
+  let plane: FakeControlPlane;
+  const events: AccessEvent[] = [];
+  beforeEach(async () => {
+    plane = await startFakeControlPlane(seconds);
+    events.length = 0;
+  });
+  afterEach(() => plane.stop());
+  return {
+    get plane() {
+      return plane;
+    },
+    events,
+    toolServer: (options = {}) =>
+      createToolServer({
+        ...{ issuer: plane.issuer, audience: AUDIENCE, onAccess: (event) => void events.push(event) },
+        ...options,
+      }),
+  };
 }
 
 function taskTokenMembers(issuer: string, now: number): Members {

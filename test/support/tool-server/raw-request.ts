@@ -18,6 +18,8 @@ export function rawRequest(
     const { host } = new URL(url);
     const sent = http.request(url, {
       method,
+      // The global agent would reuse the connection in spite of the header below.
+      agent: false,
       headers: ['Host', host, 'Connection', 'close', 'Content-Length', `${Buffer.byteLength(body)}`, ...headers.flat()],
     });
     sent.once('error', reject);

@@ -7,7 +7,7 @@ import { judgeDraft } from '../../../../application/admin/register-agent.ts';
 import { CERTAIN_RULES, type Declaration, draftOf } from '../../../../domain/agents/declaration.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
 
-const SECRET = 'whatever-is-in-the-file-is-not-repeated';
+const SECRET = 'a-value-that-no-problem-repeats';
 
 const judge = (declaration: Declaration) =>
   judgeDraft({ agentKeys: { isUsable: async () => true }, rules: CERTAIN_RULES }, draftOf(declaration));
@@ -27,7 +27,7 @@ const good = [
   'enabled: false',
 ] as const;
 
-/** The good lines, with the one that begins so in place of its own; without it where `line` is undefined. */
+/** The good lines, with `line` instead of the one that begins with `start`, or without it. */
 function changed(start: string, line?: string): string {
   return good
     .filter((each) => line !== undefined || !each.startsWith(start))
@@ -35,7 +35,12 @@ function changed(start: string, line?: string): string {
     .join('\n');
 }
 
-describe('Files of agents', () => {
+/** The good lines with another value of this field. */
+const withValue = (name: string, value: string) => changed(`${name}:`, `${name}: ${value}`);
+/** The good lines with one more at the end. */
+const withLine = (line: string) => [...good, line].join('\n');
+
+describe('Agent files', () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'mandate-agents-'));
@@ -53,9 +58,9 @@ describe('Files of agents', () => {
     return said.map((each) => each.replaceAll(`${folder}/`, ''));
   };
 
-  it('say everything of an agent, and nothing that is not said', async () => {
+  it('set every field of an agent, and leave absent fields undefined', async () => {
     const read = await readAgentFiles([write('one.yaml', good.join('\n'))], judge);
-    if (read.kind === 'wrong') throw new Error('it is not wrong');
+    if (read.kind === 'wrong') throw new Error('the file was refused');
     expect(read.agents.map(({ declaration }) => declaration)).to.deep.equal([
       {
         agentId: 'jira-triage',
@@ -86,18 +91,16 @@ describe('Files of agents', () => {
     });
   });
 
-  it('hold one agent or many, in their order, with comments, anchors and an empty document at the end', async () => {
+  it('contain one or more agents in order, with comments, anchors and an empty last document', async () => {
     const many = [
       '# The first.',
       ...good,
       '---',
-      ...changed('agent_id', 'agent_id: second')
-        .replace('[jira:read, jira:comment]', '&scopes [jira:read]')
-        .split('\n'),
+      ...withValue('agent_id', 'second').replace('[jira:read, jira:comment]', '&scopes [jira:read]').split('\n'),
       '---',
       '',
     ].join('\n');
-    const other = write('other.yaml', changed('agent_id', 'agent_id: third'));
+    const other = write('other.yaml', withValue('agent_id', 'third'));
     const read = await readAgentFiles([write('many.yaml', many), other], judge);
     expect(read.kind === 'sound' && read.agents.map(({ registration }) => registration.agentId)).to.deep.equal([
       'jira-triage',
@@ -106,107 +109,74 @@ describe('Files of agents', () => {
     ]);
   });
 
+  const URL_FORM = 'of at most 2048 characters, without userinfo or fragment.';
+  const UNREADABLE = 'Contains a value that JSON does not have, an unknown anchor, or too many repetitions.';
+  const ONE_SOURCE = 'Exactly one of jwks_uri and jwks must be set.';
   const DURATION = 'Must be an ISO 8601 duration above zero, such as PT30M, without years, months or fractions.';
-  const wrong: readonly (readonly [string, string | Uint8Array, readonly string[]])[] = [
-    ['a file with nothing in it', '', ['1.yaml: Contains no registration.']],
-    ['a file of comments', '# nothing\n---\n---\n', ['1.yaml: Contains no registration.']],
-    ['what is no UTF-8', new Uint8Array([0x61, 0x3a, 0xff]), ['1.yaml: Is not text in UTF-8.']],
-    ['a list', '\n- agent_id: a', ['1.yaml:2: Must be a mapping: the fields of one registration.']],
-    ['a word', SECRET, ['1.yaml:1: Must be a mapping: the fields of one registration.']],
-    ['a name that is there twice', `${good.join('\n')}\nagent_id: ${SECRET}`, ['1.yaml:13: The name is repeated.']],
+  const wrong: readonly (readonly [what: string, file: string | Uint8Array, ...problems: readonly string[]])[] = [
+    ['an empty file', '', ' Contains no registration.'],
+    ['a file of comments', '# nothing\n---\n---\n', ' Contains no registration.'],
+    ['bytes that are not UTF-8', new Uint8Array([0x61, 0x3a, 0xff]), ' Is not text in UTF-8.'],
+    ['a list', '\n- agent_id: a', '2: Must be a mapping: the fields of one registration.'],
+    ['a word', SECRET, '1: Must be a mapping: the fields of one registration.'],
+    ['a repeated name', withLine(`agent_id: ${SECRET}`), '13: The name is repeated.'],
     [
-      'a name that is there twice within a key',
-      changed('jwks', `jwks: {keys: [{kty: EC, kty: ${SECRET}}]}`),
-      ['1.yaml:11: The name is repeated.'],
+      'a repeated name within a key',
+      withValue('jwks', `{keys: [{kty: EC, kty: ${SECRET}}]}`),
+      '11: The name is repeated.',
     ],
+    ['an open bracket', `a: [${SECRET}`, '1: Is indented wrongly, or a bracket before it is not closed.'],
+    ['an open quote', `a: "${SECRET}`, '1: A character is missing: a quote, a bracket, a colon or a comma.'],
+    ['a tab', `a:\n\tb: ${SECRET}`, '2: Is indented with a tab: YAML needs spaces.'],
+    ['a tag', withValue('agent_id', `!${SECRET} x`), '1: Has a tag: tags are not supported.'],
+    ['an unknown anchor', withValue('agent_id', `*${SECRET}`), `1: ${UNREADABLE}`],
+    ['a name that is not a string', withLine('? [a]\n: b'), '13: A name must be a string.'],
+    ['an infinite number', withValue('max_delegation_depth', '.inf'), `9: ${UNREADABLE}`],
+    ['an unknown field', withLine(`allowed_scope: ${SECRET}`), '13: allowed_scope: Is not a field of a registration.'],
+    ['a value in the place of a name', withLine(`"${SECRET} ${SECRET}": 1`), '13: Is not a field of a registration.'],
+    ['a merge key', withLine('<<: {enabled: true}'), '13: Is not a field of a registration.'],
+    ['a missing field', changed('display_name'), '1: display_name: Must be set.'],
+    ['an id that is a number', withValue('agent_id', '7'), '1: agent_id: Must be a string.'],
+    ['a word as a boolean', withValue('sponsor_required', 'yes'), '3: sponsor_required: Must be true or false.'],
     [
-      'a bracket that is left open',
-      `a: [${SECRET}`,
-      ['1.yaml:1: Is indented wrongly, or a bracket before it is not closed.'],
+      'a scope that is not a list',
+      withValue('allowed_scopes', 'jira:read'),
+      '4: allowed_scopes: Must be an array of strings.',
     ],
-    [
-      'a quote that is left open',
-      `a: "${SECRET}`,
-      ['1.yaml:1: A character is missing: a quote, a bracket, a colon or a comma.'],
-    ],
-    ['a tab', `a:\n\tb: ${SECRET}`, ['1.yaml:2: Is indented with a tab: YAML needs spaces.']],
-    ['a tag', changed('agent_id', `agent_id: !${SECRET} x`), ['1.yaml:1: Has a tag: tags are not supported.']],
-    [
-      'an anchor that is not there',
-      changed('agent_id', `agent_id: *${SECRET}`),
-      ['1.yaml:1: Contains a value that JSON does not have, an unknown anchor, or too many repetitions.'],
-    ],
-    ['a name that is no string', `${good.join('\n')}\n? [a]\n: b`, ['1.yaml:13: A name must be a string.']],
-    [
-      'a number without an end',
-      changed('max_delegation_depth', 'max_delegation_depth: .inf'),
-      ['1.yaml:9: Contains a value that JSON does not have, an unknown anchor, or too many repetitions.'],
-    ],
-    [
-      'a field that there is not',
-      `${good.join('\n')}\nallowed_scope: ${SECRET}`,
-      ['1.yaml:13: allowed_scope: Is not a field of a registration.'],
-    ],
-    [
-      'what slipped to the left of a colon',
-      `${good.join('\n')}\n"${SECRET} ${SECRET}": 1`,
-      ['1.yaml:13: Is not a field of a registration.'],
-    ],
-    ['merging', `${good.join('\n')}\n<<: {enabled: true}`, ['1.yaml:13: Is not a field of a registration.']],
-    ['a field that is missing', changed('display_name'), ['1.yaml:1: display_name: Must be set.']],
-    ['an id that is a number', changed('agent_id', 'agent_id: 7'), ['1.yaml:1: agent_id: Must be a string.']],
-    [
-      'a boolean in words',
-      changed('sponsor', 'sponsor_required: yes'),
-      ['1.yaml:3: sponsor_required: Must be true or false.'],
-    ],
-    [
-      'one scope that is no list',
-      changed('allowed_scopes', 'allowed_scopes: jira:read'),
-      ['1.yaml:4: allowed_scopes: Must be an array of strings.'],
-    ],
-    [
-      'a list with a number',
-      changed('allowed_scopes', 'allowed_scopes: [a, 1]'),
-      ['1.yaml:4: allowed_scopes: Must be an array of strings.'],
-    ],
-    ['a time span', changed('max_task', 'max_task_ttl: 00:20:00'), [`1.yaml:7: max_task_ttl: ${DURATION}`]],
-    ['a lifetime of nothing', changed('max_task', 'max_task_ttl:'), [`1.yaml:7: max_task_ttl: ${DURATION}`]],
+    ['a list with a number', withValue('allowed_scopes', '[a, 1]'), '4: allowed_scopes: Must be an array of strings.'],
+    ['a duration in clock notation', withValue('max_task_ttl', '00:20:00'), `7: max_task_ttl: ${DURATION}`],
+    ['an empty lifetime', withValue('max_task_ttl', ''), `7: max_task_ttl: ${DURATION}`],
     [
       'a depth with a fraction',
-      changed('max_del', 'max_delegation_depth: 1.5'),
-      ['1.yaml:9: max_delegation_depth: Must be an integer.'],
+      withValue('max_delegation_depth', '1.5'),
+      '9: max_delegation_depth: Must be an integer.',
     ],
-    ['keys that are a text', changed('jwks', `jwks: ${SECRET}`), ['1.yaml:11: jwks: Must be an object.']],
+    ['keys that are a string', withValue('jwks', SECRET), '11: jwks: Must be an object.'],
     [
-      'everything of a shape at once',
+      'several wrong shapes',
       'agent_id: [x]\nallowed_scopes: x\nallowed_audiences: []\nmax_delegation_depth: 1\nnope: 1\n',
-      [
-        '1.yaml:5: nope: Is not a field of a registration.',
-        '1.yaml:1: display_name: Must be set.',
-        '1.yaml:1: agent_id: Must be a string.',
-        '1.yaml:2: allowed_scopes: Must be an array of strings.',
-        '1.yaml:3: allowed_audiences: Must name at least one audience.',
-        '1.yaml:1: jwks_uri: Exactly one of jwks_uri and jwks must be set.',
-        '1.yaml:1: jwks: Exactly one of jwks_uri and jwks must be set.',
-      ],
+      '5: nope: Is not a field of a registration.',
+      '1: display_name: Must be set.',
+      '1: agent_id: Must be a string.',
+      '2: allowed_scopes: Must be an array of strings.',
+      '3: allowed_audiences: Must name at least one audience.',
+      `1: jwks_uri: ${ONE_SOURCE}`,
+      `1: jwks: ${ONE_SOURCE}`,
     ],
     [
-      'faults of YAML, of a shape and of a rule at once',
-      changed('display_name', 'display_name: one\ndisplay_name: two')
+      'errors of YAML, of a shape and of a rule',
+      withValue('display_name', 'one\ndisplay_name: two')
         .replace('max_task_ttl: PT20M', 'max_task_ttl: soon')
         .replace('max_token_ttl: PT4M', 'max_token_ttl: PT9999H')
         .replace('max_delegation_depth: 2', 'max_delegation_depth: 7')
         .replace('[jira:read, jira:comment]', '[a, a]'),
-      [
-        '1.yaml:3: The name is repeated.',
-        `1.yaml:8: max_task_ttl: ${DURATION}`,
-        '1.yaml:5: allowed_scopes: Must not name anything twice.',
-        '1.yaml:10: max_delegation_depth: Must be from 1 to 5.',
-      ],
+      '3: The name is repeated.',
+      `8: max_task_ttl: ${DURATION}`,
+      '5: allowed_scopes: Must not name anything twice.',
+      '10: max_delegation_depth: Must be from 1 to 5.',
     ],
     [
-      'what the domain refuses, every field of it',
+      'a wrong value in every field',
       [
         'agent_id: Jira',
         'display_name: " "',
@@ -219,49 +189,45 @@ describe('Files of agents', () => {
         'high_risk_audiences: [x]',
         'jwks_uri: http://keys.example/jwks.json',
       ].join('\n'),
-      [
-        '1.yaml:1: agent_id: Must be 1 to 128 lowercase letters, digits, hyphens, underscores and dots, and start with a letter or digit.',
-        '1.yaml:2: display_name: Must be 1 to 256 characters, not all of them blank and none a control character.',
-        '1.yaml:3: sponsor_required: Must be true.',
-        '1.yaml:4: allowed_scopes: Must not name anything twice.',
-        '1.yaml:5: allowed_audiences: Item 1 must be an absolute http or https URL of at most 2048 characters, without userinfo or fragment.',
-        '1.yaml:8: max_delegation_depth: Must be from 1 to 5.',
-        '1.yaml:9: high_risk_audiences: Item 1 must be an absolute http or https URL of at most 2048 characters, without userinfo or fragment.',
-        '1.yaml:7: max_token_ttl: Must not be longer than max_task_ttl.',
-        '1.yaml:10: jwks_uri: Must be an absolute https URL of at most 2048 characters, without userinfo or fragment.',
-      ],
+      '1: agent_id: Must be 1 to 128 lowercase letters, digits, hyphens, underscores and dots, and start with a letter or digit.',
+      '2: display_name: Must be 1 to 256 characters, not all of them blank and none a control character.',
+      '3: sponsor_required: Must be true.',
+      '4: allowed_scopes: Must not name anything twice.',
+      `5: allowed_audiences: Item 1 must be an absolute http or https URL ${URL_FORM}`,
+      '8: max_delegation_depth: Must be from 1 to 5.',
+      `9: high_risk_audiences: Item 1 must be an absolute http or https URL ${URL_FORM}`,
+      '7: max_token_ttl: Must not be longer than max_task_ttl.',
+      `10: jwks_uri: Must be an absolute https URL ${URL_FORM}`,
     ],
     [
-      'keys in both ways',
-      `${good.join('\n')}\njwks_uri: https://keys.example/jwks.json`,
-      [
-        '1.yaml:13: jwks_uri: Exactly one of jwks_uri and jwks must be set.',
-        '1.yaml:11: jwks: Exactly one of jwks_uri and jwks must be set.',
-      ],
+      'two sources of keys',
+      withLine('jwks_uri: https://keys.example/jwks.json'),
+      `13: jwks_uri: ${ONE_SOURCE}`,
+      `11: jwks: ${ONE_SOURCE}`,
     ],
     [
       'a private key',
-      changed('jwks', `jwks: ${JSON.stringify({ keys: [{ ...P256_KEY, d: SECRET }] })}`),
-      ['1.yaml:11: jwks: keys[0] carries a private member.'],
+      withValue('jwks', JSON.stringify({ keys: [{ ...P256_KEY, d: SECRET }] })),
+      '11: jwks: keys[0] carries a private member.',
     ],
   ];
-  for (const [what, text, problems] of wrong) {
-    it(`are refused for ${what}, by line, without repeating it`, async () => {
+  for (const [what, text, ...problems] of wrong) {
+    it(`are refused for ${what}, with the line, and the problem does not repeat the value`, async () => {
       const said = await problemsOf(text);
-      expect(said).to.deep.equal(problems);
+      expect(said).to.deep.equal(problems.map((problem) => `1.yaml:${problem}`));
       expect(said.join('\n')).not.to.contain(SECRET);
     });
   }
 
-  it('are all read before anything is said, and an agent stands in one place only', async () => {
-    const said = await problemsOf(good.join('\n'), 'nope: 1', `${good.join('\n')}\n---\nagent_id: 7`);
+  it('are all read before problems are reported, and may declare an agent only once', async () => {
+    const said = await problemsOf(good.join('\n'), 'nope: 1', withLine('---\nagent_id: 7'));
     expect(said).to.include('3.yaml:1: agent_id: Is already declared at 1.yaml:1.');
     expect(said.filter((each) => each.startsWith('2.yaml:1: '))).to.have.length.above(5);
     expect(said).to.include('3.yaml:14: agent_id: Must be a string.');
   });
 
-  it('are told of an agent that is declared twice, whatever else is wrong with it', async () => {
-    const twice = changed('max_del', 'max_delegation_depth: 9');
+  it('are refused for an agent that is declared twice and also wrong', async () => {
+    const twice = withValue('max_delegation_depth', '9');
     expect(await problemsOf(twice, twice)).to.deep.equal([
       '1.yaml:9: max_delegation_depth: Must be from 1 to 5.',
       '2.yaml:9: max_delegation_depth: Must be from 1 to 5.',
@@ -269,9 +235,9 @@ describe('Files of agents', () => {
     ]);
   });
 
-  it('are told of a key that cannot be imported beside everything else', async () => {
+  it('are refused for a key that cannot be imported and for every other problem', async () => {
     const agentKeys = { isUsable: async () => false };
-    const file = write('key.yaml', changed('max_del', 'max_delegation_depth: 9'));
+    const file = write('key.yaml', withValue('max_delegation_depth', '9'));
     const read = await readAgentFiles([file], (declaration) =>
       judgeDraft({ agentKeys, rules: CERTAIN_RULES }, draftOf(declaration)),
     );
@@ -281,8 +247,8 @@ describe('Files of agents', () => {
     ]);
   });
 
-  it('that are not there, or no files, or far too long, are named', async () => {
-    const files = [join(folder, 'nowhere.yaml'), folder, write('long.yaml', ' '.repeat(4 * 1_048_576 + 1))];
+  it('are refused by name when they are absent, directories or over 4 MiB', async () => {
+    const files = [join(folder, 'absent.yaml'), folder, write('long.yaml', ' '.repeat(4 * 1_048_576 + 1))];
     const read = await readAgentFiles(files, judge);
     expect(read.kind === 'wrong' && read.problems.map(describeFileProblem)).to.deep.equal([
       `${files[0]}: Cannot be read.`,
@@ -291,7 +257,7 @@ describe('Files of agents', () => {
     ]);
   });
 
-  it('cannot exhaust the reader by nesting or by repeating', async () => {
+  it('cannot exhaust the reader by nesting or repetition', async () => {
     expect(await problemsOf(`a: ${'['.repeat(20_000)}`)).to.have.length(10);
     expect(await problemsOf(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`)).to.have.length.within(1, 10);
     const laughs = ['a: &a [x, x, x, x, x, x, x, x, x]'];

@@ -12,7 +12,7 @@ const broken = {
 const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
 
 describe('The report of a verification', () => {
-  it('ends with the mark to keep, on a line of its own', () => {
+  it('ends with a line that contains only the last mark', () => {
     const text = renderReport({ kind: 'ledger', counts, lastMark: { checkpointId: 5, rootHash: ROOT } }, false);
     expect(text.split('\n')).to.deep.equal([
       'The seal is intact: 5 checkpoints and 1 record verified.',
@@ -23,7 +23,7 @@ describe('The report of a verification', () => {
     ]);
   });
 
-  it('says what the verification of an export alone cannot see', () => {
+  it('states the limits of the verification of an export', () => {
     const report = {
       kind: 'export',
       month: OCTOBER,
@@ -45,7 +45,7 @@ describe('The report of a verification', () => {
     });
   });
 
-  it('says of an export of an empty month that there was nothing to export', () => {
+  it('states that the export of an empty month contains nothing', () => {
     const report = { kind: 'export', month: OCTOBER, checkpoints: 0, records: 0 } as const;
     const empty = { ...report, firstCheckpoint: undefined, lastMark: undefined };
     expect(renderReport(empty, false)).to.match(
@@ -54,7 +54,7 @@ describe('The report of a verification', () => {
     expect(JSON.parse(renderReport(empty, true))).to.deep.include({ first_checkpoint: null, last: null });
   });
 
-  it('names the first fault in one sentence, and in JSON by its kind and members', () => {
+  it('describes the first fault in one sentence, and in JSON by its kind and members', () => {
     expect(renderReport(broken, false)).to.match(/^The seal is not intact\. Checkpoint 7 [^\n]*\.\n/);
     const { fault, intact } = JSON.parse(renderReport(broken, true));
     expect(intact).to.equal(false);
@@ -62,7 +62,7 @@ describe('The report of a verification', () => {
     expect(fault.sentence).to.match(/^Checkpoint 7 /);
   });
 
-  it('says what was verified before the fault, with a mark that cannot pass for that of an intact run', () => {
+  it('shows the verified part before the fault, with its mark in another form than after an intact run', () => {
     expect(renderReport(broken, false).split('\n').slice(1)).to.deep.equal([
       'Verified up to checkpoint 6: 6 checkpoints and 1 record.',
       'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
@@ -79,12 +79,10 @@ describe('The report of a verification', () => {
     });
   });
 
-  it('says that nothing was verified before a fault in the first checkpoint', () => {
+  it('states that no checkpoint was verified before a fault in the first checkpoint', () => {
     const first = { ...broken, verified: { checkpoints: 0, records: 0, lastMark: undefined } };
-    expect(renderReport(first, false).split('\n').slice(1)).to.deep.equal([
-      'No checkpoint was verified before that.',
-      '',
-    ]);
+    const [, ...lines] = renderReport(first, false).split('\n');
+    expect(lines).to.deep.equal(['No checkpoint was verified before that.', '']);
     const { fault, ...rest } = JSON.parse(renderReport(first, true));
     expect(rest).to.deep.equal({ intact: false, checkpoints: 0, records: 0, verified_through: null });
   });

@@ -1,22 +1,17 @@
 import { expect } from 'chai';
 import { doctorCommand, renderFindings } from '../../../../adapters/cli/commands/doctor.ts';
-import { runCli } from '../../../../adapters/cli/run-cli.ts';
+import { runCommandLine } from '../../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
-  const [out, complaints]: [string[], string[]] = [[], []];
   const command = doctorCommand(async (request) => {
     asked.push(request);
     return 3;
   });
-  const code = await runCli(argv, [command], {
-    out: (text) => out.push(text),
-    writeError: (text) => complaints.push(text),
-  });
-  return { code, out: out.join(''), complaints: complaints.join(''), asked };
+  return { ...(await runCommandLine([command], argv)), asked };
 }
 
-describe('the doctor command', () => {
+describe('mandate doctor', () => {
   it('passes its options on and exits with the code of the run', async () => {
     expect(await run('doctor')).to.deep.include({
       code: 3,
@@ -47,7 +42,7 @@ describe('the doctor command', () => {
   }
 });
 
-describe('the report of the doctor', () => {
+describe('The report of the doctor', () => {
   const findings = [
     { check: 'sink', status: 'skipped', sentence: 'There is none.' },
     { check: 'signing keys', status: 'failed', sentence: 'There is none.', remedy: 'Make one.' },

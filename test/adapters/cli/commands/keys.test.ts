@@ -1,24 +1,19 @@
 import { expect } from 'chai';
 import { keysCommand } from '../../../../adapters/cli/commands/keys.ts';
-import { runCli } from '../../../../adapters/cli/run-cli.ts';
+import { runCommandLine } from '../../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
-  const [out, complaints]: [string[], string[]] = [[], []];
   const keep = (name: string) => async (request: object) => {
     asked.push({ name, ...request });
     return 3;
   };
   const command = keysCommand({ generate: keep('generate'), rotate: keep('rotate'), show: keep('show') });
-  const code = await runCli(argv, [command], {
-    out: (text) => out.push(text),
-    writeError: (text) => complaints.push(text),
-  });
-  return { code, out: out.join(''), complaints: complaints.join(''), asked };
+  return { ...(await runCommandLine([command], argv)), asked };
 }
 
-describe('keys on the command line', () => {
-  it('takes a file, or standard output where that is asked for', async () => {
+describe('mandate keys', () => {
+  it('generates a key to a file, or to standard output for -', async () => {
     const request = { name: 'generate', out: '/keys/a.pem', kid: 'a', json: true };
     const { asked, code } = await run('keys', 'generate', '--out', '/keys/a.pem', '--kid', 'a', '--json');
     expect([asked, code]).to.deep.equal([[request], 3]);
@@ -27,7 +22,7 @@ describe('keys on the command line', () => {
     ]);
   });
 
-  it('takes the next key and any number of replicas', async () => {
+  it('rotates to the next key with any number of replicas', async () => {
     const request = { name: 'rotate', next: 'b.pem', kid: undefined, json: false };
     expect((await run('keys', 'rotate', '--next', 'b.pem')).asked).to.deep.equal([{ ...request, servers: [] }]);
     const servers = ['--server', 'http://10.0.0.4:5100/', '--server', 'https://b.example/mandate'];
@@ -36,7 +31,7 @@ describe('keys on the command line', () => {
     ]);
   });
 
-  it('says what each of them does, with an example and its exit codes', async () => {
+  it('describes each action with an example and its exit codes', async () => {
     for (const name of ['generate', 'rotate', 'show']) {
       const { code, out } = await run('keys', name, '--help');
       expect(code).to.equal(0);
@@ -49,17 +44,17 @@ describe('keys on the command line', () => {
 
   for (const [title, argv] of [
     ['no action', ['keys']],
-    ['another action', ['keys', 'delete']],
+    ['an unknown action', ['keys', 'delete']],
     ['no file', ['keys', 'generate']],
     ['two files', ['keys', 'generate', '--out', 'a', '--out', 'b']],
     ['a file without a name', ['keys', 'generate', '--out', '']],
     ['no next key', ['keys', 'rotate']],
-    ['a replica that is no address', ['keys', 'rotate', '--next', 'b', '--server', 'passwd']],
+    ['a replica that is not a URL', ['keys', 'rotate', '--next', 'b', '--server', 'passwd']],
     ['a replica with a password', ['keys', 'rotate', '--next', 'b', '--server', 'https://a:passwd@b.example']],
     ['a replica of another scheme', ['keys', 'rotate', '--next', 'b', '--server', 'file:///etc/passwd']],
-    ['a key set that may be JSON or not', ['keys', 'show', '--json=maybe']],
+    ['a word as a boolean', ['keys', 'show', '--json=maybe']],
   ] as const) {
-    it(`refuses ${title} with 2 and a sentence that repeats nothing`, async () => {
+    it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
       const { code, out, complaints, asked } = await run(...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
       expect(complaints).to.match(/^mandate: [A-Za-z-].*\. "mandate --help" shows what there is\.\n$/);

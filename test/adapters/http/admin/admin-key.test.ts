@@ -3,7 +3,7 @@ import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
 
-describe('the admin key', () => {
+describe('The admin surface', () => {
   let api: AdminApi;
   beforeEach(async () => {
     api = await startAdminApi();
@@ -15,7 +15,7 @@ describe('the admin key', () => {
     ...['/audit', '/audit/x', '/audit/checkpoints', '/audit/records/1/proof'],
   ];
   for (const path of guarded) {
-    it(`is asked for at ${path}, and its absence is recorded`, async () => {
+    it(`refuses GET ${path} without the admin key, and records the refusal`, async () => {
       const answer = await api.stranger.get(path);
       expect(answer.status).to.equal(401);
       expect(answer.headers['www-authenticate']).to.equal('Bearer');
@@ -32,15 +32,15 @@ describe('the admin key', () => {
 
   const wrong: readonly [string, string][] = [
     ['another key', `Bearer ${ADMIN_KEY.replace('0', '1')}`],
-    ['the beginning of the key', `Bearer ${ADMIN_KEY.slice(0, -1)}`],
-    ['the key and more', `Bearer ${ADMIN_KEY}x`],
-    ['the key in another case', `Bearer ${ADMIN_KEY.toUpperCase()}`],
-    ['another scheme', `Basic ${ADMIN_KEY}`],
-    ['the key without a scheme', ADMIN_KEY],
-    ['nothing after the scheme', 'Bearer'],
+    ['the admin key without its last character', `Bearer ${ADMIN_KEY.slice(0, -1)}`],
+    ['the admin key with one character more', `Bearer ${ADMIN_KEY}x`],
+    ['the admin key in other letter case', `Bearer ${ADMIN_KEY.toUpperCase()}`],
+    ['the admin key in another scheme', `Basic ${ADMIN_KEY}`],
+    ['the admin key without a scheme', ADMIN_KEY],
+    ['a scheme without a key', 'Bearer'],
   ];
   for (const [what, value] of wrong) {
-    it(`is not ${what}, which is recorded`, async () => {
+    it(`refuses ${what}, and records the refusal`, async () => {
       const answer = await api.stranger.get('/admin/agents').set('authorization', value);
       expect(answer.status).to.equal(401);
       expect(answer.headers['www-authenticate']).to.equal('Bearer');
@@ -50,12 +50,12 @@ describe('the admin key', () => {
     });
   }
 
-  it('is taken with its scheme in any case', async () => {
+  it('accepts the admin key with its scheme in lower case', async () => {
     const answer = await api.stranger.get('/admin/agents').set('authorization', `bearer ${ADMIN_KEY}`);
     expect(answer.status).to.equal(200);
   });
 
-  it('is refused when the header stands there twice, whichever of the two is right', async () => {
+  it('refuses two Authorization headers when either of them holds the admin key', async () => {
     for (const headers of [
       `Authorization: Bearer ${ADMIN_KEY}\r\nAuthorization: Bearer x`,
       `Authorization: Bearer x\r\nauthorization: Bearer ${ADMIN_KEY}`,
@@ -66,27 +66,18 @@ describe('the admin key', () => {
     expect((await api.records()).map(({ reason }) => reason)).to.deep.equal(['invalid_api_key', 'invalid_api_key']);
   });
 
-  it('is checked before the body is read', async () => {
-    // The body that is declared is never sent; the answer comes all the same.
+  it('refuses a request without the admin key before it reads the body', async () => {
+    // The declared body is never sent.
     const answer = await api.raw(
       'POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n',
     );
     expect(answer).to.match(/^HTTP\/1\.1 401 /);
     expect(await api.send('get', '/admin/agents').then(({ body }) => body.agents)).to.deep.equal([]);
   });
-
-  it('opens no other path than it should: an unknown one is a 404 once the key is right', async () => {
-    for (const path of ['/admin', '/admin/', '/admin/nothing', '/admin/agents/', '/audit/nothing', '/ADMIN/Agents']) {
-      const answer = await api.send('get', path);
-      expect([path, answer.status, answer.type]).to.deep.equal([path, 404, 'application/problem+json']);
-      expect(answer.body).to.include({ title: 'Not Found', status: 404 });
-    }
-    expect(await api.records()).to.deep.equal([]);
-  });
 });
 
-describe('an admin API without a key', () => {
-  it('answers every request with 503 and records nothing', async () => {
+describe('The admin surface of a service without an admin key', () => {
+  it('answers every request with 503, and records nothing', async () => {
     const api = await startAdminApi({ apiKey: null });
     const answers = [
       await api.send('get', '/admin/agents'),
@@ -106,8 +97,8 @@ describe('an admin API without a key', () => {
   });
 });
 
-describe('a refused admin request that the ledger cannot take', () => {
-  it('is refused all the same, since it names nobody', async () => {
+describe('The admin surface while the ledger cannot be written', () => {
+  it('still answers 401 to a request without the admin key, because that record names no person', async () => {
     const lost = () => Promise.reject(new StorageUnavailable('lost'));
     const api = await startAdminApi({ decisions: () => ({ decide: lost }) });
     const answer = await api.stranger.get('/admin/agents');

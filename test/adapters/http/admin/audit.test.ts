@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { makeTaskId, makeTokenId } from '../../../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../../domain/ledger/record.ts';
-import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
+import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 
 const TASK = makeTaskId('01M31S7W68TMK7WDX8YKPSYTES');
-/** 2026-03-01T00:00:00Z and what follows it. */
+/** Counted from 2026-03-01T00:00:00Z. */
 const at = (seconds: number, micros = 0): Instant =>
   instantFromMicros(Date.UTC(2026, 2, 1) * 1000 + seconds * 1e6 + micros);
 const DAY = 86_400;
@@ -55,7 +55,7 @@ describe('GET /audit', () => {
   };
   const ALL = ['token.issued', 'token.denied', 'admin.denied', 'audit.archived'];
 
-  it('answers a page of records, oldest first, each with every field of the table', async () => {
+  it('answers a page of records, oldest first, each with every published field', async () => {
     const answer = await api.send('get', '/audit');
     expect(Object.keys(answer.body)).to.deep.equal(['records', 'next_cursor', 'archived_before']);
     expect([answer.body.next_cursor, answer.body.archived_before]).to.deep.equal([null, null]);
@@ -104,13 +104,13 @@ describe('GET /audit', () => {
     ['?&decision=allow&', ['token.issued', 'audit.archived']],
   ];
   for (const [query, expected] of queries) {
-    it(`filters by ${query === '' ? 'nothing' : query}`, async () => {
+    it(`selects records with the query "${query}"`, async () => {
       expect(await events(query)).to.deep.equal(expected);
     });
   }
 
   for (const limit of [1, 2, 3]) {
-    it(`pages by ${limit} without skipping or repeating`, async () => {
+    it(`pages by ${limit} without skipping or repeating a record`, async () => {
       const seen: string[] = [];
       let cursor = '';
       do {
@@ -123,18 +123,18 @@ describe('GET /audit', () => {
     });
   }
 
-  it('lets the page size change from page to page', async () => {
+  it('accepts another limit on the next page', async () => {
     const first = await api.send('get', '/audit?limit=1');
     expect(await events(`?limit=3&cursor=${first.body.next_cursor}`)).to.deep.equal(ALL.slice(1));
   });
 
-  it('takes the same filter in other words on the next page', async () => {
+  it('accepts the same filter in another notation on the next page', async () => {
     const first = await api.send('get', '/audit?to=2026-03-01&limit=1');
     const next = `cursor=${first.body.next_cursor}`;
     expect(await events(`?${next}&to=2026-03-02T01:00:00%2B01:00`)).to.deep.equal(['token.denied']);
   });
 
-  it('refuses a cursor of a page with other filters', async () => {
+  it('refuses the cursor of a page with other filters', async () => {
     const first = await api.send('get', '/audit?decision=deny&limit=1');
     for (const filters of ['', '&decision=allow', '&decision=deny&agent_id=other', '&decision=deny&from=2026-03-01']) {
       const answer = await api.send('get', `/audit?cursor=${first.body.next_cursor}${filters}`);
@@ -143,59 +143,13 @@ describe('GET /audit', () => {
     }
   });
 
-  const bad: readonly [string, string[]][] = [
-    ['limit=0', ['limit']],
-    ['limit=1001', ['limit']],
-    ['limit=ten', ['limit']],
-    ['decision=DENY', ['decision']],
-    ['decision=', ['decision']],
-    ['agent_id=Upper', ['agent_id']],
-    ['task_id=01M31S7W68TMK7WDX8YKPSYTES', ['task_id']],
-    ['sponsor=', ['sponsor']],
-    ['sponsor=a%00b', ['sponsor']],
-    [`sponsor=${'x'.repeat(257)}`, ['sponsor']],
-    ['sponsor=%ed%a0%80', ['sponsor']],
-    ['sponsor=%', ['sponsor']],
-    ['from=2026-02-30', ['from']],
-    ['to=yesterday', ['to']],
-    ['from=2026-03-01T00:00:00+02:00', ['from']],
-    ['from=2026-03-02&to=2026-03-01T00:00:00Z', ['to']],
-    ['cursor=x', ['cursor']],
-    ['cursor=', ['cursor']],
-    ['cursor=MSAyIDM', ['cursor']],
-    ['decision=deny&decision=deny', ['decision']],
-    ['decision=deny&decision=allow', ['decision']],
-    ['sponsr=ada', ['sponsr']],
-    ['Sponsor=ada', ['Sponsor']],
-    ['sponsor[]=ada', ['sponsor[]']],
-    ['constructor=1', ['constructor']],
-    [
-      'limit=0&decision=x&from=x&to=x&cursor=*&agent_id=*&task_id=*&sponsor=&x=1',
-      ['x', 'sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', 'cursor'],
-    ],
-  ];
-  for (const [query, fields] of bad) {
-    it(`refuses ?${query.slice(0, 60)} by field`, async () => {
-      const answer = await api.send('get', `/audit?${query}`);
-      expect([answer.status, answer.type]).to.deep.equal([400, 'application/problem+json']);
-      expect(Object.keys(answer.body.errors)).to.deep.equal(fields);
-    });
-  }
-
-  it('refuses raw bytes beyond ASCII, which would be read as other text', async () => {
-    const key = 'Authorization: Bearer an-admin-key-of-these-tests-0123456789abcdef';
-    const answer = await api.raw(
-      `GET /audit?sponsor=caf\u00e9 HTTP/1.1\r\nHost: x\r\n${key}\r\nConnection: close\r\n\r\n`,
-    );
+  it('refuses raw bytes beyond ASCII, which could be read as other text', async () => {
+    const head = `Host: x\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nConnection: close\r\n\r\n`;
+    const answer = await api.raw(`GET /audit?sponsor=caf\u00e9 HTTP/1.1\r\n${head}`);
     expect(answer).to.match(/^HTTP\/1\.1 400 /);
   });
 
-  it('answers 405 to another method', async () => {
-    const answer = await api.send('delete', '/audit');
-    expect([answer.status, answer.headers.allow]).to.deep.equal([405, 'GET, HEAD']);
-  });
-
-  it('writes nothing', async () => {
+  it('writes no record', async () => {
     expect(await api.records()).to.have.lengthOf(4);
   });
 });

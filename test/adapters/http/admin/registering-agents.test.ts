@@ -17,26 +17,15 @@ describe('POST /admin/agents', () => {
     return answer.body.errors;
   };
 
-  it('answers 201 with the agent, every field of the registration and then the rest', async () => {
+  it('answers 201 with every field of the agent in the published order', async () => {
     const answer = await api.send('post', '/admin/agents', aRegistrationBody());
     expect(answer.status).to.equal(201);
     expect(answer.headers.location).to.equal('/admin/agents/jira-triage');
     expect(answer.type).to.equal('application/json');
     expect(Object.keys(answer.body)).to.deep.equal([
-      'agent_id',
-      'display_name',
-      'sponsor_required',
-      'allowed_scopes',
-      'allowed_audiences',
-      'max_task_ttl',
-      'max_token_ttl',
-      'max_delegation_depth',
-      'high_risk_audiences',
-      'jwks_uri',
-      'jwks',
-      'enabled',
-      'created_at',
-      'updated_at',
+      ...['agent_id', 'display_name', 'sponsor_required', 'allowed_scopes', 'allowed_audiences'],
+      ...['max_task_ttl', 'max_token_ttl', 'max_delegation_depth', 'high_risk_audiences', 'jwks_uri', 'jwks'],
+      ...['enabled', 'created_at', 'updated_at'],
     ]);
     const { created_at, updated_at, ...registration } = answer.body;
     expect(registration).to.deep.equal(aRegistrationBody({ max_task_ttl: 'PT20M', jwks_uri: null, enabled: true }));
@@ -59,14 +48,14 @@ describe('POST /admin/agents', () => {
     });
   });
 
-  it('takes a jwks_uri instead of keys, and null for whichever is not used', async () => {
+  it('accepts a jwks_uri instead of keys, with null as jwks', async () => {
     const uri = 'https://keys.example/jwks.json';
     const answer = await api.send('post', '/admin/agents', aRegistrationBody({ jwks: null, jwks_uri: uri }));
     expect(answer.status).to.equal(201);
     expect([answer.body.jwks_uri, answer.body.jwks]).to.deep.equal([uri, null]);
   });
 
-  it('gives the defaults for what may be left out', async () => {
+  it('sets the defaults of absent fields', async () => {
     const { sponsor_required, max_task_ttl, max_token_ttl, high_risk_audiences, ...rest } = aRegistrationBody();
     const answer = await api.send('post', '/admin/agents', rest);
     expect(answer.body).to.deep.include({
@@ -77,18 +66,15 @@ describe('POST /admin/agents', () => {
     });
   });
 
-  it('reads a null lifetime as one that is not named', async () => {
-    const answer = await api.send(
-      'post',
-      '/admin/agents',
-      aRegistrationBody({ max_task_ttl: 'PT2M', max_token_ttl: null }),
-    );
+  it('treats a null lifetime as absent', async () => {
+    const body = aRegistrationBody({ max_task_ttl: 'PT2M', max_token_ttl: null });
+    const answer = await api.send('post', '/admin/agents', body);
     expect(answer.body).to.include({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' });
   });
 
-  it('refuses an agent_id that is taken with 409, and records that', async () => {
+  it('refuses an existing agent_id with 409, and records the refusal', async () => {
     await api.send('post', '/admin/agents', aRegistrationBody());
-    const answer = await api.send('post', '/admin/agents', aRegistrationBody({ display_name: 'Somebody else' }));
+    const answer = await api.send('post', '/admin/agents', aRegistrationBody({ display_name: 'Another agent' }));
     expect([answer.status, answer.type]).to.deep.equal([409, 'application/problem+json']);
     expect(answer.body).to.include({ title: 'Conflict', status: 409 });
     expect((await api.send('get', '/admin/agents/jira-triage')).body.display_name).to.equal('Jira triage');
@@ -101,7 +87,7 @@ describe('POST /admin/agents', () => {
     expect(api.reasons[1]).to.equal('agent_already_exists');
   });
 
-  it('lets one of many at once have the id', async () => {
+  it('registers one of many concurrent requests for the same agent_id', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => api.send('post', '/admin/agents', aRegistrationBody())),
     );
@@ -112,7 +98,7 @@ describe('POST /admin/agents', () => {
     expect(reasons.filter((reason) => reason === 'agent_already_exists')).to.have.lengthOf(19);
   });
 
-  describe('first judges the shape of the body', () => {
+  describe('first judges the shape of the body,', () => {
     it('and names every missing field at once', async () => {
       expect(await errorsOf({})).to.deep.equal({
         agent_id: ['Must be set.'],
@@ -151,7 +137,7 @@ describe('POST /admin/agents', () => {
       ['toString', 1, /not a field/],
     ];
     for (const [field, value, sentence] of wrongTypes) {
-      it(`and refuses ${field} ${JSON.stringify(value)}, once and by name`, async () => {
+      it(`and refuses ${field} ${JSON.stringify(value)} with one error, by name`, async () => {
         const errors = await errorsOf(aRegistrationBody({ [field]: value }));
         expect(Object.keys(errors)).to.deep.equal([field]);
         expect(errors[field]).to.have.lengthOf(1);
@@ -159,21 +145,21 @@ describe('POST /admin/agents', () => {
       });
     }
 
-    it('and refuses a member called __proto__ by name', async () => {
+    it('and refuses the member __proto__ by name', async () => {
       const body = JSON.stringify(aRegistrationBody()).replace('{', '{"__proto__":{"enabled":false},');
       const answer = await api.send('post', '/admin/agents').set('content-type', 'application/json').send(body);
       expect(answer.status).to.equal(400);
       expect(answer.text).to.include('"__proto__":["Is not a field of a registration."]');
     });
 
-    it('and says nothing of the rules until the shape is right', async () => {
+    it('and applies no other rule while the shape is wrong', async () => {
       const errors = await errorsOf(
         aRegistrationBody({ display_name: undefined, sponsor_required: false, max_token_ttl: 'P1D' }),
       );
       expect(Object.keys(errors)).to.deep.equal(['display_name']);
     });
 
-    it('and keeps an answer to thousands of unknown members short', async () => {
+    it('and gives a short answer to thousands of unknown members', async () => {
       const many = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`x${index}`, 1]));
       expect(Object.keys(await errorsOf(many)).length).to.be.at.most(100);
       const long = await errorsOf(aRegistrationBody({ ['x'.repeat(50_000)]: 1 }));
@@ -181,7 +167,7 @@ describe('POST /admin/agents', () => {
     });
   });
 
-  describe('then judges the registration as a whole', () => {
+  describe('then judges the registration as a whole,', () => {
     it('and reports every field at once', async () => {
       const errors = await errorsOf(
         aRegistrationBody({
@@ -195,19 +181,14 @@ describe('POST /admin/agents', () => {
         }),
       );
       expect(Object.keys(errors)).to.have.members([
-        'agent_id',
-        'sponsor_required',
-        'allowed_scopes',
-        'max_token_ttl',
-        'max_delegation_depth',
-        'jwks_uri',
-        'jwks',
+        ...['agent_id', 'sponsor_required', 'allowed_scopes', 'max_token_ttl', 'max_delegation_depth'],
+        ...['jwks_uri', 'jwks'],
       ]);
       expect(errors.sponsor_required).to.deep.equal(['Must be true.']);
       expect(errors.max_token_ttl).to.deep.equal(['Must not be longer than max_task_ttl.']);
     });
 
-    it('and refuses a key that no signature can be verified with: a point off its curve', async () => {
+    it('and refuses a key whose point is not on its curve', async () => {
       const errors = await errorsOf(aRegistrationBody({ jwks: { keys: [P256_KEY, OFF_CURVE_KEY] } }));
       expect(Object.keys(errors)).to.deep.equal(['jwks']);
       expect(errors.jwks?.[0]).to.match(/^keys\[1\] /);
@@ -215,30 +196,27 @@ describe('POST /admin/agents', () => {
 
     it('and refuses a private key without repeating it', async () => {
       const d = 'jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI';
-      const answer = await api.send(
-        'post',
-        '/admin/agents',
-        aRegistrationBody({ jwks: { keys: [{ ...P256_KEY, d }] } }),
-      );
+      const body = aRegistrationBody({ jwks: { keys: [{ ...P256_KEY, d }] } });
+      const answer = await api.send('post', '/admin/agents', body);
       expect(answer.status).to.equal(400);
       expect(answer.body.errors.jwks[0]).to.match(/private/);
       expect(answer.text + api.log.lines.join()).not.to.include(d.slice(0, 16));
     });
 
-    it('and refuses a jwks_uri on its own host', async () => {
+    it('and refuses a jwks_uri on the host of the service', async () => {
       const uri = 'https://mandate.test/agents/jira-triage/jwks.json';
       const errors = await errorsOf(aRegistrationBody({ jwks: undefined, jwks_uri: uri }));
       expect(errors.jwks_uri?.[0]).to.match(/host of its own/);
     });
   });
 
-  it('writes nothing when it refuses a body', async () => {
+  it('stores and records nothing when it refuses a body', async () => {
     await errorsOf(aRegistrationBody({ sponsor_required: false }));
     expect((await api.send('get', '/admin/agents')).body.agents).to.deep.equal([]);
     expect(await api.records()).to.deep.equal([]);
   });
 
-  it('takes a registration that fills the largest body', async () => {
+  it('accepts a registration that fills the largest body', async () => {
     const scopes = Array.from({ length: 900 }, (_, index) => `scope-${index}-${'x'.repeat(50)}`);
     const body = aRegistrationBody({ allowed_scopes: scopes });
     expect(JSON.stringify(body).length).to.be.within(56_000, 65_536);

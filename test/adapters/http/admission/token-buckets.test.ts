@@ -9,13 +9,13 @@ import { permitsPerSecond } from '../../../../domain/rate.ts';
 const START = instantFromMillis(1_789_653_821_882);
 const at = (seconds: number): Instant => plusSeconds(START, seconds);
 
-/** How many of so many requests at once are let through. */
+/** The number of admitted requests among `count` requests at the same time. */
 function admitted(buckets: ReturnType<typeof tokenBuckets>, source: string, count: number, now: Instant): number {
   return Array.from({ length: count }, () => buckets.take(source, now)).filter((isAdmitted) => isAdmitted).length;
 }
 
 describe('A token bucket', () => {
-  it('lets a burst through at once, and then what each second brings: a sixtieth of the rate, rounded up', () => {
+  it('admits its burst at once, and then a sixtieth of its rate, rounded up, each second', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 130, burst: 7 });
     expect(admitted(buckets, 'a', 20, at(0))).to.equal(7);
     expect(admitted(buckets, 'a', 20, at(0.999))).to.equal(0);
@@ -24,32 +24,32 @@ describe('A token bucket', () => {
     expect(admitted(buckets, 'a', 20, at(3))).to.equal(6);
   });
 
-  it('never holds more than its burst, however long nobody came', () => {
+  it('never holds more than its burst after a long time without requests', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 600, burst: 12 });
     expect(admitted(buckets, 'a', 100, at(0))).to.equal(12);
     expect(admitted(buckets, 'a', 100, at(86_400))).to.equal(12);
   });
 
-  it('is one for each source', () => {
+  it('is separate for each source', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
     expect(admitted(buckets, 'a', 5, at(0))).to.equal(2);
     expect(admitted(buckets, 'b', 5, at(0))).to.equal(2);
   });
 
-  it('takes nothing for a request that it refuses', () => {
+  it('spends no permit for a refused request', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
     expect(admitted(buckets, 'a', 1000, at(0))).to.equal(2);
     expect(admitted(buckets, 'a', 1000, at(1))).to.equal(1);
   });
 
-  it('goes on filling from where it was when the clock is put back', () => {
+  it('keeps its permits when the clock is moved back', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 3 });
     expect(admitted(buckets, 'a', 9, at(100_000))).to.equal(3);
     expect(admitted(buckets, 'a', 9, at(0))).to.equal(0);
     expect(admitted(buckets, 'a', 9, at(2))).to.equal(2);
   });
 
-  it('lets no more than a burst and what the seconds brought through, in any window of any history', () => {
+  it('admits at most its burst and its refills in any time window of any history', () => {
     const rules = fc
       .tuple(fc.integer({ min: 1, max: 400 }), fc.nat(20))
       .map(([permitsPerMinute, more]): BucketRules => {
@@ -71,7 +71,7 @@ describe('A token bucket', () => {
           let sum = 0;
           for (const [micros, count] of passed.slice(from)) {
             sum += count;
-            // A window of any length holds the ends of at most one second more than it has whole ones.
+            // A window contains at most one refill more than it has whole seconds.
             const refills = Math.floor((micros - first[0]) / 1_000_000) + 1;
             expect(sum).to.be.at.most(rule.burst + refills * permitsPerSecond(rule));
           }
@@ -80,7 +80,7 @@ describe('A token bucket', () => {
     );
   });
 
-  it('lets everything through that comes no faster than its rate', () => {
+  it('admits every request below its rate', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 60 }), (perSecond, seconds) => {
         const buckets = tokenBuckets({ permitsPerMinute: perSecond * 60, burst: perSecond });
@@ -102,12 +102,12 @@ describe('The buckets of many sources', () => {
   const isEmpty = (buckets: ReturnType<typeof tokenBuckets>, source: string, now: Instant) =>
     !buckets.take(source, now);
 
-  it('are bounded in number and in bytes: a million sources at once take a few megabytes', () => {
+  it('take at most 10 MiB for a million sources', () => {
     const collectGarbage = garbageCollector();
     const buckets = tokenBuckets(rules);
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
-    // As many seconds as it would take, and more: what is forgotten makes room for others, and no more than that.
+    // Ten seconds in total. Removed buckets make room for other sources.
     for (let index = 0; index < 1_000_000; index += 1) {
       buckets.take(`${index.toString(16).padStart(16, '0')}/64`, at(index / 100_000));
       if (index % 10_000 === 0) expect(buckets.size).to.be.at.most(50_000);
@@ -117,7 +117,7 @@ describe('The buckets of many sources', () => {
     expect(buckets.size).to.be.within(40_000, 50_000);
   });
 
-  it('forget a source as soon as its bucket is full again, a few at a time', () => {
+  it('remove full buckets, a few at a time', () => {
     const buckets = tokenBuckets(rules);
     for (let index = 0; index < 10_000; index += 1) buckets.take(`early ${index}`, at(0));
     expect(buckets.size).to.equal(10_000);
@@ -125,17 +125,17 @@ describe('The buckets of many sources', () => {
     expect(buckets.size).to.be.below(5100);
   });
 
-  it('never forget an emptied bucket before it is full again, whoever else comes', () => {
+  it('do not remove a bucket before it is full again, also under requests of many other sources', () => {
     const buckets = tokenBuckets(rules, 100);
     expect(admitted(buckets, 'greedy', 500, at(0))).to.equal(120);
     for (let index = 0; index < 10_000; index += 1) buckets.take(`other ${index}`, at(0.5));
     expect(isEmpty(buckets, 'greedy', at(0.9))).to.equal(true);
-    // And not a little at a time either: what it gets is what the seconds bring.
+    // Nor does it get permits beyond its refills.
     for (let index = 0; index < 10_000; index += 1) buckets.take(`another ${index}`, at(5));
     expect(admitted(buckets, 'greedy', 500, at(5))).to.equal(50);
   });
 
-  it('have one bucket for all strangers that there is no room for, and know everybody else as before', () => {
+  it('have one shared bucket for new sources beyond their limit, and keep the buckets of known sources', () => {
     const buckets = tokenBuckets(rules, 100);
     for (let index = 0; index < 100; index += 1) expect(buckets.take(`known ${index}`, at(0))).to.equal(true);
     const strangers = Array.from({ length: 1000 }, (_, index) => buckets.take(`stranger ${index}`, at(0)));
@@ -144,11 +144,11 @@ describe('The buckets of many sources', () => {
     expect(admitted(buckets, 'known 7', 500, at(0))).to.equal(119);
   });
 
-  it('have room for strangers again once those who were known are full again', () => {
+  it('accept new sources again when buckets of known sources are full', () => {
     const buckets = tokenBuckets(rules, 100);
     for (let index = 0; index < 1000; index += 1) buckets.take(`a ${index}`, at(0));
-    let let_in = 0;
-    for (let index = 0; index < 100; index += 1) let_in += admitted(buckets, `b ${index}`, 2, at(1));
-    expect(let_in).to.be.above(190);
+    let admittedLater = 0;
+    for (let index = 0; index < 100; index += 1) admittedLater += admitted(buckets, `b ${index}`, 2, at(1));
+    expect(admittedLater).to.be.above(190);
   });
 });

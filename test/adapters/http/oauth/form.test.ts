@@ -4,8 +4,8 @@ import { readForm } from '../../../../adapters/http/oauth/form.ts';
 
 const read = (text: string) => readForm(Buffer.from(text, 'latin1'));
 
-describe('a form body', () => {
-  it('gives back every parameter that a form encoder wrote', () => {
+describe('A form body', () => {
+  it('returns every parameter of a form encoder', () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
       fc.property(fc.dictionary(text, text), (parameters) => {
@@ -20,23 +20,23 @@ describe('a form body', () => {
     );
   });
 
-  it('counts a parameter without a value as omitted', () => {
+  it('treats a parameter without a value as omitted', () => {
     const outcome = read('a=&b&c=1');
     expect(outcome.kind === 'read' && [...outcome.form]).to.deep.equal([['c', '1']]);
   });
 
-  it('refuses a repeated parameter, with a value or without, and however it is spelled', () => {
+  it('is refused with a repeated parameter, also without a value or with an escape', () => {
     for (const text of ['a=1&a=1', 'a=&a=1', 'a&a', 'a=1&%61=2'])
       expect(read(text)).to.deep.equal({ kind: 'repeated', name: 'a' });
   });
 
-  it('refuses broken escapes and what is not UTF-8', () => {
+  it('is refused with a malformed escape or with bytes that are not UTF-8', () => {
     for (const text of ['a=%', 'a=%zz', 'a=%ff', 'a=%c3', 'a=\xff', '%ed%a0%80=1']) {
       expect(read(text), text).to.deep.equal({ kind: 'malformed' });
     }
   });
 
-  it('keeps a byte order mark: what stands after it is another parameter', () => {
+  it('keeps a byte order mark as part of a name or value', () => {
     const outcome = read('\xef\xbb\xbfa=1&b=\xef\xbb\xbf2');
     expect(outcome.kind === 'read' && [...outcome.form]).to.deep.equal([
       ['\ufeffa', '1'],
@@ -44,7 +44,7 @@ describe('a form body', () => {
     ]);
   });
 
-  it('keeps names like __proto__ as plain names', () => {
+  it('may contain the names __proto__ and constructor', () => {
     const outcome = read('__proto__=x&constructor=y');
     expect(outcome.kind === 'read' && outcome.form.get('__proto__')).to.equal('x');
     expect(outcome.kind === 'read' && outcome.form.get('toString')).to.equal(undefined);

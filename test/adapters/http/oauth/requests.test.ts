@@ -1,4 +1,4 @@
-/** From a form to a typed request: what is required and every limit, without a service behind it. */
+/** The parsers of OAuth requests: required parameters and limits, without a service. */
 
 import { expect } from 'chai';
 import {
@@ -47,10 +47,15 @@ function faultOf(outcome: Outcome<unknown>) {
   return outcome.kind === 'denied' ? [outcome.denial.reason, outcome.denial.detail] : undefined;
 }
 
+const missing = (name: string) => `The parameter ${name} is missing.`;
+const over = (name: string, length: number) => `The parameter ${name} is over ${length} characters.`;
+const mustBe = (name: string, value: string) => `The parameter ${name} must be ${value}.`;
+const BLANK = 'The parameter resource holds white space or control characters.';
+
 const token = (parameters: Parameters) => parseTokenRequest(form(parameters));
 
-describe('the parameters of an exchange', () => {
-  it('become a request', () => {
+describe('An exchange', () => {
+  it('is read into a typed request', () => {
     const outcome = token({ ...exchange, client_id: 'jira-triage' });
     if (outcome.kind === 'denied' || outcome.value.kind !== 'exchange') throw new Error('not an exchange');
     expect(outcome.value.request).to.deep.include({
@@ -63,89 +68,64 @@ describe('the parameters of an exchange', () => {
   });
 
   const refused: readonly (readonly [string, Parameters, string])[] = [
-    ['no grant_type', { grant_type: undefined }, 'The parameter grant_type is missing.'],
-    ['no subject_token', { subject_token: undefined }, 'The parameter subject_token is missing.'],
+    ['no grant_type', { grant_type: undefined }, missing('grant_type')],
+    ['no subject_token', { subject_token: undefined }, missing('subject_token')],
+    ['no subject_token_type', { subject_token_type: undefined }, mustBe('subject_token_type', ACCESS_TOKEN_TYPE)],
     [
-      'no subject_token_type',
-      { subject_token_type: undefined },
-      `The parameter subject_token_type must be ${ACCESS_TOKEN_TYPE}.`,
-    ],
-    [
-      'an ID token',
+      'the subject_token_type of an ID token',
       { subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' },
-      `The parameter subject_token_type must be ${ACCESS_TOKEN_TYPE}.`,
+      mustBe('subject_token_type', ACCESS_TOKEN_TYPE),
     ],
+    ['an actor_token and no actor_token_type', { actor_token_type: undefined }, mustBe('actor_token_type', JWT_TYPE)],
+    ['another actor_token_type', { actor_token_type: ACCESS_TOKEN_TYPE }, mustBe('actor_token_type', JWT_TYPE)],
     [
-      'an actor_token without a type',
-      { actor_token_type: undefined },
-      `The parameter actor_token_type must be ${JWT_TYPE}.`,
-    ],
-    [
-      'an actor_token of another type',
-      { actor_token_type: ACCESS_TOKEN_TYPE },
-      `The parameter actor_token_type must be ${JWT_TYPE}.`,
-    ],
-    [
-      'the type of an actor_token that is not there, when it is another',
+      'another actor_token_type without an actor_token',
       { actor_token: undefined, actor_token_type: ACCESS_TOKEN_TYPE },
-      `The parameter actor_token_type must be ${JWT_TYPE}.`,
+      mustBe('actor_token_type', JWT_TYPE),
     ],
     [
       'another requested_token_type',
       { requested_token_type: JWT_TYPE },
-      `The parameter requested_token_type must be ${ACCESS_TOKEN_TYPE}.`,
+      mustBe('requested_token_type', ACCESS_TOKEN_TYPE),
     ],
-    ['no resource', { resource: undefined }, 'The parameter resource is missing.'],
-    ['no scope', { scope: undefined }, 'The parameter scope is missing.'],
-    [
-      'a subject_token over 16 KiB',
-      { subject_token: 'x'.repeat(16_385) },
-      'The parameter subject_token is over 16384 characters.',
-    ],
-    [
-      'an actor_token over 8 KiB',
-      { actor_token: 'x'.repeat(8193) },
-      'The parameter actor_token is over 8192 characters.',
-    ],
-    ['a resource over 2048', { resource: 'x'.repeat(2049) }, 'The parameter resource is over 2048 characters.'],
-    [
-      'a resource with white space',
-      { resource: 'https://jira.example\u00a0' },
-      'The parameter resource holds white space or control characters.',
-    ],
-    [
-      'a resource with a NUL',
-      { resource: 'https://jira.example/\0' },
-      'The parameter resource holds white space or control characters.',
-    ],
-    ['a client_id over 256', { client_id: 'x'.repeat(257) }, 'The parameter client_id is over 256 characters.'],
+    ['no resource', { resource: undefined }, missing('resource')],
+    ['no scope', { scope: undefined }, missing('scope')],
+    ['a subject_token over 16 KiB', { subject_token: 'x'.repeat(16_385) }, over('subject_token', 16384)],
+    ['an actor_token over 8 KiB', { actor_token: 'x'.repeat(8193) }, over('actor_token', 8192)],
+    ['a resource over 2048', { resource: 'x'.repeat(2049) }, over('resource', 2048)],
+    ['a resource with white space', { resource: 'https://jira.example\u00a0' }, BLANK],
+    ['a resource with a NUL', { resource: 'https://jira.example/\0' }, BLANK],
+    ['a client_id over 256', { client_id: 'x'.repeat(257) }, over('client_id', 256)],
   ];
   for (const [what, changes, detail] of refused) {
-    it(`may not have ${what}`, () => {
+    it(`is refused with ${what}`, () => {
       expect(faultOf(token({ ...exchange, ...changes }))).to.deep.equal(['invalid_request', detail]);
     });
   }
 
   for (const scope of ['  ', 'jira:read "x"', 'jira:read\tjira:comment', 'é', 'x'.repeat(8193)]) {
-    it(`may not have the scope ${JSON.stringify(scope.slice(0, 30))}`, () => {
+    it(`is refused with the scope ${JSON.stringify(scope.slice(0, 30))}`, () => {
       expect(faultOf(token({ ...exchange, scope }))?.[1]).to.match(/^The parameter scope must be 1 to 8192 characters/);
     });
   }
 
   for (const [what, changes] of [
-    ['no actor_token and no type of one', { actor_token: undefined, actor_token_type: undefined }],
-    ['no actor_token beside its type', { actor_token: undefined }],
-    ['the longest of everything', { subject_token: 'x'.repeat(16_384), actor_token: 'x'.repeat(8192) }],
-    ['the longest names', { resource: 'x'.repeat(2048), client_id: 'x'.repeat(256), scope: 'x'.repeat(8192) }],
+    ['no actor_token and no actor_token_type', { actor_token: undefined, actor_token_type: undefined }],
+    ['an actor_token_type and no actor_token', { actor_token: undefined }],
+    ['the longest tokens', { subject_token: 'x'.repeat(16_384), actor_token: 'x'.repeat(8192) }],
+    [
+      'the longest resource, client_id and scope',
+      { resource: 'x'.repeat(2048), client_id: 'x'.repeat(256), scope: 'x'.repeat(8192) },
+    ],
     ['a requested_token_type', { requested_token_type: ACCESS_TOKEN_TYPE }],
-    ['what is unknown', { audience: 'ignored' }],
+    ['an unknown parameter', { audience: 'ignored' }],
   ] as const) {
-    it(`may have ${what}`, () => {
+    it(`is accepted with ${what}`, () => {
       expect(faultOf(token({ ...exchange, ...changes }))).to.equal(undefined);
     });
   }
 
-  it('are of no other grant type', () => {
+  it('is refused with another grant_type', () => {
     for (const grant_type of ['password', 'client_credentials', 'REFRESH_TOKEN', `${TOKEN_EXCHANGE} `]) {
       expect(faultOf(token({ ...exchange, grant_type })), grant_type).to.deep.equal([
         'unsupported_grant_type',
@@ -155,8 +135,8 @@ describe('the parameters of an exchange', () => {
   });
 });
 
-describe('the parameters of a refresh', () => {
-  it('become a request, whose scope may be left out', () => {
+describe('A refresh', () => {
+  it('is read into a typed request, with or without a scope', () => {
     const request = {
       refreshToken: 'task_grant_x',
       resource: 'https://jira.example',
@@ -170,29 +150,25 @@ describe('the parameters of a refresh', () => {
   });
 
   const refused: readonly (readonly [string, Parameters, string])[] = [
-    ['no refresh_token', { refresh_token: undefined }, 'The parameter refresh_token is missing.'],
-    ['no resource', { resource: undefined }, 'The parameter resource is missing.'],
-    ['a resource over 2048', { resource: 'x'.repeat(2049) }, 'The parameter resource is over 2048 characters.'],
-    [
-      'a resource with a line feed',
-      { resource: 'https://jira.example\n' },
-      'The parameter resource holds white space or control characters.',
-    ],
-    ['a client_id over 256', { client_id: 'x'.repeat(257) }, 'The parameter client_id is over 256 characters.'],
+    ['no refresh_token', { refresh_token: undefined }, missing('refresh_token')],
+    ['no resource', { resource: undefined }, missing('resource')],
+    ['a resource over 2048', { resource: 'x'.repeat(2049) }, over('resource', 2048)],
+    ['a resource with a line feed', { resource: 'https://jira.example\n' }, BLANK],
+    ['a client_id over 256', { client_id: 'x'.repeat(257) }, over('client_id', 256)],
   ];
   for (const [what, changes, detail] of refused) {
-    it(`may not have ${what}`, () => {
+    it(`is refused with ${what}`, () => {
       expect(faultOf(token({ ...refresh, ...changes }))).to.deep.equal(['invalid_request', detail]);
     });
   }
 
-  it('may not have a scope that is blank', () => {
+  it('is refused with a blank scope', () => {
     expect(faultOf(token({ ...refresh, scope: ' ' }))?.[0]).to.equal('invalid_request');
   });
 });
 
-describe('the parameters of a revocation and an introspection', () => {
-  it('become a request', () => {
+describe('A revocation or introspection', () => {
+  it('is read into a typed request', () => {
     expect(parseRevocation(form({ ...revocation, client_id: 'jira-triage' }))).to.deep.equal({
       kind: 'allowed',
       value: { token: 'task_grant_x', clientAssertion: 'an.assertion.here', clientId: 'jira-triage' },
@@ -203,13 +179,13 @@ describe('the parameters of a revocation and an introspection', () => {
     });
   });
 
-  it('need a token', () => {
+  it('is refused without a token', () => {
     for (const outcome of [parseIntrospection(form({})), parseRevocation(form({ ...revocation, token: undefined }))]) {
-      expect(faultOf(outcome)).to.deep.equal(['invalid_request', 'The parameter token is missing.']);
+      expect(faultOf(outcome)).to.deep.equal(['invalid_request', missing('token')]);
     }
   });
 
-  it('may hint at one of the two kinds of token, and at no other', () => {
+  it('is refused with an unknown token_type_hint', () => {
     for (const token_type_hint of ['access_token', 'refresh_token']) {
       expect(faultOf(parseRevocation(form({ ...revocation, token_type_hint })))).to.equal(undefined);
     }
@@ -220,10 +196,10 @@ describe('the parameters of a revocation and an introspection', () => {
     }
   });
 
-  it('may not have a client_id over 256', () => {
+  it('is refused with a client_id over 256', () => {
     expect(faultOf(parseRevocation(form({ ...revocation, client_id: 'x'.repeat(257) })))).to.deep.equal([
       'invalid_request',
-      'The parameter client_id is over 256 characters.',
+      over('client_id', 256),
     ]);
   });
 });
@@ -232,27 +208,27 @@ for (const [title, parse] of [
   ['a refresh', (parameters: Parameters) => token({ ...refresh, ...parameters })],
   ['a revocation', (parameters: Parameters) => parseRevocation(form({ ...revocation, ...parameters }))],
 ] as const) {
-  describe(`the client assertion of ${title}`, () => {
-    const wrongType = ['invalid_request', `The parameter client_assertion_type must be ${JWT_BEARER}.`];
+  describe(`The client assertion of ${title}`, () => {
+    const wrongType = ['invalid_request', mustBe('client_assertion_type', JWT_BEARER)];
     for (const [what, parameters] of [
       ['without its type', { client_assertion_type: undefined }],
       ['with another type', { client_assertion_type: JWT_TYPE }],
-      ['not there, with another type', { client_assertion: undefined, client_assertion_type: JWT_TYPE }],
+      ['when only another type is given', { client_assertion: undefined, client_assertion_type: JWT_TYPE }],
     ] as const) {
-      it(`may not be ${what}`, () => {
+      it(`is refused ${what}`, () => {
         expect(faultOf(parse(parameters))).to.deep.equal(wrongType);
       });
     }
 
-    it('may have 8 KiB and not a character more', () => {
+    it('is accepted with 8 KiB, and refused with one character more', () => {
       expect(faultOf(parse({ client_assertion: 'x'.repeat(8192) }))).to.equal(undefined);
       expect(faultOf(parse({ client_assertion: 'x'.repeat(8193) }))).to.deep.equal([
         'invalid_request',
-        'The parameter client_assertion is over 8192 characters.',
+        over('client_assertion', 8192),
       ]);
     });
 
-    it('may be left out: the client then did not authenticate, which is for the use case to say', () => {
+    it('may be absent, because the use case refuses an unauthenticated client', () => {
       const without = { client_assertion: undefined, client_assertion_type: undefined };
       expect(faultOf(parse(without))).to.equal(undefined);
       expect(faultOf(parse({ client_assertion: undefined }))).to.equal(undefined);

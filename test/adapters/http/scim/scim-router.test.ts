@@ -57,7 +57,7 @@ describe('The SCIM surface', () => {
     ['DELETE', USER],
   ] as const;
 
-  it('answers 412 when the user kept changing under the write', async () => {
+  it('answers 412 when the write conflicted with other writes on every retry', async () => {
     outcome = async () => ({ kind: 'kept_changing' });
     for (const [method, path] of writes) {
       const answer = await client().send(method, path, method === 'DELETE' ? undefined : {});
@@ -66,7 +66,7 @@ describe('The SCIM surface', () => {
     }
   });
 
-  it('answers 503 in its own shape when the database does not answer, and says when to come back', async () => {
+  it('answers 503 with Retry-After in its own format while the database is unavailable', async () => {
     outcome = () => Promise.reject(new StorageUnavailable('hunter2'));
     for (const [method, path] of [...writes, ['GET', USER], ['GET', '/Users']] as const) {
       const answer = await client().send(method, path, ['DELETE', 'GET'].includes(method) ? undefined : {});
@@ -78,7 +78,7 @@ describe('The SCIM surface', () => {
     }
   });
 
-  it('answers 500 in its own shape for a bug, and says nothing of it', async () => {
+  it('answers 500 without details in its own format after a bug', async () => {
     outcome = () => Promise.reject(new Error('hunter2'));
     const answer = await client().send('POST', '/Users', {});
     expect(answer.status).to.equal(500);

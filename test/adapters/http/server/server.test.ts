@@ -1,4 +1,4 @@
-/** What clients may do to their connections, and a stop that comes to an end whatever they did. */
+/** Connections that clients reset, pipeline or flood, and the stop of the server meanwhile. */
 
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -13,29 +13,51 @@ import { serverWith } from '../../../support/http-server.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Much longer than the ten seconds that requests under way are given. */
+/** Much longer than the ten seconds that a stop gives requests under way. */
 const STOPPED_MS = 20_000;
 
 async function start(handler: RequestListener) {
   const server = await serverWith(handler);
+  async function open(): Promise<Socket> {
+    const socket = connect(server.address).on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  }
   return {
-    async open(): Promise<Socket> {
-      const socket = connect(server.address).on('error', () => undefined);
-      await once(socket, 'connect');
-      return socket;
+    open,
+    /** The answers to these bytes on a new connection, until the server closes it. */
+    async answersTo(bytes: string) {
+      const socket = await open();
+      const answers = answersOn(socket);
+      socket.write(bytes);
+      return answers;
     },
     stop: (lingerMs = 0) => server.stop(lingerMs),
   };
 }
 
-describe('a connection', () => {
+/** The answers on the connection from now until it is closed. */
+async function answersOn(socket: Socket): Promise<ReturnType<typeof readAnswers>> {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'close');
+  return readAnswers(text);
+}
+
+const statuses = (answers: ReturnType<typeof readAnswers>) => answers.map(({ status }) => status);
+const connections = (answers: ReturnType<typeof readAnswers>) =>
+  answers.map(({ headers }) => headers.get('connection'));
+
+describe('A connection', () => {
   for (const [what, bytes] of [
     ['a request', GET],
     ['a CONNECT', CONNECT],
     ['a CONNECT behind a request', GET + CONNECT],
-    ['what is no request', 'nonsense\r\n\r\n'],
+    ['a malformed request', 'nonsense\r\n\r\n'],
   ] as const) {
-    it(`that is reset after ${what}, at whatever moment, takes nobody else with it`, async () => {
+    it(`that a client resets after ${what} does not affect other connections`, async () => {
       const running = await start((_request, response) => void setTimeout(() => response.end('served'), 20));
       for (const afterMs of [0, 5, 40]) {
         const socket = await running.open();
@@ -52,7 +74,7 @@ describe('a connection', () => {
     });
   }
 
-  it('serves a hundred requests that were sent at once, one after the other, and ends for a client that sends more', async () => {
+  it('serves a hundred pipelined requests one after another, and is closed when a client sends many more', async () => {
     let begun = 0;
     let atOnce = 0;
     const running = await start((_request, response) => {
@@ -64,92 +86,59 @@ describe('a connection', () => {
       });
       setTimeout(() => response.end('served'), 2);
     });
-    const asked = async (times: number) => {
-      const socket = await running.open();
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk;
-      });
-      socket.write(GET.repeat(times - 1) + GET.replace('\r\n', '\r\nConnection: close\r\n'));
-      await once(socket, 'close');
-      return readAnswers(text).length;
-    };
-    expect(await asked(100)).to.equal(100);
-    expect(await asked(2000)).to.equal(0);
+    const pipeline = (times: number) => GET.repeat(times - 1) + GET.replace('\r\n', '\r\nConnection: close\r\n');
+    expect(await running.answersTo(pipeline(100))).to.have.length(100);
+    expect(await running.answersTo(pipeline(2000))).to.have.length(0);
     expect(begun).to.equal(101);
     await running.stop();
   });
 
-  it('gets the answers that it is owed before its end, and ends at once for whoever sends on and on behind that', async () => {
+  it('gets its pending answers before it is closed, and none when a client keeps sending requests', async () => {
     const running = await start((_request, response) => void setTimeout(() => response.end('served'), 300));
-    const asked = async (more: number) => {
-      const socket = await running.open();
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk;
-      });
-      socket.write(`${GET}GET * HTTP/1.1\r\nHost: x\r\n\r\n${GET.repeat(more)}`);
-      await once(socket, 'close');
-      return readAnswers(text).map(({ status }) => status);
-    };
-    expect(await asked(10)).to.deep.equal([200, 400]);
-    // Ended before the first could be answered.
-    expect(await asked(1000)).to.deep.equal([]);
+    const bytes = (more: number) => `${GET}GET * HTTP/1.1\r\nHost: x\r\n\r\n${GET.repeat(more)}`;
+    expect(statuses(await running.answersTo(bytes(10)))).to.deep.equal([200, 400]);
+    // The server closes the connection before the first response.
+    expect(await running.answersTo(bytes(1000))).to.deep.equal([]);
     await running.stop();
   });
 
-  it('serves no pipelined request whose body can never come, and refuses it after the response before it', async () => {
+  it('refuses a pipelined request with a malformed body after the previous response', async () => {
     const begun: string[] = [];
     const running = await start((request, response) => {
       begun.push(request.url ?? '');
       request.resume().on('end', () => setTimeout(() => response.end('served'), 50));
     });
-    const socket = await running.open();
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk;
-    });
-    socket.write(`${GET}POST /broken HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n`);
-    await once(socket, 'close');
-    expect(readAnswers(text).map(({ status }) => status)).to.deep.equal([200, 400]);
+    const broken = 'POST /broken HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n';
+    expect(statuses(await running.answersTo(GET + broken))).to.deep.equal([200, 400]);
     expect(begun).to.deep.equal(['/']);
     await running.stop();
   });
 
-  it('refuses a pipelined request that breaks the protocol also where garbage follows it', async () => {
+  it('refuses a pipelined request with a URL that is too long when malformed bytes follow it', async () => {
     const running = await start((_request, response) => void setTimeout(() => response.end('served'), 50));
-    const socket = await running.open();
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk;
-    });
-    socket.write(`${GET}GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n${GET}nonsense\r\n\r\n`);
-    await once(socket, 'close');
-    expect(readAnswers(text).map(({ status }) => status)).to.deep.equal([200, 414]);
+    const long = `GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    expect(statuses(await running.answersTo(`${GET}${long}${GET}nonsense\r\n\r\n`))).to.deep.equal([200, 414]);
     await running.stop();
   });
 
-  it('is served nothing behind the answer that says, for the service stops, that it is the last', async () => {
+  it('serves no request after the response with Connection: close during a stop', async () => {
     const begun: string[] = [];
     const running = await start((request, response) => {
       begun.push(request.url ?? '');
       setTimeout(() => response.end('served'), 100);
     });
     const socket = await running.open();
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk;
-    });
+    const answers = answersOn(socket);
     socket.write(GET);
     while (begun.length === 0) await pause(2);
     const stopped = running.stop();
     socket.write(GET.replace('/', '/last') + GET.replace('/', '/behind').repeat(20));
-    await Promise.all([once(socket, 'close'), stopped]);
+    await stopped;
+    expect(connections(await answers)).to.deep.equal(['keep-alive', 'close']);
     expect(begun).to.deep.equal(['/', '/last']);
-    expect(readAnswers(text).map(({ headers }) => headers.get('connection'))).to.deep.equal(['keep-alive', 'close']);
   });
 
-  it('ends at once for a client that sends on and on behind the response that is the last', async () => {
+  it('is closed at once when a client keeps sending requests after the last one during a stop', async () => {
     const begun: string[] = [];
     const running = await start((request) => void begun.push(request.url ?? ''));
     const socket = await running.open();
@@ -159,7 +148,7 @@ describe('a connection', () => {
     socket.write(GET.replace('/', '/last') + GET.replace('/', '/behind').repeat(100));
     while (begun.length === 0) await pause(2);
     await pause(50);
-    // So many are ignored: one more ends the connection.
+    // The server ignores this number of requests. One more closes the connection.
     expect(socket.closed).to.equal(false);
     socket.write(GET.replace('/', '/behind'));
     await Promise.all([once(socket, 'close'), stopped]);
@@ -168,24 +157,20 @@ describe('a connection', () => {
     expect(begun).to.deep.equal(['/last']);
   });
 
-  it('goes on to be accepted for a while after a stop was asked for, each response the last on it', async () => {
+  it('is accepted and served once after a stop has begun, and then closed', async () => {
     const running = await start((_request, response) => response.end('served'));
     const kept = await running.open();
     const stopped = running.stop(STOPPED_MS);
     const other = await running.open();
     for (const socket of [kept, other]) {
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk;
-      });
+      const answers = answersOn(socket);
       socket.write(GET);
-      await once(socket, 'close');
-      expect(readAnswers(text).map(({ headers }) => headers.get('connection'))).to.deep.equal(['close']);
+      expect(connections(await answers)).to.deep.equal(['close']);
     }
     await stopped;
   });
 
-  it('holds nothing of what was answered on it', async () => {
+  it('keeps no reference to an answered request', async () => {
     const answered: WeakRef<IncomingMessage>[] = [];
     const running = await start((request, response) => {
       answered.push(new WeakRef(request));
@@ -207,15 +192,15 @@ describe('a connection', () => {
     await running.stop();
   });
 
-  it('on which a CONNECT waits for an answer that does not come holds up no stop', async function () {
+  it('with an unanswered request before a CONNECT does not delay a stop', async function () {
     this.timeout(2 * STOPPED_MS);
-    const asked = { isSo: false };
+    let begun = 0;
     const running = await start(() => {
-      asked.isSo = true;
+      begun += 1;
     });
     const socket = await running.open();
     socket.write(GET + CONNECT);
-    while (!asked.isSo) await pause(5);
+    while (begun === 0) await pause(5);
     await pause(20);
     const stopped = running.stop().then(() => 'stopped');
     expect(await Promise.race([stopped, pause(STOPPED_MS, 'waits')])).to.equal('stopped');

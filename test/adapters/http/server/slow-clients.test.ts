@@ -1,4 +1,4 @@
-/** How long clients may take and how many connections they may have, at the server itself, with shorter limits. */
+/** The time limits for slow clients, at the server itself and with shorter limits. */
 
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
@@ -11,7 +11,7 @@ import { readAnswers, takeAnswers } from '../../../support/hostile/raw-conversat
 import { serverWith } from '../../../support/http-server.ts';
 
 const SHORT: TimeLimits = { headMs: 150, requestMs: 400, idleMs: 300, checkMs: 25 };
-/** A byte as often, so that nothing is ever silent. */
+/** The pause between two bytes of a slow client. */
 const TRICKLE_MS = 20;
 
 interface Running {
@@ -21,9 +21,9 @@ interface Running {
 
 interface Client {
   readonly socket: Socket;
-  /** All that has come so far. */
+  /** The bytes so far. */
   received(): string;
-  /** What had come when the connection ended, and after how long. */
+  /** The bytes and the time until the connection was closed. */
   readonly ended: Promise<{ readonly text: string; readonly afterMs: number }>;
 }
 
@@ -54,7 +54,7 @@ async function trickle({ socket, ended }: Client, text: string): Promise<Awaited
   return end;
 }
 
-describe('clients that are slow', () => {
+describe('A slow client', () => {
   let running: Running;
   let begun = 0;
   const handled: string[] = [];
@@ -75,8 +75,8 @@ describe('clients that are slow', () => {
   });
   after(() => running.stop());
 
-  /** Sends it on a new connection. One from which nothing has come in time, as the machine stood still, comes again. */
-  async function coming(bytes: string): Promise<Client> {
+  /** Sends the bytes on a new connection, again if the machine was too slow to send them within the limit. */
+  async function serving(bytes: string): Promise<Client> {
     const before = begun;
     while (true) {
       const client = await running.open();
@@ -91,20 +91,20 @@ describe('clients that are slow', () => {
     expect(more).to.deep.equal([]);
     expect(answer?.status).to.equal(408);
     expect(answer?.headers.get('connection')).to.equal('close');
-    // The usual limits are ten seconds and more.
+    // The default limits are ten seconds and more.
     expect(afterMs).to.be.within(limitMs - 2, limitMs + 8_000);
   };
 
-  it('with a head are told so and left', async () => {
+  it('gets 408 when its request head is not complete in time', async () => {
     expectTooSlow(await trickle(await running.open(), 'GET / HTTP/1.1\r\nX: '.padEnd(500, 'x')), SHORT.headMs);
   });
 
-  it('with the first byte as well', async () => {
+  it('gets 408 when its first byte does not arrive in time', async () => {
     expectTooSlow(await (await running.open()).ended, SHORT.headMs);
   });
 
-  it('with a second head on a connection that served before as well', async () => {
-    const client = await coming('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
+  it('gets 408 when the head of its second request is not complete in time', async () => {
+    const client = await serving('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
     const { text, afterMs } = await trickle(client, 'GET /second HTTP/1.1\r\nX: '.padEnd(500, 'x'));
     expect(readAnswers(text).map(({ status }) => status)).to.deep.equal([200, 408]);
     expect(afterMs).to.be.within(SHORT.headMs - 2, SHORT.headMs + 8_000);
@@ -116,15 +116,15 @@ describe('clients that are slow', () => {
     ['chunk extensions', 'Transfer-Encoding: chunked', `1;${'x'.repeat(990)}`],
     ['trailers', 'Transfer-Encoding: chunked', `0\r\nX: ${'x'.repeat(990)}`],
   ] as const) {
-    it(`with ${what} are told so and left, and nobody has acted on what there was`, async () => {
-      const client = await coming(`POST /slow HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n`);
+    it(`gets 408 when its request does not end within the limit because of ${what}, and is not served`, async () => {
+      const client = await serving(`POST /slow HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n`);
       expectTooSlow(await trickle(client, body), SHORT.requestMs);
       expect(handled).not.to.include('/slow');
     });
   }
 
-  it('are disconnected when they take nothing of their response', async () => {
-    const client = await coming('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
+  it('is disconnected when it does not read its response', async () => {
+    const client = await serving('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
     client.socket.pause();
     client.socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
     await eventually(() => closed.includes('/large'));
@@ -133,8 +133,8 @@ describe('clients that are slow', () => {
     expect(text.length).to.be.within(1_000, 19_000_000);
   });
 
-  it('are disconnected when they take nothing of it and have sent a CONNECT behind it', async () => {
-    const client = await coming('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
+  it('is disconnected when it does not read its response and has sent a CONNECT after its request', async () => {
+    const client = await serving('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
     client.socket.pause();
     const before = closed.filter((url) => url === '/large').length;
     client.socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\nCONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -142,14 +142,14 @@ describe('clients that are slow', () => {
     client.socket.destroy();
   });
 
-  it('are waited for while their request is being worked on', async () => {
-    const client = await coming('GET /working HTTP/1.1\r\nHost: x\r\n\r\n');
+  it('stays connected while its request is processed', async () => {
+    const client = await serving('GET /working HTTP/1.1\r\nHost: x\r\n\r\n');
     await eventually(() => client.received().endsWith('worked'));
     client.socket.destroy();
   });
 
-  it('may take as long as they like to come with another request', async () => {
-    const client = await coming('GET /one HTTP/1.1\r\nHost: x\r\n\r\n');
+  it('may keep an idle connection between two requests', async () => {
+    const client = await serving('GET /one HTTP/1.1\r\nHost: x\r\n\r\n');
     await eventually(() => takeAnswers(client.received()).answers.length === 1);
     await pause(SHORT.idleMs + 100);
     client.socket.write('GET /two HTTP/1.1\r\nHost: x\r\n\r\n');

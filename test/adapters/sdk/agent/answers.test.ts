@@ -1,4 +1,4 @@
-/** Which answers of the control plane the agent library accepts. The answers are made up, so that they can be wrong. */
+/** The answers of the control plane that the agent library accepts. They are made up, so that they can be wrong. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
@@ -8,119 +8,235 @@ import { makeSigningKey, type SigningKey } from '../../../support/signing-key.ts
 
 const NOW = 1_900_000_000;
 const JIRA = 'https://jira.example';
+const TASK_SECONDS = 1200;
+const TOKEN_SECONDS = 240;
+const SKEW_SECONDS = 60;
 
-describe('an answer to the agent library', () => {
+/** How an answer differs from a good one. */
+interface Changes {
+  readonly members?: Readonly<Record<string, unknown>>;
+  /** Claims of the token; `null` for a token that is not a JWT. */
+  readonly claims?: Readonly<Record<string, unknown>> | null;
+}
+
+const caught = (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => {
+      throw new Error('no error was thrown');
+    },
+    (error: unknown) => error,
+  );
+
+describe('The agent library', () => {
   let key: SigningKey;
-  let good: Readonly<Record<string, unknown>>;
-  /** The answer to the next request. */
-  let answer: () => Response;
   let agent: Agent;
   let seconds: number;
+  /** The scope parameter of each request. */
+  let asked: (string | null)[];
+  let changes: Changes;
+  /** Replaces the answer to a request. */
+  let answer: (() => Response) | undefined;
+  /** The last token. */
+  let accessToken: string;
+
   before(async () => {
     key = await makeSigningKey('ES256');
   });
   beforeEach(() => {
     seconds = NOW;
-    good = issued({});
-    answer = () => new Response(JSON.stringify(good));
+    asked = [];
+    changes = {};
+    answer = undefined;
     agent = createAgent({
       issuer: 'https://mandate.example',
       agentId: 'jira-triage',
       key: { jwk: { ...key.privateJwk } },
       patienceMs: 1,
-      fetch: async () => answer(),
+      fetch: async (_url, init) => {
+        const form = new URLSearchParams(String(init?.body));
+        asked.push(form.get('scope'));
+        return answer?.() ?? issued(form);
+      },
       clock: { now: () => seconds * 1000, sleep: async () => undefined, random: () => 0 },
     });
   });
 
-  /** The control plane's answer to an exchange and a renewal. */
-  function issued(changes: object): Readonly<Record<string, unknown>> {
-    const task = { id: 'task_a', exp: NOW + 1200, sponsor: 'ada' };
-    const act = { sub: 'agent:jira-triage', depth: 1 };
-    const claims = { iss: 'https://mandate.example', sub: 'ada', aud: JIRA, iat: seconds, exp: seconds + 240 };
-    return {
-      access_token: key.sign(
-        { alg: 'ES256', kid: key.kid, typ: 'at+jwt' },
-        { ...claims, jti: 'tok_a', scope: 'jira:read', client_id: act.sub, act, task },
-      ),
+  /** The answer to an exchange or a renewal, whose members and token agree unless a test changes them. */
+  function issued(form: URLSearchParams, status = 200): Response {
+    const members: Readonly<Record<string, unknown>> = {
       issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
       token_type: 'Bearer',
-      expires_in: 240,
-      scope: 'jira:read',
+      expires_in: TOKEN_SECONDS,
+      scope: form.get('scope') ?? 'jira:read jira:comment',
       refresh_token: 'task_grant_a',
       task_id: 'task_a',
-      task_expires_at: new Date((NOW + 1200) * 1000).toISOString(),
-      ...changes,
+      task_expires_at: new Date((NOW + TASK_SECONDS) * 1000).toISOString(),
+      ...changes.members,
     };
+    const end = Date.parse(String(members.task_expires_at)) / 1000;
+    const claims = {
+      ...{ iss: 'https://mandate.example', sub: 'ada', aud: JIRA, iat: seconds, jti: 'tok_a' },
+      exp: seconds + Number(members.expires_in),
+      scope: members.scope,
+      act: { sub: 'agent:jira-triage', depth: 1 },
+      task: { id: members.task_id, exp: end, sponsor: 'ada' },
+      ...changes.claims,
+    };
+    const header = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
+    accessToken = changes.claims === null ? 'opaque.token' : key.sign(header, claims);
+    return new Response(JSON.stringify({ access_token: accessToken, ...members }), { status });
   }
-  const start = (): Promise<Task> => agent.startTask({ subjectToken: 'a.b.c', resource: JIRA, scope: ['jira:read'] });
-  async function thrown(act: Promise<unknown>): Promise<unknown> {
-    try {
-      await act;
-    } catch (error) {
-      return error;
-    }
-    throw new Error('nothing was thrown');
-  }
+  const start = (scope = ['jira:read', 'jira:comment']): Promise<Task> =>
+    agent.startTask({ subjectToken: 'a.b.c', resource: JIRA, scope });
+  const expectRefused = async (act: Promise<unknown>, error: string, reason?: string) => {
+    const thrown = await caught(act);
+    expect(thrown).to.be.instanceOf(Refused).and.include({ error, reason });
+    expect(String(thrown)).not.to.include('task_grant_a').and.not.to.include('\r').and.not.to.include('secret');
+    expect(JSON.stringify(thrown)).not.to.include('secret');
+    return thrown;
+  };
 
-  it('starts a task when it has all members', async () => {
-    const task = await start();
-    expect([task.id, task.scope, await task.token()]).to.deep.equal(['task_a', ['jira:read'], good.access_token]);
+  it('starts a task with an answer that has all members', async () => {
+    const task = await start(['jira:read']);
+    expect([task.id, task.scope, await task.token()]).to.deep.equal(['task_a', ['jira:read'], accessToken]);
   });
 
-  const incomplete: readonly (readonly [string, object])[] = [
-    ['no access_token', { access_token: undefined }],
-    ['an access_token that would end the header', { access_token: 'a\r\nx: y' }],
-    ['no refresh_token', { refresh_token: undefined }],
-    ['a refresh_token that is no text', { refresh_token: 7 }],
-    ['no expires_in', { expires_in: undefined }],
-    ['an expires_in of zero', { expires_in: 0 }],
-    ['an expires_in that is past', { expires_in: -1 }],
-    ['an expires_in that is a text', { expires_in: '240' }],
-    ['an expires_in beyond every number', { expires_in: 2 ** 53 }],
-    ['no scope', { scope: undefined }],
-    ['a scope that is a list', { scope: ['jira:read'] }],
-    ['no task_id', { task_id: undefined }],
-    ['no task_expires_at', { task_expires_at: undefined }],
-    ['a task_expires_at that is no date', { task_expires_at: 'tomorrow' }],
-    ['a task_expires_at that is a number', { task_expires_at: NOW }],
-    ['no token_type', { token_type: undefined }],
-    ['another token_type', { token_type: 'DPoP' }],
-    ['a token_type that has no text', { token_type: { toString: 1 } }],
+  const member = (name: string, value?: unknown): Changes => ({ members: { [name]: value } });
+  const claim = (name: string, value?: unknown): Changes => ({ claims: { [name]: value } });
+  const wrong: readonly (readonly [string, Changes, string?])[] = [
+    ['no access_token', member('access_token')],
+    ['an access_token with a line break', member('access_token', 'a\r\nx: y')],
+    ['no refresh_token', member('refresh_token')],
+    ['a number as refresh_token', member('refresh_token', 7)],
+    ['no expires_in', member('expires_in')],
+    ['an expires_in of zero', member('expires_in', 0)],
+    ['a negative expires_in', member('expires_in', -1)],
+    ['a string as expires_in', member('expires_in', '240')],
+    ['an expires_in of 2^53', member('expires_in', 2 ** 53)],
+    ['no scope', member('scope')],
+    ['a list as scope', member('scope', ['jira:read'])],
+    ['no task_id', member('task_id')],
+    ['no task_expires_at', member('task_expires_at')],
+    ['a task_expires_at that is not a date', member('task_expires_at', 'tomorrow')],
+    ['a number as task_expires_at', member('task_expires_at', NOW)],
+    ['no token_type', member('token_type')],
+    ['the token_type DPoP', member('token_type', 'DPoP')],
+    ['an object as token_type', member('token_type', { toString: 1 })],
+    ['a wider scope', member('scope', 'jira:read jira:admin secret-scope'), 'scope_wider_than_asked'],
+    ['an empty scope', member('scope', ''), 'scope_wider_than_asked'],
+    ['a token with a wider scope than the answer', claim('scope', 'jira:admin'), 'scope_wider_than_asked'],
+    ['a token with a list as scope', claim('scope', ['jira:read']), 'scope_wider_than_asked'],
+    ['a token with an object as scope', claim('scope', { toString: 1 }), 'scope_wider_than_asked'],
+    ['a token of another task', claim('task', { id: 'task_b' }), 'another_task'],
+    ['a token that outlives its task', claim('exp', NOW + TASK_SECONDS + 1), 'outlives_its_task'],
+    ['a token that never expires', claim('exp'), 'outlives_its_task'],
+    ['a token with null as exp', claim('exp', null), 'outlives_its_task'],
+    ['a token with a string as exp', claim('exp', String(NOW)), 'outlives_its_task'],
+    [
+      'an opaque token that outlives its task',
+      { claims: null, members: { expires_in: TASK_SECONDS + SKEW_SECONDS + 1 } },
+      'outlives_its_task',
+    ],
   ];
-  for (const [what, changes] of incomplete) {
-    it(`with ${what} starts no task, and no part of it is repeated`, async () => {
-      good = issued(changes);
-      const error = await thrown(start());
-      expect(error).to.be.instanceOf(Refused).and.include({ error: 'unexpected_answer', reason: undefined });
-      expect(String(error)).not.to.include('task_grant_a').and.not.to.include('\r');
+  for (const [what, changed, reason] of wrong) {
+    it(`starts no task with an answer that has ${what}, and repeats no part of the answer`, async () => {
+      changes = changed;
+      await expectRefused(start(), 'unexpected_answer', reason);
     });
 
-    it(`with ${what} does not renew a token: the current one stays`, async () => {
+    it(`keeps its token after a renewal that has ${what}, until the next good answer`, async () => {
       const task = await start();
-      const first = await task.token();
-      good = issued(changes);
+      const [first, { scope }] = [await task.token(), task];
+      changes = changed;
       seconds += 200;
-      const renewed = await thrown(task.token());
-      expect(renewed).to.be.instanceOf(Refused);
-      good = issued({});
+      await expectRefused(task.token(), 'unexpected_answer', reason);
+      expect(task.scope).to.equal(scope);
+      changes = {};
       seconds += 2;
       expect(await task.token())
-        .to.equal(good.access_token)
+        .to.equal(accessToken)
         .and.not.to.equal(first);
     });
   }
 
+  it('says in one sentence why it refuses an answer', async () => {
+    changes = member('scope', 'jira:admin secret-scope');
+    expect(String(await expectRefused(start(), 'unexpected_answer', 'scope_wider_than_asked'))).to.equal(
+      'Refused: The answer of the control plane was not accepted: unexpected_answer (scope_wider_than_asked).',
+    );
+  });
+
+  it('accepts a token that expires with its task', async () => {
+    changes = member('expires_in', TASK_SECONDS);
+    expect((await start()).expiresAt.getTime()).to.equal((NOW + TASK_SECONDS) * 1000);
+  });
+
+  it('accepts an opaque token from a control plane whose clock is a minute behind', async () => {
+    changes = { claims: null, members: { expires_in: TASK_SECONDS + SKEW_SECONDS } };
+    expect(await (await start()).token()).to.equal('opaque.token');
+  });
+
+  for (const [what, changed] of [
+    ['is of another task', member('task_id', 'task_b')],
+    ['moves the end of the task', member('task_expires_at', new Date((NOW + TASK_SECONDS + 1) * 1000).toISOString())],
+  ] as const) {
+    it(`refuses a renewal that ${what}, and accepts the next good answer`, async () => {
+      const task = await start();
+      seconds += 200;
+      changes = changed;
+      await expectRefused(task.token(), 'unexpected_answer', 'another_task');
+      expect([task.id, task.expiresAt.getTime()]).to.deep.equal(['task_a', (NOW + TASK_SECONDS) * 1000]);
+      changes = {};
+      seconds += 2;
+      expect(await task.token()).to.equal(accessToken);
+    });
+  }
+
+  it('refuses a narrowing whose answer has more scopes than requested', async () => {
+    const task = await start();
+    changes = member('scope', 'jira:read jira:comment');
+    await expectRefused(task.narrow(['jira:read']), 'unexpected_answer', 'scope_wider_than_asked');
+  });
+
+  it('refuses a renewal with a scope that the task gave up', async () => {
+    const task = await start();
+    await task.narrow(['jira:read']);
+    seconds += 200;
+    changes = member('scope', 'jira:read jira:comment');
+    await expectRefused(task.token(), 'unexpected_answer', 'scope_wider_than_asked');
+    expect(task.scope).to.deep.equal(['jira:read']);
+  });
+
+  for (const wider of [['jira:comment'], ['jira:read', 'jira:comment']]) {
+    it(`never requests ${wider.join(' and ')} after the task gave up all scopes but jira:read`, async () => {
+      const task = await start();
+      const both = [task.narrow(['jira:read']), task.narrow(wider)] as const;
+      expect(await both[0]).to.deep.equal(['jira:read']);
+      await expectRefused(both[1], 'invalid_scope', 'scope_given_up');
+      expect(asked).to.deep.equal(['jira:read jira:comment', 'jira:read']);
+      expect(await task.narrow(['jira:read'])).to.deep.equal(['jira:read']);
+    });
+  }
+
+  it('refuses a narrowing to a scope that the task never had', async () => {
+    const task = await start();
+    await expectRefused(task.narrow(['jira:read', 'jira:admin']), 'unexpected_answer', 'scope_wider_than_asked');
+    changes = member('scope', '');
+    await expectRefused(task.narrow(['jira:admin']), 'unexpected_answer', 'scope_wider_than_asked');
+    expect(task.scope).to.deep.equal(['jira:read', 'jira:comment']);
+  });
+
   for (const status of STATUSES_BESIDE_200) {
-    it(`succeeds with the status 200 only, not with ${status}`, async () => {
-      const withStatus = () => new Response(JSON.stringify(good), { status });
+    it(`accepts a good answer with the status 200 only, not with ${status}`, async () => {
+      const withStatus = () => issued(new URLSearchParams(), status);
+      const failure = status >= 500 ? NotNow : Refused;
       answer = withStatus;
-      expect(await thrown(start())).to.be.instanceOf(status >= 500 ? NotNow : Refused);
-      answer = () => new Response(JSON.stringify(good));
+      expect(await caught(start())).to.be.instanceOf(failure);
+      answer = undefined;
       const task = await start();
       answer = withStatus;
       seconds += 239;
-      expect(await thrown(task.token())).to.be.instanceOf(status >= 500 ? NotNow : Refused);
+      expect(await caught(task.token())).to.be.instanceOf(failure);
     });
   }
 
@@ -128,61 +244,66 @@ describe('an answer to the agent library', () => {
     ['not UTF-8', Buffer.from('{"scope":"\u00ff"}', 'latin1')],
     ['longer than 64 KiB', Buffer.from(' '.repeat(64 * 1024 + 1))],
   ] as const) {
-    it(`counts as missing when it is ${what}`, async () => {
+    it(`treats an answer that is ${what} as temporarily unavailable`, async () => {
       answer = () => new Response(body);
-      expect(await thrown(start())).to.be.instanceOf(NotNow);
+      expect(await caught(start())).to.be.instanceOf(NotNow);
     });
   }
 
-  for (const body of ['', 'null', '[]', '"yes"', '<html>']) {
-    it(`does not succeed when it is ${JSON.stringify(body)}`, async () => {
-      answer = () => new Response(body);
-      expect(await thrown(start()))
-        .to.be.instanceOf(Refused)
-        .and.include({ error: 'unexpected_answer' });
+  for (const [body, status] of [
+    ['', 200],
+    ['null', 200],
+    ['[]', 200],
+    ['"yes"', 200],
+    ['<html>', 200],
+    ['{"error":"Not a <code>"}', 404],
+  ] as const) {
+    it(`refuses the answer ${JSON.stringify(body)} with the status ${status}`, async () => {
+      answer = () => new Response(body, { status });
+      await expectRefused(start(), 'unexpected_answer');
     });
   }
 
-  it('that ends the task makes a revocation unnecessary', async () => {
+  it('sends no revocation after an answer that ended the task', async () => {
     const task = await start();
     answer = () => new Response('{"error":"access_denied","reason":"task_revoked"}', { status: 400 });
     seconds += 239;
-    expect(await thrown(task.token()))
+    expect(await caught(task.token()))
       .to.be.instanceOf(TaskOver)
       .and.include({ reason: 'task_revoked' });
     answer = () => {
-      throw new Error('nothing more is asked');
+      throw new Error('a request was sent');
     };
     await task.end();
-    expect(await thrown(task.token())).to.include({ reason: 'task_revoked' });
+    expect(await caught(task.token())).to.include({ reason: 'task_revoked' });
   });
 
-  it('with a long Retry-After does not delay a caller who has ended the task', async () => {
+  it('does not wait for a long Retry-After after the caller has ended the task', async () => {
     const task = await start();
     answer = () => new Response('{}', { status: 503, headers: { 'retry-after': '3600' } });
     seconds += 239;
-    expect(await thrown(task.token())).to.be.instanceOf(NotNow);
+    expect(await caught(task.token())).to.be.instanceOf(NotNow);
     answer = () => new Response('');
     await task.end();
-    expect(await thrown(task.narrow(['jira:read'])))
+    expect(await caught(task.narrow(['jira:read'])))
       .to.be.instanceOf(TaskOver)
       .and.include({ reason: 'ended' });
   });
 });
 
-describe('an agent with unusable options', () => {
+describe('createAgent', () => {
   const options = { issuer: 'https://mandate.example', agentId: 'jira-triage' };
   const pemOf = (namedCurve: string) =>
     generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 
   for (const curve of ['P-384', 'P-521', 'secp256k1']) {
-    it(`is not created with a key on ${curve}`, () => {
+    it(`refuses a key on ${curve}`, () => {
       expect(() => createAgent({ ...options, key: { pem: pemOf(curve) } })).to.throw(TypeError, /EC key on P-256/);
     });
   }
 
   for (const alg of ['ES384', 'HS256', 'none', undefined]) {
-    it(`is not created with a signer of ${alg}`, () => {
+    it(`refuses a signer with the alg ${alg}`, () => {
       const signer = { alg, sign: () => new Uint8Array(64) };
       expect(() => createAgent({ ...options, key: signer as never })).to.throw(TypeError, /ES256, PS256 or RS256/);
     });
@@ -190,18 +311,19 @@ describe('an agent with unusable options', () => {
 
   for (const [what, changes, message] of [
     ['no scope', { scope: [] }, /scope must name at least one scope/],
-    ['a resource that is no URL', { resource: 'jira' }, /resource must be an absolute http or https URL/],
+    ['a resource that is not a URL', { resource: 'jira' }, /resource must be an absolute http or https URL/],
     ['a resource with a fragment', { resource: `${JIRA}#x` }, /resource must be an absolute http or https URL/],
   ] as const) {
-    it(`sends no request for a task with ${what}`, async () => {
+    it(`makes an agent that sends no request for a task with ${what}`, async () => {
       let sent = 0;
       const fetch = async () => {
         sent += 1;
         return new Response('{}');
       };
       const agent = createAgent({ ...options, key: { pem: pemOf('P-256') }, fetch });
-      const request = { subjectToken: 'a.b.c', resource: JIRA, scope: ['jira:read'], ...changes };
-      const error = await agent.startTask(request).catch((thrown: unknown) => thrown);
+      const error = await caught(
+        agent.startTask({ subjectToken: 'a.b.c', resource: JIRA, scope: ['jira:read'], ...changes }),
+      );
       expect(error).to.be.instanceOf(TypeError).with.property('message').that.matches(message);
       expect(sent).to.equal(0);
     });

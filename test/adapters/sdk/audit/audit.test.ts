@@ -12,7 +12,7 @@ import { type Mandate, startMandate } from '../../../support/mandate.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Every way in which one member of it is another, so that each is found to be covered or to be looked at. */
+/** Each member altered, of another type and absent, so that the tests cover every member. */
 function alterations(object: Members): readonly (readonly [string, Members])[] {
   return Object.entries(object).flatMap(([name, value]) => [
     [`${name} altered`, { ...object, [name]: altered(value) }] as const,
@@ -25,11 +25,11 @@ function altered(value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
   if (typeof value !== 'string') return 'altered';
   if (value === 'allow') return 'deny';
-  // Of a hash, an instant or a word: still one of its kind.
+  // The result is still a hash, an instant or a word.
   return value.replace(/[0-9a-z](?=[^0-9a-z]*$)/, (last) => (last === '1' ? '2' : '1'));
 }
 
-describe('The auditor, on a published ledger from elsewhere', () => {
+describe('The auditor of a ledger that another program published', () => {
   const { jwk, records } = publishedLedger;
   const auditor = createAuditor({ keys: { keys: [jwk] } });
   const checkpoints = publishedLedger.checkpoints.map(({ signed_bytes, ...checkpoint }) => checkpoint);
@@ -39,12 +39,12 @@ describe('The auditor, on a published ledger from elsewhere', () => {
     );
 
   for (const { about, record, leaf } of canonicalRecords) {
-    it(`makes the leaf of ${about}`, () => {
+    it(`computes the leaf of ${about}`, () => {
       expect(auditor.leafHash({ seq: 1, checkpoint: null, ...record })).to.equal(leaf);
     });
   }
 
-  it('verifies its checkpoints, and the records of each', () => {
+  it('verifies the checkpoints and the records of each', () => {
     expect(auditor.verifyCheckpoints(checkpoints)).to.include({ verified: true, checkpoints: checkpoints.length });
     for (const checkpoint of checkpoints) {
       expect(auditor.verifySealed(checkpoint, sealedBy(checkpoint))).to.include({ verified: true });
@@ -55,9 +55,9 @@ describe('The auditor, on a published ledger from elsewhere', () => {
     for (const [index, checkpoint] of checkpoints.entries()) {
       const { signature, closed_at } = checkpoint as Members & { signature: string; closed_at: string };
       const spellings: readonly (readonly [string, Members])[] = [
-        ['its signature in capitals', { ...checkpoint, signature: signature.toUpperCase() }],
-        ['more after its signature', { ...checkpoint, signature: `${signature}zz` }],
-        ['its time in another spelling', { ...checkpoint, closed_at: closed_at.replace('Z', '+00:00') }],
+        ['its signature in upper case', { ...checkpoint, signature: signature.toUpperCase() }],
+        ['text after its signature', { ...checkpoint, signature: `${signature}zz` }],
+        ['its time in another notation', { ...checkpoint, closed_at: closed_at.replace('Z', '+00:00') }],
       ];
       for (const [what, other] of [...alterations(checkpoint), ...spellings]) {
         expect(auditor.verifyCheckpoints(checkpoints.with(index, other as never)), what).to.include({
@@ -106,7 +106,7 @@ describe('The auditor, on a published ledger from elsewhere', () => {
 });
 
 for (const database of databases) {
-  describe(`The auditor, on what the service publishes on ${database.name}`, () => {
+  describe(`The auditor of a ledger that the service publishes on ${database.name}`, () => {
     let mandate: Mandate;
     let auditor: Auditor;
     let records: readonly PublishedRecord[];
@@ -127,7 +127,7 @@ for (const database of databases) {
     });
     after(() => mandate.stop());
 
-    it('verifies every record by its proof, whether it was read before or after sealing', async () => {
+    it('verifies every record by its proof, also a record that was read before sealing', async () => {
       for (const record of records) {
         const proof = await proofOf(record.seq);
         const { checkpoint_id, root_hash } = checkpoints[Number(record.checkpoint) - 1] ?? {};
@@ -142,8 +142,8 @@ for (const database of databases) {
       if (record === undefined) throw new Error('there is no record');
       const proof = await proofOf(record.seq);
       const spellings: readonly (readonly [string, Members])[] = [
-        ['its time in another spelling', { ...record, ts: record.ts.replace('Z', '+00:00') }],
-        ['a count of nothing', { ...record, count: null }],
+        ['its time in another notation', { ...record, ts: record.ts.replace('Z', '+00:00') }],
+        ['a count of null', { ...record, count: null }],
       ];
       for (const [what, other] of [...alterations({ ...record }), ...spellings]) {
         expect(auditor.verifyRecord(other, proof), what).to.include({ verified: false });
@@ -154,7 +154,7 @@ for (const database of databases) {
       for (const [what, other] of alterations(proof.checkpoint as Members)) {
         expect(auditor.verifyRecord(record, { ...proof, checkpoint: other }), what).to.include({ verified: false });
       }
-      const invented = { approved_by: 'somebody' };
+      const invented = { approved_by: 'ada' };
       for (const [shown, shownProof] of [
         [{ ...record, ...invented }, proof],
         [record, { ...proof, ...invented }],
@@ -164,12 +164,12 @@ for (const database of databases) {
       }
     });
 
-    it('does not accept the proof of another record', async () => {
+    it('refuses the proof of another record', async () => {
       const [first, second] = records;
       expect(auditor.verifyRecord(first, await proofOf(second?.seq ?? 0))).to.include({ fault: 'other_record' });
     });
 
-    it('does not accept a seq that does not fit the index', async () => {
+    it('refuses a seq that contradicts the leaf index', async () => {
       for (const record of records) {
         const proof = await proofOf(record.seq);
         const { first_seq, last_seq } = proof.checkpoint as PublishedCheckpoint;
@@ -188,7 +188,7 @@ for (const database of databases) {
       expect(auditor.verifyCheckpoints([first], { marks })).to.include(cut);
       expect(auditor.verifyCheckpoints([], { marks })).to.include(cut);
       expect(auditor.verifyCheckpoints([], { marks, after: first })).to.include(cut);
-      // In pages.
+      // Page by page.
       expect(auditor.verifyCheckpoints([first], { marks, more: true })).to.include({ verified: true });
       expect(auditor.verifyCheckpoints(rest, { marks, after: first })).to.include({ verified: true });
     });

@@ -1,4 +1,4 @@
-/** Published records, checkpoints and proofs are read in the published form only. */
+/** The readers of published records, checkpoints and proofs accept only the published format. */
 
 import { expect } from 'chai';
 import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../../adapters/sdk/audit/published.ts';
@@ -39,11 +39,11 @@ function faultOf(read: () => unknown): string {
     expect(error).to.be.instanceOf(Unreadable);
     return (error as Error).message;
   }
-  throw new Error('it was read');
+  throw new Error('the value was read');
 }
 
-describe('published data', () => {
-  it('is read completely, and null means absent', () => {
+describe('A published object', () => {
+  it('is read with all members, and null means absent', () => {
     expect(readRecord({ ...record, count: 3, detail: 'x' })).to.deep.include({ seq: 7, count: 3, detail: 'x' });
     expect(readRecord({ ...record, decision: null })).to.deep.include({ decision: undefined, reason: undefined });
     expect(readCheckpoint({ ...checkpoint, prev_checkpoint_hash: null })).to.include({ prevCheckpointHash: undefined });
@@ -114,18 +114,18 @@ describe('published data', () => {
   ];
   for (const [kind, read, good, members] of wrong) {
     for (const [name, value] of members) {
-      it(`as a ${kind} is not read with ${name} ${JSON.stringify(value)?.slice(0, 40)}`, () => {
+      it(`is refused as a ${kind} with ${name} ${JSON.stringify(value)?.slice(0, 40)}`, () => {
         expect(faultOf(() => read({ ...good, [name]: value }))).to.equal(
           `The member ${name} is missing, or is not of the form that is published.`,
         );
       });
     }
 
-    it(`as a ${kind} is not read with an unknown member, which no seal covers`, () => {
+    it(`is refused as a ${kind} with an unknown member, because no seal covers it`, () => {
       expect(faultOf(() => read({ ...good, note: 'x' }))).to.equal(`The ${kind} has a member that no ${kind} has.`);
     });
 
-    it(`as a ${kind} is not read when it is not an object`, () => {
+    it(`is refused as a ${kind} when it is not an object`, () => {
       for (const value of [undefined, null, 'text', 7, [good], []]) {
         expect(faultOf(() => read(value as object))).to.equal(`The ${kind} is no object.`);
       }

@@ -1,4 +1,4 @@
-/** The products load nothing of the service: a process imports each one and lists the loaded modules. */
+/** The modules that each product loads, listed by a process that imports it. */
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ async function loadedBy(path: string): Promise<readonly string[]> {
   return loaded.map((line) => line.replace(root.href, '').replace(/\?.*$/, ''));
 }
 
-describe('loading', () => {
+describe('The product', () => {
   for (const [entry, own] of [
     ['adapters/sdk/tool-server/core/tool-server.ts', []],
     ['adapters/sdk/tool-server/express/express.ts', ['express']],
@@ -22,7 +22,7 @@ describe('loading', () => {
       ['mcp', 'message', 'resource-metadata', 'session-ownership', 'tool-policies'],
     ],
   ] as const) {
-    it(`${entry} loads the product, jose, and only the token parts of the domain`, async () => {
+    it(`${entry} loads itself, jose and the token parts of the domain, and nothing of the service`, async () => {
       const loaded = await loadedBy(entry);
       expect(loaded).to.include(entry);
       const expected =

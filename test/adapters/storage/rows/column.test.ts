@@ -7,14 +7,14 @@ import { instantFromMicros } from '../../../../domain/instant.ts';
 const TIMESTAMPTZ = 1184;
 const readTimestamp = columnTypes.getTypeParser(TIMESTAMPTZ);
 
-describe('columns', () => {
-  it('give a scope back as it was, also an empty one', () => {
+describe('A column', () => {
+  it('returns a scope unchanged, also an empty one', () => {
     for (const scope of [[], ['a'], ['jira:read', 'a', 'jira:comment']]) {
       expect(readScope(scopeColumn(scope))).to.deep.equal(scope);
     }
   });
 
-  it('give an instant back to the microsecond, in the form in which Postgres writes it', () => {
+  it('returns an instant to the microsecond in the format of Postgres', () => {
     const micros = fc.integer({ min: -2_000_000_000_000_000, max: 8_000_000_000_000_000 });
     fc.assert(
       fc.property(micros, (at) => {
@@ -25,13 +25,13 @@ describe('columns', () => {
     );
   });
 
-  it('refuse a timestamp in any other form, rather than guess', () => {
+  it('refuses a timestamp in another format', () => {
     for (const text of ['2026-11-21 03:51:08+05:30', '21/11/2026 03:51:08+00', 'now', '']) {
       expect(() => readTimestamp(text)).to.throw('ISO');
     }
   });
 
-  it('read a time that only tampering can have written as before or after every other', () => {
+  it('reads an infinite or BC timestamp, which only tampering writes, as infinite', () => {
     expect(readTimestamp('infinity')).to.equal(Number.POSITIVE_INFINITY);
     expect(readTimestamp('-infinity')).to.equal(Number.NEGATIVE_INFINITY);
     expect(readTimestamp('0044-03-15 12:00:00+00 BC')).to.equal(Number.NEGATIVE_INFINITY);

@@ -17,7 +17,7 @@ describe('The state of a schema', () => {
     });
   }
 
-  it('names the command that brings it up to date', () => {
+  it('names the command that migrates it', () => {
     expect(describeSchema('behind').detail).to.equal('The schema is not current; run `mandate migrate`.');
   });
 });

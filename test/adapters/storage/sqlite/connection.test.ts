@@ -5,9 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
+import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
+import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 
-describe('the connection to SQLite', () => {
+describe('The connection to SQLite', () => {
   let directory: string;
   let path: string;
   let connection: Connection;
@@ -37,7 +39,7 @@ describe('the connection to SQLite', () => {
       (error: unknown) => error,
     );
 
-  it('writes ahead, waits for the disk at every commit, and holds foreign keys', async () => {
+  it('uses write-ahead logging, synchronous=FULL and foreign keys, and does not wait for locks', async () => {
     const setting = (name: string) => connection.read((run) => run<Record<string, unknown>>(`pragma ${name}`).rows[0]);
     expect(await setting('journal_mode')).to.deep.equal({ journal_mode: 'wal' });
     expect(await setting('synchronous')).to.deep.equal({ synchronous: 2 });
@@ -45,7 +47,7 @@ describe('the connection to SQLite', () => {
     expect(await setting('busy_timeout')).to.deep.equal({ timeout: 0 });
   });
 
-  it('answers a decision only once it is committed', async () => {
+  it('answers a decision only after its commit', async () => {
     await Promise.all(
       ['a', 'b', 'c'].map(async (name) => {
         await keep(name);
@@ -54,14 +56,14 @@ describe('the connection to SQLite', () => {
     );
   });
 
-  it('commits the decisions that wait together, at most 32 at a time, as one', async () => {
+  it('commits waiting decisions in batches of at most 32', async () => {
     const transactions = new Set<unknown>();
     await connection.write((run) => run('create table batches (batch integer)'));
     let largest = 0;
     await Promise.all(
       Array.from({ length: 100 }, (_, nth) =>
         connection.write((run) => {
-          // Nobody outside sees what the batch has written so far.
+          // The outside connection sees only committed batches.
           const visible = kept().length;
           transactions.add(visible);
           run('insert into kept values (?)', [`n${nth}`]);
@@ -74,7 +76,7 @@ describe('the connection to SQLite', () => {
     expect([...transactions]).to.deep.equal([0, 32, 64, 96]);
   });
 
-  it('takes nothing of the others’ back when one decision of a batch fails', async () => {
+  it('rolls back only the failed decision of a batch', async () => {
     const failing = connection.write((run) => {
       run('insert into kept values (?)', ['half']);
       throw new Error('our own');
@@ -84,14 +86,14 @@ describe('the connection to SQLite', () => {
     expect(kept()).to.deep.equal(['after', 'before']);
   });
 
-  it('tells a bug of ours from a database that cannot answer', async () => {
+  it('throws another error than StorageUnavailable for a wrong statement', async () => {
     for (const text of ['select nothing from nowhere', "insert into kept values ('a'), ('a')"]) {
       const thrown = await thrownBy(() => connection.write((run) => run(text)));
       expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
     }
   });
 
-  it('waits a while for another process that writes, without holding up reads or the event loop', async () => {
+  it('waits for a write lock of another process without blocking reads or the event loop', async () => {
     outside.exec('begin immediate');
     const writing = keep('patient');
     let turns = 0;
@@ -105,7 +107,7 @@ describe('the connection to SQLite', () => {
     expect(await writing).to.equal(1);
   });
 
-  it('waits for another process that holds a new file, before write-ahead logging is set in it', async () => {
+  it('waits for another process that locks a new file before write-ahead logging is set', async () => {
     const fresh = join(directory, 'begun-twice.sqlite');
     const first = openHandle(fresh, { timeout: 0 });
     first.exec('create table begun (name text) strict; begin immediate');
@@ -119,7 +121,7 @@ describe('the connection to SQLite', () => {
     await second.close();
   });
 
-  it('answers that it is unavailable after a second, has written nothing, and goes on when it can', async () => {
+  it('is unavailable after a second of a write lock, writes nothing, and works again after the lock', async () => {
     outside.exec('begin immediate');
     let ticks = 0;
     const ticking = setInterval(() => {
@@ -128,14 +130,14 @@ describe('the connection to SQLite', () => {
     const outcomes = await Promise.all([thrownBy(() => keep('a')), thrownBy(() => keep('b'))]);
     clearInterval(ticking);
     for (const thrown of outcomes) expect(thrown).to.be.instanceOf(StorageUnavailable);
-    // The event loop goes on in each of the pauses, of which fourteen are longer than a tick.
+    // The event loop runs in each retry pause. Fourteen of them are longer than a tick.
     expect(ticks).to.be.at.least(10);
     outside.exec('commit');
     expect(kept()).to.deep.equal([]);
     expect(await keep('a')).to.equal(1);
   });
 
-  it('answers that it is unavailable when the disk is full, has written nothing of the batch, and goes on', async () => {
+  it('is unavailable while the disk is full, writes nothing of that batch, and works again afterwards', async () => {
     const { rows } = await connection.read((run) => run<{ page_count: number }>('pragma page_count'));
     const limit = (pages: number) => connection.read((run) => run(`pragma max_page_count = ${pages}`));
     await limit((rows[0]?.page_count ?? 0) + 4);
@@ -156,11 +158,28 @@ describe('the connection to SQLite', () => {
     expect(await keep('later')).to.equal(1);
   });
 
-  it('finishes what waits before it closes, and is unavailable afterwards', async () => {
+  it('finishes waiting decisions before it closes, and is unavailable afterwards', async () => {
     const writing = Promise.all(Array.from({ length: 70 }, (_, nth) => keep(`n${nth}`)));
     await connection.close();
     expect(await writing).to.have.length(70);
     expect(kept()).to.have.length(70);
     expect(await thrownBy(() => keep('late'))).to.be.instanceOf(StorageUnavailable);
+  });
+
+  it('has a readiness check that shares one write transaction among concurrent callers', async () => {
+    await migrateSqlite(connection);
+    let asked = 0;
+    const check = sqliteReadiness({
+      ...connection,
+      write: (work) => {
+        asked += 1;
+        return connection.write(work);
+      },
+    });
+    const answers = await Promise.all(Array.from({ length: 100 }, () => check.check()));
+    expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set(['Healthy']));
+    expect(asked).to.equal(1);
+    await check.check();
+    expect(asked).to.equal(2);
   });
 });

@@ -17,7 +17,7 @@ const AGENT = {
 } as const;
 const KILL = { at: NOON, reason: 'operator_kill_switch' } as const;
 
-describe('ending very many tasks on SQLite', () => {
+describe('Ending very many tasks on SQLite', () => {
   let directory: string;
   let connection: Connection;
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe('ending very many tasks on SQLite', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Each begun a second before the last, so that they end in the opposite order of their names. */
+  /** Each task begins a second before the previous one, so the tasks end in the reverse order of their names. */
   const seed = (tasks: number) =>
     connection.write((run) => {
       run(
@@ -56,7 +56,7 @@ describe('ending very many tasks on SQLite', () => {
       run('select count(*) from ledger').rows,
     ]);
 
-  it('is one decision, however many statements it takes, recorded in the order in which they began', async () => {
+  it('is one decision, whose records have the order in which the tasks began', async () => {
     const count = ENDED_AT_ONCE + 2;
     await seed(count);
     expect(await end()).to.deep.equal({ kind: 'ended', tasks: count });
@@ -70,7 +70,7 @@ describe('ending very many tasks on SQLite', () => {
     expect(said.join()).to.equal(expected.join());
   });
 
-  it('that takes longer than it may is unavailable, changes nothing, and is not made again', async () => {
+  it('is unavailable beyond its time limit, changes nothing, and is not retried', async () => {
     await seed(ENDED_AT_ONCE + 1);
     const before = await contents();
     let attempts = 0;
@@ -83,7 +83,7 @@ describe('ending very many tasks on SQLite', () => {
     };
     const lift = (key: string) =>
       connection.write((run) => run('delete from sponsor_blocks where sponsor_key = ?', [key]).count);
-    // Three decisions of one transaction: the others are made all the same.
+    // The other two decisions of the same transaction are committed.
     const outcomes = await Promise.allSettled([
       lift('before'),
       sqliteDecisions(connection, 0).decide(counted, { selection: AGENT, ...KILL }),
@@ -95,7 +95,7 @@ describe('ending very many tasks on SQLite', () => {
     expect(await contents()).to.deep.equal(before);
   });
 
-  it('is never cut off where they are no more than one portion', async () => {
+  it('has no time limit for a single portion of tasks', async () => {
     const count = ENDED_AT_ONCE;
     await seed(count);
     expect(await end(0)).to.deep.equal({ kind: 'ended', tasks: count });

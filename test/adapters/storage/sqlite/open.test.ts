@@ -16,7 +16,7 @@ import { withMethods } from '../../../support/storage.ts';
 
 const BEGINNING = new URL('../../../../adapters/storage/sqlite/worker/main.ts', import.meta.url);
 
-describe('opening a SQLite database', () => {
+describe('A SQLite database', () => {
   let directory: string;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'mandate-open-'));
@@ -25,13 +25,13 @@ describe('opening a SQLite database', () => {
 
   const open = (path: string) => openSqlite({ path }, { clock: { now: () => NOON }, log: capturedLog() });
 
-  it('makes the file when there is none, but no schema', async () => {
+  it('is created without a schema when its file is absent', async () => {
     const storage = await open(join(directory, 'new.sqlite'));
     expect(await storage.schemaStatus()).to.equal('absent');
     await storage.close();
   });
 
-  it('refuses a path where there can be no database', async () => {
+  it('is not opened at a path that cannot hold a database', async () => {
     mkdirSync(join(directory, 'a-directory'));
     writeFileSync(join(directory, 'a-text'), 'This is not a database, and longer than the header of one. '.repeat(20));
     for (const path of ['a-directory', 'a-text', 'missing/mandate.sqlite']) {
@@ -40,8 +40,8 @@ describe('opening a SQLite database', () => {
     }
   });
 
-  it('refuses a database that cannot use write-ahead logging, unless it is meant to be in memory', async () => {
-    // An empty path is SQLite's own temporary file.
+  it('is not opened without write-ahead logging, except in memory', async () => {
+    // SQLite opens a temporary file for an empty path.
     const thrown = await open('').catch((error: unknown) => error);
     expect(thrown).to.be.instanceOf(Error);
     expect(String((thrown as Error).cause)).to.include('write-ahead logging');
@@ -49,7 +49,7 @@ describe('opening a SQLite database', () => {
     await storage.close();
   });
 
-  describe('whose thread dies', () => {
+  describe('whose worker thread has exited', () => {
     const opened = async (path: string) => {
       const workers: Worker[] = [];
       const log = capturedLog();
@@ -67,24 +67,22 @@ describe('opening a SQLite database', () => {
       expect(thrown).to.be.instanceOf(StorageUnavailable);
     };
 
-    it('is unavailable and not ready until it is opened anew, with all that was answered', async () => {
+    it('is unavailable and not ready until it is opened again with all committed rows', async () => {
       const { storage, log, die } = await opened(join(directory, 'lasting.sqlite'));
       const agent = await registeredAgent(storage);
       expect((await storage.readiness.check()).status).to.equal('Healthy');
       const asking = [storage.agents.find(agent.agentId), storage.schemaStatus(), storage.migrate()];
       await Promise.all([die(), ...asking.map(isUnavailable)]);
       await isUnavailable(storage.agents.find(agent.agentId));
-      expect(await storage.readiness.check()).to.deep.equal({
-        status: 'Unhealthy',
-        detail: 'SQLite did not answer.',
-      });
+      const unready = { status: 'Unhealthy', detail: 'SQLite did not answer.' };
+      expect(await storage.readiness.check()).to.deep.equal(unready);
       while ((await storage.readiness.check()).status !== 'Healthy') await pause(20);
       expect(await storage.agents.find(agent.agentId)).to.deep.equal(agent);
       expect(log.lines.map((line) => JSON.parse(line).level)).to.deep.equal(['error', 'info']);
       await storage.close();
     });
 
-    it('stays unavailable when it was in memory: one that has forgotten what was revoked must not answer', async () => {
+    it('stays unavailable in memory, because a new one would not know the revoked tasks', async () => {
       const { storage, die } = await opened(':memory:');
       await die();
       await pause(RESTART_PAUSE_MS * 1.5);

@@ -1,7 +1,6 @@
 /**
- * How SQLite looks up what a decision is about: by its key, one after the other, and never by reading all that are live;
- * and what a page of the ledger holds: by the index that leads to fewest records. It knows nothing of how many rows a
- * table has, so its plans for an empty one are those for a full one.
+ * The query plans of SQLite: decisions find their rows by key and never scan a table, and a ledger page uses the most
+ * selective index. SQLite keeps no statistics here, so its plans for empty tables are those for full ones.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -41,29 +40,18 @@ const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
 
 const { agentId, sponsor, taskId } = anOpening(anAgent()).task;
 
-/** What may be read from end to end: what the request itself brought, and tables of one row. */
-const SMALL = [
-  'tree',
-  'json_each',
-  'given',
-  'ended',
-  'record',
-  'said',
-  'CONSTANT',
-  '2 CONSTANT',
-  'outbox_queueing',
-  'sqlite_sequence',
-];
+/** Sources that a plan may scan: values of the request and tables of one row. */
+const SMALL = 'tree|json_each|given|ended|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
 const FOUND = [
-  // An automatic index is made by reading the whole table.
+  // SQLite builds an automatic index by reading the whole table.
   /^SEARCH (?!.*AUTOMATIC).*=\?/,
-  new RegExp(`^SCAN (${SMALL.join('|')})\\b`),
-  // The newest record's time, one row; and the records that the statement before has written.
+  new RegExp(`^SCAN (${SMALL})\\b`),
+  // The time of the newest record, and the records that the previous statement wrote.
   /^SEARCH ledger USING COVERING INDEX ledger_by_time \(ts>\? AND ts<\?\)$/,
   /^SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\?\)$/,
 ];
 
-describe('looking up on SQLite', () => {
+describe('SQLite', () => {
   let connection: Connection;
   let storage: Storage;
   let run: Set<string>;
@@ -95,7 +83,7 @@ describe('looking up on SQLite', () => {
   });
   after(() => connection.close());
 
-  /** The steps of all that was run by which more may be read than the decision is about. */
+  /** The steps of the recorded statements that may read other rows than those of the decision. */
   const readMore = (): Promise<readonly string[]> => {
     expect(run, 'statements that were run').not.to.have.property('size', 0);
     return connection.read((real) =>
@@ -132,11 +120,11 @@ describe('looking up on SQLite', () => {
     'a refusal': ({ task, assertion }) =>
       storage.ledger.refuse({ entry: aRefusal('actor_expired'), assertion, sponsorKey: task.sponsorKey }),
     'an introspection': async ({ task, entry }) => {
-      if (entry.jti === undefined) throw new Error('the token has no name');
+      if (entry.jti === undefined) throw new Error('the token has no jti');
       expect(await storage.tasks.tokenFacts(entry.jti, task.taskId)).not.to.equal(undefined);
     },
     'a revocation of a token': ({ task, entry }) => {
-      if (entry.jti === undefined) throw new Error('the token has no name');
+      if (entry.jti === undefined) throw new Error('the token has no jti');
       const token = { tokenId: entry.jti, taskId: task.taskId, forgetAt: LATER };
       return storage.tasks.revokeToken(token, KILL, anAssertion(task.agentId), anEntry('token.revoked'));
     },
@@ -171,7 +159,7 @@ describe('looking up on SQLite', () => {
       const user = { ...names, active: true, sponsorKey, revision: 1, createdAt: NOON, modifiedAt: NOON };
       const users = storage.provisionedUsers;
       await users.create(user, { statements: statementsOf(undefined, user), at: LATER }, 100);
-      // How many there are is counted before one more is made.
+      // The creation counts the users.
       run = new Set();
       const inactive = { ...user, active: false, revision: 2 };
       expect(await users.replace(user, inactive, { statements: statementsOf(user, inactive), at: LATER })).to.equal(
@@ -181,7 +169,7 @@ describe('looking up on SQLite', () => {
   };
 
   for (const [name, decide] of Object.entries(decisions)) {
-    it(`finds by its key whatever ${name} is about`, async () => {
+    it(`finds the rows of ${name} by key`, async () => {
       const opening = await openedTask(storage);
       await decide(opening);
       expect(await readMore()).to.deep.equal([]);
@@ -189,7 +177,7 @@ describe('looking up on SQLite', () => {
   }
 
   for (const [name, end] of Object.entries(endings)) {
-    it(`finds by its key whatever ${name} is about`, async () => {
+    it(`finds the rows of ${name} by key`, async () => {
       const opening = await openedTask(storage);
       await end(opening);
       expect(await readMore()).to.deep.equal([]);
@@ -199,7 +187,7 @@ describe('looking up on SQLite', () => {
   }
 
   const AUDIT = {
-    'all denials, however few they are': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
+    'all denials': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
     'records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
     'those of a person by an agent': [{ agentId, sponsor }, 'SEARCH ledger USING INDEX ledger_by_sponsor (sponsor=?)'],
     'those of a task among them': [
@@ -208,7 +196,7 @@ describe('looking up on SQLite', () => {
     ],
   } as const satisfies Readonly<Record<string, readonly [Partial<LedgerQuery>, string]>>;
   for (const [what, [query, step]] of Object.entries(AUDIT)) {
-    it(`finds ${what} by the index that has fewest`, async () => {
+    it(`finds ${what} by the most selective index`, async () => {
       await storage.ledger.page({ ...query, limit: 10, now: NOON });
       const [text = ''] = [...run].filter((one) => one.includes('`ledger`'));
       const values = [...text.matchAll(/\?/g)].map(() => '0');

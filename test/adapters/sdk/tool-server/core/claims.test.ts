@@ -29,14 +29,14 @@ const refusals: readonly [string, Readonly<Record<string, unknown>>, string][] =
   ['has another iss', { iss: `${good.iss}/` }, 'wrong_issuer'],
   ['has no iss', { iss: undefined }, 'wrong_issuer'],
   ['is for another audience', { aud: `${good.aud}/` }, 'wrong_audience'],
-  ['is for several audiences, ours among them', { aud: [good.aud, 'https://wiki.example'] }, 'wrong_audience'],
-  ['is for a list of ours alone', { aud: [good.aud] }, 'wrong_audience'],
+  ['is for several audiences', { aud: [good.aud, 'https://wiki.example'] }, 'wrong_audience'],
+  ['has a list of one audience', { aud: [good.aud] }, 'wrong_audience'],
   ['has no exp', { exp: undefined }, 'malformed_token'],
   ['has no iat', { iat: undefined }, 'malformed_token'],
-  ['expired as long ago as the skew', { exp: NOW - SKEW }, 'expired'],
-  ['was issued in the future, beyond the skew', { iat: NOW + SKEW + 1 }, 'not_yet_valid'],
-  ['was issued in the future, though its nbf is past', { iat: NOW + SKEW + 1, nbf: NOW - 7 }, 'not_yet_valid'],
-  ['begins in the future, beyond the skew', { nbf: NOW + SKEW + 1 }, 'not_yet_valid'],
+  ['expired as long ago as the clock skew', { exp: NOW - SKEW }, 'expired'],
+  ['was issued in the future, beyond the clock skew', { iat: NOW + SKEW + 1 }, 'not_yet_valid'],
+  ['was issued in the future, although its nbf is past', { iat: NOW + SKEW + 1, nbf: NOW - 7 }, 'not_yet_valid'],
+  ['has an nbf in the future, beyond the clock skew', { nbf: NOW + SKEW + 1 }, 'not_yet_valid'],
   ['has no jti', { jti: undefined }, 'malformed_token'],
   ['has a blank jti', { jti: ' ' }, 'malformed_token'],
   ['has a jti of 257 characters', { jti: 'x'.repeat(257) }, 'malformed_token'],
@@ -45,36 +45,36 @@ const refusals: readonly [string, Readonly<Record<string, unknown>>, string][] =
   ['has a blank sub', { sub: ' ' }, 'no_subject'],
   ['has a sub of 257 characters', { sub: 'x'.repeat(257) }, 'no_subject'],
   ['has a sub with a control character', { sub: 'ada\u0000' }, 'no_subject'],
-  ['has a sub that is no text', { sub: 7 }, 'no_subject'],
-  ['has an agent as its sub, in upper or lower case', { sub: 'AGENT:triage' }, 'subject_is_agent'],
+  ['has a number as its sub', { sub: 7 }, 'no_subject'],
+  ['has an agent as its sub, in other letter case', { sub: 'AGENT:triage' }, 'subject_is_agent'],
   ['has an act that is null', { act: null }, 'malformed_token'],
-  ['has an act that is a person', { act: { sub: 'grace', depth: 1 } }, 'malformed_token'],
+  ['has a person as its act', { act: { sub: 'grace', depth: 1 } }, 'malformed_token'],
   ['has an act without a depth', { act: { sub: 'agent:triage' } }, 'malformed_token'],
   ['has a task that is null', { task: null }, 'malformed_token'],
   ['has a task without an id', { task: { ...good.task, id: undefined } }, 'malformed_token'],
   ['has a task with a blank sponsor', { task: { ...good.task, sponsor: '' } }, 'malformed_token'],
-  ['has a task whose exp is no whole number', { task: { ...good.task, exp: NOW + 0.5 } }, 'malformed_token'],
+  ['has a task whose exp is not a whole number', { task: { ...good.task, exp: NOW + 0.5 } }, 'malformed_token'],
 ];
 
-describe('the claims of a task token, at a tool server', () => {
+describe('A tool server', () => {
   for (const [what, changes, reason] of refusals) {
-    it(`refuse one that ${what}`, () => {
+    it(`refuses a token that ${what}`, () => {
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
     });
   }
 
   for (const [what, changes] of [
-    ['expired within the skew', { exp: NOW - SKEW + 1 }],
-    ['was issued and begins within the skew', { iat: NOW + SKEW, nbf: NOW + SKEW }],
+    ['expired within the clock skew', { exp: NOW - SKEW + 1 }],
+    ['has an iat and an nbf within the clock skew', { iat: NOW + SKEW, nbf: NOW + SKEW }],
     ['has a sub and a jti of 256 characters', { sub: 'x'.repeat(256), jti: 'x'.repeat(256) }],
-    ['has neither act nor task: a person calls directly', { act: undefined, task: undefined }],
+    ['has neither act nor task, because a person calls directly', { act: undefined, task: undefined }],
   ] as const) {
-    it(`accept one that ${what}`, () => {
+    it(`accepts a token that ${what}`, () => {
       expect(judge(changes).kind).to.equal('accepted');
     });
   }
 
-  it('are all returned', () => {
+  it('returns every claim', () => {
     const { iss, sub, aud, exp, iat, jti, act, task } = good;
     const scope = ['jira:read', 'jira:comment'];
     expect(judge({})).to.deep.equal({
@@ -83,14 +83,14 @@ describe('the claims of a task token, at a tool server', () => {
     });
   });
 
-  it('grant no scope that cannot be read', () => {
+  it('grants no scope from a malformed scope claim', () => {
     for (const scope of [undefined, 7, ['jira:read'], 'jira:read "x"']) {
       const verdict = judge({ scope });
       expect(verdict.kind === 'accepted' && verdict.claims.scope, JSON.stringify(scope)).to.deep.equal([]);
     }
   });
 
-  it('require introspection unless introspect_required is absent or false', () => {
+  it('requires introspection unless introspect_required is absent or false', () => {
     for (const [asked, expected] of [
       [undefined, false],
       [false, false],

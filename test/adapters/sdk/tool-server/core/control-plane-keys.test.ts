@@ -1,45 +1,36 @@
 /** The key cache: when keys are fetched, and which keys are used meanwhile (specification "Tool-server contract" 1). */
 
 import { expect } from 'chai';
-import {
-  createToolServer,
-  type ToolServer,
-  type ToolServerOptions,
-} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { answering, STATUSES_BESIDE_200 } from '../../../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../../../support/signing-key.ts';
-import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-} from '../../../../support/tool-server/control-plane.ts';
+import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 
 const KEYS = '/.well-known/jwks.json';
-/** Where it is meant to run out; far more than an answer takes. */
+/** A time limit that a fetch is meant to exceed; an answer takes far less. */
 const TIMEOUT_MS = 2000;
 
-describe('the keys of the control plane', () => {
+describe('A tool server', () => {
   let clock: MovedClock;
-  let plane: FakeControlPlane;
   let toolServer: ToolServer;
   let next: SigningKey;
 
   before(async () => {
     next = await makeSigningKey('ES256');
   });
-  beforeEach(async () => {
+  const scene = planeForEachTest(() => clock.seconds());
+  let plane: typeof scene.plane;
+  beforeEach(() => {
     clock = movedClock();
     clock.standStill();
-    plane = await startFakeControlPlane(clock.seconds);
+    ({ plane } = scene);
     toolServer = make();
   });
-  afterEach(() => plane.stop());
 
-  function make(options: Pick<ToolServerOptions, 'timeoutMs' | 'fetch'> = {}): ToolServer {
-    const now = () => clock.now() / 1000;
-    return createToolServer({ issuer: plane.issuer, audience: AUDIENCE, now, onAccess: () => undefined, ...options });
-  }
+  const make = (options: Pick<ToolServerOptions, 'timeoutMs' | 'fetch'> = {}) =>
+    scene.toolServer({ now: () => clock.now() / 1000, ...options });
 
   async function ask(token = plane.token()): Promise<string> {
     const policy = toolServer.policy({ scope: ['jira:read'] });
@@ -47,15 +38,15 @@ describe('the keys of the control plane', () => {
     return access.kind === 'allowed' ? 'allowed' : access.reason;
   }
   const times = (count: number, token?: string) => Promise.all(Array.from({ length: count }, () => ask(token)));
-  const unknown = () => plane.token({}, { kid: 'nobody-published-this' });
+  const unknown = () => plane.token({}, { kid: 'unpublished' });
 
-  it('are fetched once for concurrent requests, and not before the first', async () => {
+  it('fetches the keys once for concurrent requests, and not before the first request', async () => {
     expect(plane.asked(KEYS)).to.equal(0);
     expect(new Set(await times(50))).to.deep.equal(new Set(['allowed']));
     expect(plane.asked(KEYS)).to.equal(1);
   });
 
-  it('are accepted with the status 200 only', async () => {
+  it('accepts keys only with the status 200', async () => {
     for (const status of STATUSES_BESIDE_200) {
       toolServer = make();
       plane.answerKeys = answering({ keys: [plane.key.publicJwk] }, status);
@@ -64,7 +55,7 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(STATUSES_BESIDE_200.length);
   });
 
-  it('are cached for ten minutes, and then fetched again', async () => {
+  it('caches the keys for ten minutes, and then fetches them again', async () => {
     await ask();
     clock.advance(599);
     await times(10);
@@ -74,7 +65,7 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(2);
   });
 
-  it('are refused ten minutes after they were last published', async () => {
+  it('refuses a key ten minutes after it was last published', async () => {
     await ask();
     plane.published = [next];
     clock.advance(599);
@@ -83,7 +74,7 @@ describe('the keys of the control plane', () => {
     expect(await ask()).to.equal('unknown_key');
   });
 
-  it('are fetched once in thirty seconds for a flood of unknown kids', async () => {
+  it('fetches the keys once in thirty seconds for a flood of unknown kids', async () => {
     await ask();
     expect(new Set(await times(100, unknown()))).to.deep.equal(new Set(['unknown_key']));
     expect(plane.asked(KEYS)).to.equal(2);
@@ -96,12 +87,12 @@ describe('the keys of the control plane', () => {
     expect(await ask()).to.equal('allowed');
   });
 
-  it('are not fetched twice for the same unknown kid', async () => {
+  it('does not fetch the keys twice for the same unknown kid', async () => {
     expect(await ask(unknown())).to.equal('unknown_key');
     expect(plane.asked(KEYS)).to.equal(1);
   });
 
-  it('are found at once after a rotation, even while fetches are slow', async () => {
+  it('accepts a new key at once after a rotation', async () => {
     const old = plane.token();
     await ask();
     plane.published = [plane.key, next];
@@ -111,12 +102,12 @@ describe('the keys of the control plane', () => {
     expect(plane.asked(KEYS)).to.equal(2);
   });
 
-  it('are fetched again if the fetch under way began before the rotation', async () => {
+  it('fetches the keys again if the fetch under way began before the rotation', async () => {
     const earlier = answering({ keys: [plane.key.publicJwk] });
     const held: (() => void)[] = [];
     plane.answerKeys = (request, response) => void held.push(() => earlier(request, response));
     const first = ask();
-    while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await eventually(() => held.length > 0);
     plane.published = [next];
     plane.key = next;
     plane.answerKeys = answering({ keys: [next.publicJwk] });
@@ -125,7 +116,7 @@ describe('the keys of the control plane', () => {
     expect([await first, await second]).to.deep.equal(['allowed', 'allowed']);
   });
 
-  it('rotate under load without a wrong refusal', async () => {
+  it('refuses no valid token while the keys rotate under load', async () => {
     await ask();
     const verdicts: string[] = [];
     const spare = [next, plane.key];
@@ -140,7 +131,7 @@ describe('the keys of the control plane', () => {
       plane.published = [incoming, plane.key];
       plane.key = incoming;
       const enough = verdicts.length + 32;
-      while (verdicts.length < enough) await new Promise((resolve) => setTimeout(resolve, 1));
+      await eventually(() => verdicts.length >= enough);
       clock.advance(31);
     }
     ended = true;
@@ -154,9 +145,9 @@ describe('the keys of the control plane', () => {
     ['a body that is not a key set', answering({ keys: 'none' })],
     ['a set without keys', answering({ keys: [] })],
     ['a set with repeated members', answering('{"keys":[],"keys":[]}')],
-    ['nothing in time', () => undefined, { timeoutMs: TIMEOUT_MS }],
+    ['no response in time', () => undefined, { timeoutMs: TIMEOUT_MS }],
   ] as const) {
-    it(`stay valid while the control plane answers with ${what}`, async () => {
+    it(`keeps its cached keys while the control plane answers with ${what}`, async () => {
       toolServer = make(options);
       await ask();
       plane.answerKeys = answer;
@@ -168,7 +159,7 @@ describe('the keys of the control plane', () => {
     });
   }
 
-  it('are used without a wait during a known outage', async () => {
+  it('uses its cached keys without a wait during a known outage', async () => {
     await ask();
     plane.answerKeys = answering({}, 500);
     clock.advance(600);
@@ -179,10 +170,10 @@ describe('the keys of the control plane', () => {
     expect(new Set(await times(10))).to.deep.equal(new Set(['allowed']));
     // An unanswered fetch ends after ten seconds.
     expect(performance.now() - began).to.be.lessThan(5000);
-    while (plane.asked(KEYS) < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    await eventually(() => plane.asked(KEYS) === 3);
   });
 
-  it('are requested at most once in thirty seconds during an outage', async () => {
+  it('requests the keys at most once in thirty seconds during an outage', async () => {
     let fetches = 0;
     toolServer = make({
       fetch: (...request) => {
@@ -205,7 +196,7 @@ describe('the keys of the control plane', () => {
     expect(fetches).to.equal(3);
   });
 
-  it('are fetched again after an outage', async () => {
+  it('fetches the keys again after an outage', async () => {
     await ask();
     const usual = plane.answerKeys;
     plane.answerKeys = answering({}, 503);
@@ -215,13 +206,13 @@ describe('the keys of the control plane', () => {
     plane.published = [plane.key, next];
     clock.advance(30);
     await ask();
-    while (plane.asked(KEYS) < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    await eventually(() => plane.asked(KEYS) === 3);
     plane.key = next;
     expect(await ask()).to.equal('allowed');
     expect(plane.asked(KEYS)).to.equal(3);
   });
 
-  it('are requested at most once a second until the first fetch succeeds', async () => {
+  it('requests the keys at most once a second until the first fetch succeeds', async () => {
     const usual = plane.answerKeys;
     plane.answerKeys = answering({}, 500);
     expect(new Set(await times(20))).to.deep.equal(new Set(['keys_unavailable']));
@@ -232,14 +223,14 @@ describe('the keys of the control plane', () => {
     expect(await ask()).to.equal('allowed');
   });
 
-  it('are fetched again after the clock was moved back', async () => {
+  it('fetches the keys again after the clock was moved back', async () => {
     await ask();
     clock.advance(-3600);
     await ask();
     expect(plane.asked(KEYS)).to.equal(2);
   });
 
-  it('with the same kid are both ignored, and so are other key types', async () => {
+  it('ignores two keys with the same kid, and keys of another type', async () => {
     const other = { ...next.publicJwk, kid: plane.key.kid };
     const rsa = await makeSigningKey('RS256');
     plane.answerKeys = answering({ keys: [plane.key.publicJwk, other, rsa.publicJwk, next.publicJwk] });

@@ -2,21 +2,16 @@
 
 import { expect } from 'chai';
 import { type ControlPlane, controlPlane } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
-import { answering, type Loopback, startLoopback } from '../../../../support/loopback.ts';
+import { answering, type Loopback, loopbackForSuite } from '../../../../support/loopback.ts';
 
 const MAX_BYTES = 64 * 1024;
 
-describe('a request to the control plane', () => {
-  let server: Loopback;
+describe('A request of a tool server to the control plane', () => {
+  const server = loopbackForSuite();
   let plane: ControlPlane;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
   beforeEach(() => {
-    server.received.length = 0;
     plane = to({});
   });
-  after(() => server.close());
 
   const to = (options: { readonly timeoutMs?: number; readonly fetch?: typeof fetch }): ControlPlane =>
     controlPlane({ issuer: server.url, timeoutMs: 10_000, fetch, ...options });
@@ -37,7 +32,7 @@ describe('a request to the control plane', () => {
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
-    it(`follows no redirect: ${status}`, async () => {
+    it(`does not follow a redirect with the status ${status}`, async () => {
       server.answer = raw('{}', { location: `${server.url}/elsewhere` }, status);
       expect(await plane.get('/keys')).to.equal(undefined);
       expect(await plane.post('/introspect', { token: 'a.b.c' })).to.equal(undefined);
@@ -45,14 +40,14 @@ describe('a request to the control plane', () => {
     });
   }
 
-  it('reads up to 64 KiB, and drops a longer answer', async () => {
+  it('returns an answer of 64 KiB, and nothing for a longer one', async () => {
     server.answer = raw('x'.repeat(MAX_BYTES));
     expect((await plane.get('/keys'))?.body).to.have.length(MAX_BYTES);
     server.answer = raw('x'.repeat(MAX_BYTES + 1));
     expect(await plane.get('/keys')).to.equal(undefined);
   });
 
-  it('drops an answer that is incomplete or not UTF-8', async () => {
+  it('returns nothing for an answer that is incomplete or not UTF-8', async () => {
     server.answer = raw(Buffer.from('{"sub":"\u00ff"}', 'latin1'));
     expect(await plane.get('/keys')).to.equal(undefined);
     server.answer = (_, response) => {
@@ -64,7 +59,7 @@ describe('a request to the control plane', () => {
     expect(await plane.get('/keys')).to.equal(undefined);
   });
 
-  it('keeps its time limit, also for a slow body and for a fetch that ignores its signal', async () => {
+  it('ends at its time limit, also for a slow body and for a fetch that ignores its signal', async () => {
     server.answer = (_, response) => response.writeHead(200).write('{');
     expect(await to({ timeoutMs: 20 }).get('/keys')).to.equal(undefined);
     const deaf = to({ timeoutMs: 20, fetch: () => new Promise(() => undefined) });

@@ -1,18 +1,10 @@
 /** Public test vectors against token parsers: foreign signed tokens and malformed strings. */
 
 import { expect } from 'chai';
-import {
-  type AccessEvent,
-  createToolServer,
-  type ToolServer,
-} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type { ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering } from '../../../../support/loopback.ts';
 import { describeVectors } from '../../../../support/public-vectors.ts';
-import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-} from '../../../../support/tool-server/control-plane.ts';
+import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 
 interface JwsVectors {
   readonly testGroups: readonly {
@@ -22,32 +14,24 @@ interface JwsVectors {
   }[];
 }
 
-describe('a tool server, shown public vectors,', () => {
-  let plane: FakeControlPlane;
-  let events: AccessEvent[];
-  beforeEach(async () => {
-    plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
-    events = [];
-  });
-  afterEach(() => plane.stop());
-
-  const server = () =>
-    createToolServer({ issuer: plane.issuer, audience: AUDIENCE, onAccess: (event) => void events.push(event) });
+describe('A tool server that gets public test vectors:', () => {
+  const scene = planeForEachTest();
+  const { events, toolServer: server } = scene;
   const ask = ({ authorize, policy }: ToolServer, token: string) =>
     authorize({ authorization: `Bearer ${token}`, route: 'x', policy: policy({ scope: ['jira:read'] }) });
 
   describeVectors<JwsVectors>('foreign signed tokens', 'wycheproof_json_web_signature_test.json', ({ testGroups }) => {
-    it('refuses all of them, even with their keys in its key set', async () => {
+    it('refuses each token, even with its key among the published keys', async () => {
       let seen = 0;
       for (const { tests, public: published, private: secret } of testGroups) {
-        plane.answerKeys = answering({ keys: [plane.key.publicJwk, published ?? secret] });
+        scene.plane.answerKeys = answering({ keys: [scene.plane.key.publicJwk, published ?? secret] });
         const toolServer = server();
         for (const { tcId, jws } of tests) {
           const access = await ask(toolServer, jws);
           expect(access.kind === 'refused' && access.status, String(tcId)).to.equal(401);
           seen += 1;
         }
-        expect((await ask(toolServer, plane.token())).kind).to.equal('allowed');
+        expect((await ask(toolServer, scene.plane.token())).kind).to.equal('allowed');
       }
       expect(seen).to.be.greaterThan(100);
       for (const { decision, sub, jti } of events.filter((event) => event.decision === 'deny')) {
@@ -57,7 +41,7 @@ describe('a tool server, shown public vectors,', () => {
   });
 
   describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
-    it('accepts none of them as a token', async () => {
+    it('accepts no naughty string as a token', async () => {
       const toolServer = server();
       for (const value of strings) {
         const access = await ask(toolServer, value);
@@ -67,10 +51,10 @@ describe('a tool server, shown public vectors,', () => {
       }
     });
 
-    it('reads each person exactly, or refuses', async () => {
+    it('reads each naughty string exactly as a person, or refuses it', async () => {
       const toolServer = server();
       for (const sub of strings) {
-        const access = await ask(toolServer, plane.token({ sub }));
+        const access = await ask(toolServer, scene.plane.token({ sub }));
         if (access.kind === 'allowed') expect(access.claims.sub).to.equal(sub);
         else expect(access.reason, JSON.stringify(sub)).to.be.oneOf(['no_subject', 'malformed_token']);
       }
@@ -78,11 +62,11 @@ describe('a tool server, shown public vectors,', () => {
     });
 
     for (const name of ['kid', 'typ', 'alg'] as const) {
-      it(`refuses each as ${name}`, async () => {
+      it(`refuses each naughty string as ${name}`, async () => {
         const toolServer = server();
-        await ask(toolServer, plane.token());
+        await ask(toolServer, scene.plane.token());
         for (const value of strings) {
-          const access = await ask(toolServer, plane.token({}, { [name]: value }));
+          const access = await ask(toolServer, scene.plane.token({}, { [name]: value }));
           expect(access.kind === 'refused' && access.status, JSON.stringify(value)).to.equal(401);
         }
       });

@@ -1,21 +1,22 @@
-/** Every refusal of the specification's table, over real HTTP: status, body, header and access event. */
+/** Every refusal of the specification's table, over HTTP in each framework: status, body, header and access event. */
 
 import { expect } from 'chai';
 import { refusalReasons } from '../../../../../adapters/sdk/tool-server/core/refusal.ts';
-import {
-  type AccessEvent,
-  createToolServer,
-  type RefusalReason,
-  type ToolServerOptions,
+import type {
+  RefusalReason,
+  ToolServer,
+  ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-  TASK_ID,
-} from '../../../../support/tool-server/control-plane.ts';
-import { frameworks, GUARDED, type GuardedApp } from '../../../../support/tool-server/guarded-apps.ts';
-import { rawRequest } from '../../../../support/tool-server/raw-request.ts';
+  type Framework,
+  frameworks,
+  GUARDED,
+  type GuardedApp,
+  POLICIES,
+} from '../../../../support/tool-server/guarded-apps.ts';
+import { FORGOTTEN, type GuardedMcp, startGuardedMcp, TOOLS } from '../../../../support/tool-server/guarded-mcp.ts';
+import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-request.ts';
 import {
   chain,
   expectRefusal,
@@ -23,144 +24,210 @@ import {
   NOBODY,
   NOW,
   REALM,
+  type RefusalCase,
   refusalCases,
   VERIFIED,
 } from '../../../../support/tool-server/refusal-cases.ts';
 
-for (const framework of frameworks) {
-  describe(`a tool server on ${framework.name} refuses`, () => {
-    let plane: FakeControlPlane;
-    let app: GuardedApp;
-    let events: AccessEvent[];
+const AT = new Date(NOW * 1000 + 250).toISOString();
+const METADATA = 'https://jira.example/.well-known/oauth-protected-resource/api';
+
+type Headers = readonly (readonly [string, string])[];
+
+/** A route of `POLICIES`, or the name of an MCP tool that none of them stands for. */
+interface Target {
+  readonly route: string;
+  readonly path: string;
+}
+
+interface Surface {
+  readonly name: string;
+  readonly cases: readonly RefusalCase[];
+  /** The reasons that it never refuses with. */
+  readonly unused: readonly RefusalReason[];
+  start(toolServer: ToolServer): Promise<GuardedApp & Partial<GuardedMcp>>;
+  send(app: GuardedApp, target: Target, headers: Headers, query?: string): Promise<RawAnswer>;
+  /** The claims that the handler answered with. */
+  claimsIn(answer: RawAnswer): unknown;
+  /** The route in an event; `undefined` as reason when the request was allowed. */
+  routeInEvent(target: Target, reason?: RefusalReason): string | null;
+  /** The parameters of the challenge after its sentence. */
+  challenge(target: Target, reason: RefusalReason): string;
+}
+
+const web = (framework: Framework): Surface => ({
+  name: framework.name,
+  cases: refusalCases,
+  unused: ['unknown_tool', 'internal_error'],
+  start: framework.start,
+  send: (app, { route, path }, headers, query = '') =>
+    rawRequest(`${app.url}${path}${query}`, route.split(' ')[0] ?? '', headers),
+  claimsIn: ({ body }) => JSON.parse(body),
+  routeInEvent: ({ route, path }) =>
+    route.endsWith(' ') || (path === '/forgotten' && !framework.knowsForgotten) ? null : route,
+  challenge: () => '',
+});
+
+const toolOf = (route: string) => (Object.hasOwn(TOOLS, route) ? TOOLS[route as keyof typeof TOOLS] : route);
+
+const mcp: Surface = {
+  name: 'MCP',
+  cases: [
+    ...refusalCases.filter(({ reason }) => reason !== 'unknown_route'),
+    { reason: 'unknown_tool', what: 'an unknown tool', route: 'no_such_tool', known: VERIFIED },
+    { reason: 'unknown_tool', what: 'a tool without a policy', route: FORGOTTEN, known: VERIFIED },
+    { reason: 'unknown_tool', what: 'a name that every object has', route: 'constructor', known: VERIFIED },
+  ],
+  unused: ['unknown_route', 'internal_error'],
+  start: startGuardedMcp,
+  send(app, { route }, headers, query = '') {
+    const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(route), arguments: {} } };
+    const fixed: Headers = [
+      ['Content-Type', 'application/json'],
+      ['Accept', 'application/json, text/event-stream'],
+    ];
+    return rawRequest(`${app.url}/mcp${query}`, 'POST', [...fixed, ...headers], JSON.stringify(message));
+  },
+  claimsIn({ body }) {
+    const [, text = ''] = /"text":("(?:[^"\\]|\\.)*")/.exec(body) ?? [];
+    return JSON.parse(JSON.parse(text));
+  },
+  // Without a token the body is not read, so the tool is unknown.
+  routeInEvent: ({ route }, reason) => (reason === 'missing_token' ? null : toolOf(route)),
+  challenge({ route }, reason) {
+    const { scope } = POLICIES[route as keyof typeof POLICIES] ?? {};
+    const missing = reason === 'insufficient_scope' && scope ? `, scope="${scope.join(' ')}"` : '';
+    return `${missing}, resource_metadata="${METADATA}"`;
+  },
+};
+
+for (const surface of [...frameworks.map(web), mcp]) {
+  describe(`A tool server on ${surface.name}`, () => {
+    const scene = planeForEachTest(() => NOW);
+    const { events } = scene;
+    let app: Awaited<ReturnType<Surface['start']>>;
 
     async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
-      const { issuer } = plane;
-      app = await framework.start(
-        createToolServer({
-          ...{ issuer, audience: AUDIENCE, realm: REALM, now: () => NOW * 1000 + 250 },
-          onAccess: (event) => void events.push(event),
-          ...options,
-        }),
-      );
+      app = await surface.start(scene.toolServer({ realm: REALM, now: () => NOW * 1000 + 250, ...options }));
     }
-
     before(makeCaseKeys);
-    beforeEach(async () => {
-      plane = await startFakeControlPlane(() => NOW);
-      events = [];
-      await start();
-    });
-    afterEach(async () => {
-      await app.stop();
-      await plane.stop();
-    });
+    beforeEach(() => start());
+    afterEach(() => app.stop());
 
-    for (const one of refusalCases) {
-      const { reason, what, route = GUARDED, path = '/issues/OPS-7', known = NOBODY } = one;
-      it(`${reason}: ${what}`, async () => {
+    const issue: Target = { route: GUARDED, path: '/issues/OPS-7' };
+    const deletion: Target = { ...issue, route: 'DELETE /issues/:key' };
+    const bearer = (claims = {}): Headers => [['Authorization', `Bearer ${scene.plane.token(claims)}`]];
+
+    for (const one of surface.cases) {
+      const { reason, what, known = NOBODY } = one;
+      const target = { ...issue, ...(one.route && { route: one.route }), ...(one.path && { path: one.path }) };
+      it(`refuses a request with ${reason}: ${what}`, async () => {
+        const { plane } = scene;
         one.prepare?.(plane);
         const token = one.token?.(plane) ?? plane.token();
         const headers = one.headers?.(plane) ?? [['Authorization', `bearer ${token}`]];
-        const [method = ''] = route.split(' ');
-        const answer = await rawRequest(`${app.url}${path}?access_token=${plane.token()}`, method, headers);
+        const answer = await surface.send(app, target, headers, `?access_token=${plane.token()}`);
 
-        expectRefusal(answer, one);
-        const at = new Date(NOW * 1000 + 250).toISOString();
-        const isNamed = !route.endsWith(' ') && (path !== '/forgotten' || framework.knowsForgotten);
-        const name = isNamed ? route : null;
-        expect(events).to.deep.equal([{ event: 'tool.access', at, route: name, decision: 'deny', reason, ...known }]);
-        const told = JSON.stringify([events, answer.body, answer.headers]);
-        for (const part of token.split('.').filter((text) => text.length > 20)) expect(told).not.to.include(part);
-        expect(told).not.to.include('access_token').and.not.to.include(plane.key.publicJwk.x);
+        expectRefusal(answer, one, surface.challenge(target, reason));
+        expect(app.called ?? []).to.deep.equal([]);
+        const route = surface.routeInEvent(target, reason);
+        expect(events).to.deep.equal([{ event: 'tool.access', at: AT, route, decision: 'deny', reason, ...known }]);
+        const shown = JSON.stringify([events, answer.body, answer.headers]);
+        for (const part of token.split('.').filter((text) => text.length > 20)) expect(shown).not.to.include(part);
+        expect(shown).not.to.include('access_token').and.not.to.include(plane.key.publicJwk.x);
       });
     }
 
-    it('no valid token, and returns its claims', async () => {
-      const answer = await rawRequest(`${app.url}/issues/OPS-7?q=1`, 'GET', [
-        ['Authorization', `BEARER ${plane.token()}`],
-      ]);
-      expect(answer.status).to.equal(200);
-      expect(JSON.parse(answer.body)).to.deep.equal({
-        ...{ sub: 'ada', agent: 'agent:triage', scope: ['jira:read', 'jira:comment'], task: TASK_ID },
+    const board: Target = { route: 'GET /boards/:board', path: '/boards/1' };
+    const sprint: Target = { route: 'GET /sprints/:sprint', path: '/sprints/9' };
+    const comments: Target = { route: 'POST /issues/:key/comments', path: '/issues/OPS-7/comments' };
+    const person = { ...NOBODY, sub: 'ada', task_id: TASK_ID, jti: VERIFIED.jti };
+    const { instance: _, ...withoutInstance } = VERIFIED;
+    for (const [what, claims, target, known] of [
+      ['a valid token', {}, issue, VERIFIED],
+      ['an exp within the clock skew', { exp: NOW - 59 }, issue, VERIFIED],
+      ['an iat and an nbf within the clock skew', { iat: NOW + 60, nbf: NOW + 60 }, issue, VERIFIED],
+      ['a person without an agent, where the policy requires none', { act: undefined }, board, person],
+      [
+        'three hops, where the policy accepts three',
+        { act: chain(3, 2, 1) },
+        sprint,
+        { ...withoutInstance, act: 'agent:hop-0', depth: 3 },
+      ],
+      ['all of several required scopes', {}, comments, VERIFIED],
+      ['an active token, where the policy is high-risk', {}, deletion, VERIFIED],
+      ['an active token with introspect_required', { introspect_required: true }, issue, VERIFIED],
+      ['a token without a task', { task: undefined }, issue, { ...VERIFIED, task_id: null }],
+    ] as const) {
+      it(`allows a request with ${what}, and passes the claims to its handler`, async () => {
+        const answer = await surface.send(
+          app,
+          target,
+          [['Authorization', `BEARER ${scene.plane.token(claims)}`]],
+          '?q=1',
+        );
+        expect(answer.status, answer.body).to.equal(200);
+        expect(surface.claimsIn(answer)).to.deep.equal({
+          sub: 'ada',
+          agent: known.act,
+          scope: ['jira:read', 'jira:comment'],
+          task: known.task_id,
+        });
+        if (app.called !== undefined) expect(app.called).to.deep.equal([toolOf(target.route)]);
+        const route = surface.routeInEvent(target);
+        expect(events).to.deep.equal([
+          { event: 'tool.access', at: AT, route, decision: 'allow', reason: null, ...known },
+        ]);
+        const isIntrospected = target === deletion || 'introspect_required' in claims;
+        expect(scene.plane.asked('/oauth2/introspect')).to.equal(isIntrospected ? 1 : 0);
       });
-      const at = new Date(NOW * 1000 + 250).toISOString();
-      expect(events).to.deep.equal([
-        { event: 'tool.access', at, route: GUARDED, decision: 'allow', reason: null, ...VERIFIED },
-      ]);
-      expect(plane.asked('/oauth2/introspect')).to.equal(0);
+    }
+
+    it('refuses a token with 503 when its introspection is not answered in time', async () => {
+      await app.stop();
+      await start({ timeoutMs: 2000 });
+      // Caches the keys, so that only introspection takes time.
+      expect((await surface.send(app, issue, bearer())).status).to.equal(200);
+      events.splice(0);
+      scene.plane.answerIntrospection = () => undefined;
+      expectRefusal(await surface.send(app, deletion, bearer()), { reason: 'introspection_unavailable' });
+      expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([['introspection_unavailable', 'ada']]);
     });
 
-    for (const [what, claims, method, path] of [
-      ['an exp within the skew', { exp: NOW - 59 }, 'GET', '/issues/OPS-7'],
-      ['an iat and nbf within the skew', { iat: NOW + 60, nbf: NOW + 60 }, 'GET', '/issues/OPS-7'],
-      ['a person, where the route asks for no actor', { act: undefined }, 'GET', '/boards/1'],
-      ['three hops, where the route accepts three', { act: chain(3, 2, 1) }, 'GET', '/sprints/9'],
-      ['every scope of several', {}, 'POST', '/issues/OPS-7/comments'],
-      ['an active token on a high-risk route', {}, 'DELETE', '/issues/OPS-7'],
-      ['an active token with introspect_required', { introspect_required: true }, 'GET', '/issues/OPS-7'],
-      ['a token without a task', { task: undefined }, 'GET', '/issues/OPS-7'],
-    ] as const) {
-      it(`no request with ${what}`, async () => {
-        const answer = await rawRequest(`${app.url}${path}`, method, [
-          ['Authorization', `Bearer ${plane.token(claims)}`],
-        ]);
-        expect(answer.status, answer.body).to.equal(200);
-        expect(events.map((event) => event.decision)).to.deep.equal(['allow']);
-        const asks = method === 'DELETE' || 'introspect_required' in claims;
-        expect(plane.asked('/oauth2/introspect')).to.equal(asks ? 1 : 0);
-      });
-    }
+    it('refuses a request with a bare 500 when its event cannot be written', async () => {
+      await app.stop();
+      const errors: unknown[] = [];
+      const fault = new Error('The log is full.');
+      await start({ onAccess: () => Promise.reject(fault), onError: (error) => void errors.push(error) });
+      const answer = await surface.send(app, issue, bearer());
+      expect([answer.status, answer.body]).to.deep.equal([500, '{"error":"server_error"}']);
+      expect(answer.headers['www-authenticate']).to.equal(undefined);
+      expect(errors).to.deep.equal([fault]);
+      expect(app.called ?? []).to.deep.equal([]);
+    });
 
-    it('a request without a token for any protected route, before it shows whether the route exists', async () => {
+    it('has a case for each reason that it can refuse with', () => {
+      const expected = refusalReasons.filter((reason) => !surface.unused.includes(reason));
+      expect([...new Set(surface.cases.map(({ reason }) => reason))]).to.have.members(expected);
+    });
+
+    if (surface === mcp) return;
+
+    it('refuses a request without a token before it shows whether the route exists', async () => {
       const answer = await rawRequest(`${app.url}/forgotten`, 'GET', []);
       expect([answer.status, JSON.parse(answer.body).reason]).to.deep.equal([401, 'missing_token']);
       expect((await rawRequest(`${app.url}/healthz`, 'GET', [])).body).to.equal('Healthy');
       expect((await rawRequest(`${app.url}/healthz`, 'HEAD', [])).status).to.equal(200);
     });
 
-    it('a HEAD like the GET it stands for', async () => {
-      const refused = await rawRequest(`${app.url}/issues/OPS-7`, 'HEAD', []);
-      expect(refused.status).to.equal(401);
-      const allowed = await rawRequest(`${app.url}/issues/OPS-7`, 'HEAD', [
-        ['Authorization', `Bearer ${plane.token()}`],
-      ]);
-      expect(allowed.status).to.equal(200);
+    it('judges a HEAD request by the policy of the GET route', async () => {
+      const head = { ...issue, route: 'HEAD /issues/:key' };
+      expect((await surface.send(app, head, [])).status).to.equal(401);
+      expect((await surface.send(app, head, bearer())).status).to.equal(200);
       expect(events.map(({ route, decision }) => [route, decision])).to.deep.equal([
         ['HEAD /issues/:key', 'deny'],
         ['HEAD /issues/:key', 'allow'],
       ]);
     });
-
-    it('a token whose introspection is not answered in time', async () => {
-      await app.stop();
-      await start({ timeoutMs: 2000 });
-      const headers = [['Authorization', `Bearer ${plane.token()}`]] as const;
-      // The keys are cached by now, so only introspection takes time.
-      expect((await rawRequest(`${app.url}/issues/OPS-7`, 'GET', headers)).status).to.equal(200);
-      events.splice(0);
-      plane.answerIntrospection = () => undefined;
-      const answer = await rawRequest(`${app.url}/issues/OPS-7`, 'DELETE', headers);
-      expect([answer.status, JSON.parse(answer.body).reason]).to.deep.equal([503, 'introspection_unavailable']);
-      expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([['introspection_unavailable', 'ada']]);
-    });
-
-    it('every request with a bare 500 when its event cannot be written', async () => {
-      await app.stop();
-      const errors: unknown[] = [];
-      const fault = new Error('The log is full.');
-      await start({ onAccess: () => Promise.reject(fault), onError: (error) => void errors.push(error) });
-      const answer = await rawRequest(`${app.url}/issues/OPS-7`, 'GET', [['Authorization', `Bearer ${plane.token()}`]]);
-      expect([answer.status, answer.body]).to.deep.equal([500, '{"error":"server_error"}']);
-      expect(answer.headers['www-authenticate']).to.equal(undefined);
-      expect(errors).to.deep.equal([fault]);
-    });
   });
 }
-
-describe('the cases of this suite', () => {
-  it('cover every reason a web framework can refuse with', () => {
-    const others: readonly RefusalReason[] = ['unknown_tool', 'internal_error'];
-    const expected = refusalReasons.filter((reason) => !others.includes(reason));
-    expect([...new Set(refusalCases.map(({ reason }) => reason))]).to.have.members(expected);
-  });
-});

@@ -1,25 +1,21 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import {
-  type AccessEvent,
   createToolServer,
   type RoutePolicy,
   type ToolServerOptions,
 } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
-import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-} from '../../../../support/tool-server/control-plane.ts';
+import { eventually } from '../../../../support/eventually.ts';
+import { AUDIENCE, planeForEachTest, TOKEN_ID } from '../../../../support/tool-server/control-plane.ts';
 
 const GOOD: ToolServerOptions = { issuer: 'https://mandate.example', audience: AUDIENCE, onAccess: () => undefined };
 
-/** Calls without types. */
+/** Without types, so that each option can be wrong. */
 function made(changes: object): () => unknown {
   return () => createToolServer({ ...GOOD, ...changes });
 }
 
-describe('creating a tool server', () => {
+describe('createToolServer', () => {
   const wrong: readonly (readonly [string, unknown, RegExp])[] = [
     ['issuer', undefined, /issuer must be an absolute https URL/],
     ['issuer', 'mandate.example', /issuer must be an absolute https URL/],
@@ -51,12 +47,12 @@ describe('creating a tool server', () => {
     ['requireActors', true, /requireActors is not an option/],
   ];
   for (const [name, value, message] of wrong) {
-    it(`refuses ${name} ${inspect(value)} with a reason`, () => {
+    it(`refuses the option ${name} ${inspect(value)} and says why`, () => {
       expect(made({ [name]: value })).to.throw(TypeError, message);
     });
   }
 
-  it('reports all wrong options at once', () => {
+  it('reports all wrong options in one error', () => {
     expect(made({ issuer: '', audience: '', timeoutMs: 0 })).to.throw(TypeError, /issuer.*; audience.*; timeoutMs/);
   });
 
@@ -66,13 +62,13 @@ describe('creating a tool server', () => {
     });
   }
 
-  it("drops an issuer's last slash, as the service does, and names the realm after the audience", () => {
+  it('drops the last slash of an issuer, as the service does, and names the realm after the audience', () => {
     const { issuer, audience, realm } = createToolServer({ ...GOOD, issuer: 'https://mandate.example/' });
     expect([issuer, audience, realm]).to.deep.equal(['https://mandate.example', AUDIENCE, AUDIENCE]);
   });
 });
 
-describe('a policy', () => {
+describe('The policy of a tool server', () => {
   const { policy } = createToolServer({ ...GOOD, requireActor: false, maxDelegationDepth: 2 });
   const given = (value: unknown) => () => policy(value as RoutePolicy);
 
@@ -92,12 +88,12 @@ describe('a policy', () => {
     ['jira:read', /scope must be a list/],
   ];
   for (const [value, message] of wrong) {
-    it(`refuses ${inspect(value)} when the server starts`, () => {
+    it(`cannot be ${inspect(value)}`, () => {
       expect(given(value)).to.throw(TypeError, message);
     });
   }
 
-  it("inherits the server's options", () => {
+  it('inherits the options of the tool server', () => {
     expect(policy({ scope: ['a', 'b', 'a'] })).to.deep.equal({
       ...{ scope: ['a', 'b'], highRisk: false, requireActor: false, maxDelegationDepth: 2 },
     });
@@ -105,7 +101,7 @@ describe('a policy', () => {
     expect(policy(own)).to.deep.equal(own);
   });
 
-  it('does not change with the object it was created from', () => {
+  it('does not change when the object that it was created from changes', () => {
     const scope = ['jira:admin'];
     const made = policy({ scope });
     scope.pop();
@@ -114,19 +110,17 @@ describe('a policy', () => {
   });
 });
 
-describe('deciding about a request', () => {
-  let plane: FakeControlPlane;
-  before(async () => {
-    plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
+describe('A tool server', () => {
+  const scene = planeForEachTest();
+  const { events, toolServer: server } = scene;
+  let plane: typeof scene.plane;
+  beforeEach(() => {
+    ({ plane } = scene);
   });
-  after(() => plane.stop());
+  const READ = { scope: ['jira:read'] };
 
-  const server = (changes: Partial<ToolServerOptions> = {}) =>
-    createToolServer({ issuer: plane.issuer, audience: AUDIENCE, onAccess: () => undefined, ...changes });
-
-  it('refuses a tool without a policy after the token is verified', async () => {
-    const events: AccessEvent[] = [];
-    const { authorize } = server({ onAccess: (event) => void events.push(event) });
+  it('refuses a tool without a policy after it has verified the token', async () => {
+    const { authorize } = server();
     const access = await authorize({ token: plane.token(), route: 'rm', policy: 'unknown_tool' });
     expect(access).to.include({ kind: 'refused', status: 403, reason: 'unknown_tool', error: 'insufficient_scope' });
     const stranger = await authorize({ token: undefined, route: 'rm', policy: 'unknown_tool' });
@@ -137,24 +131,22 @@ describe('deciding about a request', () => {
     ]);
   });
 
-  it('refuses a good token of more than 16 KiB as malformed, before any key is fetched', async () => {
+  it('refuses a token of more than 16 KiB as malformed before it fetches a key', async () => {
     const { authorize, policy } = server();
-    const [read, asked] = [policy({ scope: ['jira:read'] }), plane.asked('/.well-known/jwks.json')];
+    const read = policy(READ);
     const padded = (length: number) => plane.token({ padding: 'x'.repeat(length) });
     const long = padded(12_400);
     expect(long.length).to.be.greaterThan(16 * 1024);
     expect(await authorize({ token: long, route: 'x', policy: read })).to.include({ reason: 'malformed_token' });
-    expect(plane.asked('/.well-known/jwks.json')).to.equal(asked);
+    expect(plane.asked('/.well-known/jwks.json')).to.equal(0);
     expect(await authorize({ token: padded(11_000), route: 'x', policy: read })).to.include({ kind: 'allowed' });
   });
 
-  it('refuses with the reason of an objection, which gets the claims, before introspection', async () => {
-    const events: AccessEvent[] = [];
-    const { authorize, policy } = server({ onAccess: (event) => void events.push(event) });
-    const asked = plane.asked('/oauth2/introspect');
+  it('refuses a request with the reason of an objection to its claims, before introspection', async () => {
+    const { authorize, policy } = server();
     const heard: string[] = [];
     const access = await authorize({
-      ...{ token: plane.token(), route: 'x', policy: policy({ scope: ['jira:read'], highRisk: true }) },
+      ...{ token: plane.token(), route: 'x', policy: policy({ ...READ, highRisk: true }) },
       objection: ({ sub }) => {
         heard.push(sub);
         return 'unknown_tool';
@@ -165,13 +157,13 @@ describe('deciding about a request', () => {
     expect(events.map(({ decision, reason, sub }) => [decision, reason, sub])).to.deep.equal([
       ['deny', 'unknown_tool', 'ada'],
     ]);
-    expect(plane.asked('/oauth2/introspect')).to.equal(asked);
+    expect(plane.asked('/oauth2/introspect')).to.equal(0);
   });
 
-  it('refuses a policy that it did not create', async () => {
+  it('refuses a request under a policy that it did not create', async () => {
     const errors: unknown[] = [];
     const { authorize } = server({ onError: (error) => void errors.push(error) });
-    const foreign = server().policy({ scope: ['jira:read'] });
+    const foreign = server().policy(READ);
     for (const policy of [foreign, { scope: [] }, undefined]) {
       const access = await authorize({ token: plane.token(), route: 'x', policy: policy as never });
       expect(access).to.deep.include({ status: 500, reason: 'internal_error', body: { error: 'server_error' } });
@@ -179,23 +171,23 @@ describe('deciding about a request', () => {
     expect(errors).to.have.lengthOf(3);
   });
 
-  it('refuses and does not throw when an injected function throws', async () => {
+  it('refuses a request, and does not throw, when an injected function throws', async () => {
     const fault = () => {
       throw new Error('It broke.');
     };
     const broken = server({ now: fault, onError: fault });
-    const policy = broken.policy({ scope: ['jira:read'] });
+    const policy = broken.policy(READ);
     expect(await broken.authorize({ token: plane.token(), route: 'x', policy })).to.include({ status: 500 });
     const unreached = server({ fetch: fault });
     const access = await unreached.authorize({
-      ...{ token: plane.token(), route: 'x', policy: unreached.policy({ scope: ['jira:read'] }) },
+      ...{ token: plane.token(), route: 'x', policy: unreached.policy(READ) },
     });
     expect(access).to.include({ status: 503, reason: 'keys_unavailable' });
   });
 
   it('does not wait for a fetch that never ends, even if it ignores its signal', async () => {
     const { authorize, policy } = server({ timeoutMs: 20, fetch: () => new Promise(() => undefined) });
-    const access = await authorize({ token: plane.token(), route: 'x', policy: policy({ scope: ['jira:read'] }) });
+    const access = await authorize({ token: plane.token(), route: 'x', policy: policy(READ) });
     expect(access).to.include({ status: 503, reason: 'keys_unavailable' });
   });
 
@@ -206,7 +198,7 @@ describe('deciding about a request', () => {
     let decided: unknown;
     const onError = () => undefined;
     const { authorize, policy } = createToolServer({ issuer: plane.issuer, audience: AUDIENCE, onError });
-    const enforced = policy({ scope: ['jira:read'] });
+    const enforced = policy(READ);
     try {
       process.stdout.write = (line: string | Uint8Array, ...rest: readonly unknown[]) => {
         lines.push(String(line));
@@ -215,8 +207,8 @@ describe('deciding about a request', () => {
       };
       const act = { sub: 'agent:triage', depth: 1, instance: 'a\u009b2J\u2028{"event":"tool.access"}\n' };
       const deciding = authorize({ token: plane.token({ act }), route: 'GET /x', policy: enforced });
-      while (told === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
-      told(new Error('The disk is full.'));
+      await eventually(() => told !== undefined);
+      told?.(new Error('The disk is full.'));
       decided = await deciding;
     } finally {
       process.stdout.write = write;
@@ -231,7 +223,7 @@ describe('deciding about a request', () => {
 
   it('introspects a token with any value of introspect_required except false', async () => {
     const { authorize, policy } = server();
-    const read = policy({ scope: ['jira:read'] });
+    const read = policy(READ);
     for (const [asked, said] of [
       [1, true],
       [1, null],
@@ -249,11 +241,11 @@ describe('deciding about a request', () => {
     const { authorize, policy } = server({ maxDelegationDepth: 2 });
     const act = { sub: 'agent:child', depth: 2, act: { sub: 'agent:triage', instance: 'pod-7', depth: 1 } };
     const token = plane.token({ act, introspect_required: true });
-    const access = await authorize({ token, route: 'x', policy: policy({ scope: ['jira:read'] }) });
+    const access = await authorize({ token, route: 'x', policy: policy(READ) });
     if (access.kind === 'refused') throw new Error(access.reason);
     const { exp, iat, task, ...claims } = access.claims;
     expect(claims).to.deep.equal({
-      ...{ iss: plane.issuer, sub: 'ada', aud: AUDIENCE, jti: 'tok_01KAFX9Y2N8M4R7T6W5V3Q1P0Z' },
+      ...{ iss: plane.issuer, sub: 'ada', aud: AUDIENCE, jti: TOKEN_ID },
       ...{ scope: ['jira:read', 'jira:comment'], clientId: 'agent:triage', act, introspectRequired: true },
     });
     expect([exp - iat, task?.sponsor]).to.deep.equal([240, 'ada@example']);

@@ -1,4 +1,4 @@
-/** The tool server with the real service: it accepts issued tokens, and refuses those of ended tasks. */
+/** The tool server with tokens of the real service, before and after their tasks end. */
 
 import { expect } from 'chai';
 import { type AccessEvent, createToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
@@ -11,7 +11,7 @@ const [database] = databases;
 if (database === undefined) throw new Error('there is no database');
 
 for (const framework of frameworks) {
-  describe(`a tool server on ${framework.name}, beside the real service`, () => {
+  describe(`A tool server on ${framework.name} with the real service`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     let jira: GuardedApp;
@@ -46,7 +46,7 @@ for (const framework of frameworks) {
       return { status: answer.status, body, reason: body.reason };
     }
 
-    it('accepts a task token on its routes, and returns its claims', async () => {
+    it('accepts a task token, and passes its claims to the handler', async () => {
       const { token, taskId } = await issued({ actor_token: agent.assertion({ instance: 'pod-7' }) });
       const answer = await call(jira, token);
       expect(answer).to.deep.include({ status: 200 });
@@ -62,7 +62,7 @@ for (const framework of frameworks) {
       ]);
     });
 
-    it('refuses it at another server, beyond its scope and after its expiry', async () => {
+    it('refuses a task token of another audience, without the scope and after its expiry', async () => {
       const { token } = await issued();
       expect(await call(wiki, token)).to.include({ status: 401, reason: 'wrong_audience' });
       const { token: other } = await issued({ scope: 'jira:comment' });
@@ -71,7 +71,7 @@ for (const framework of frameworks) {
       expect(await call(jira, token)).to.include({ status: 401, reason: 'expired' });
     });
 
-    it("refuses a person's own token and the agent's assertion", async () => {
+    it('refuses the token of the person and the assertion of the agent', async () => {
       const { subject_token: subject = '', actor_token: actor = '' } = agent.exchangeForm();
       for (const token of [subject, actor]) {
         expect((await call(jira, token)).status).to.equal(401);
@@ -79,7 +79,7 @@ for (const framework of frameworks) {
       expect(events.map((event) => event.sub)).to.deep.equal([null, null]);
     });
 
-    it('sees a revocation at once on a high-risk route, elsewhere at expiry', async () => {
+    it('refuses a revoked token at once on a high-risk route, and on other routes after its expiry', async () => {
       const { token } = await issued();
       expect((await call(jira, token, 'DELETE')).status).to.equal(200);
       await agent.revoke(token);
@@ -113,7 +113,7 @@ for (const framework of frameworks) {
   });
 }
 
-describe('a tool server whose control plane', () => {
+describe('A tool server with the real service', () => {
   const pem = () => sharedSigningKey()['Service:Signing:Keys:0:Pem'] ?? '';
   let mandate: Mandate;
   before(async () => {
@@ -134,7 +134,7 @@ describe('a tool server whose control plane', () => {
   }
   const tokenOf = async (service: Mandate) => String((await (await service.agent()).exchange()).body.access_token);
 
-  it('rotates its signing key accepts both keys without another fetch', async () => {
+  it('accepts tokens of both keys after a rotation of the signing key', async () => {
     const { authorize, policy } = jiraServer();
     const read = policy({ scope: ['jira:read'], highRisk: true });
     const spring = await tokenOf(mandate);
@@ -151,7 +151,7 @@ describe('a tool server whose control plane', () => {
     }
   });
 
-  it('is down keeps its cached keys, and fails introspection', async () => {
+  it('uses its cached keys while the service is down, and answers 503 where it introspects', async () => {
     const { authorize, policy } = jiraServer();
     const token = await tokenOf(mandate);
     const read = policy({ scope: ['jira:read'] });

@@ -4,31 +4,20 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express, { type Express } from 'express';
-import {
-  type AccessEvent,
-  createToolServer,
-  type ToolServer,
-} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { claimsOf, expressProtection } from '../../../../../adapters/sdk/tool-server/express/express.ts';
-import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-} from '../../../../support/tool-server/control-plane.ts';
+import { eventually } from '../../../../support/eventually.ts';
+import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 
-describe('the Express middleware', () => {
-  let plane: FakeControlPlane;
-  let toolServer: ToolServer;
+describe('The Express middleware', () => {
+  const scene = planeForEachTest();
+  const { events } = scene;
+  const READ = { scope: ['jira:read'] };
+  let protect: ReturnType<typeof expressProtection>;
   let app: Express;
   let server: Server;
-  let events: AccessEvent[];
 
   beforeEach(async () => {
-    plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
-    events = [];
-    toolServer = createToolServer({
-      ...{ issuer: plane.issuer, audience: AUDIENCE, onAccess: (event) => void events.push(event) },
-    });
+    protect = expressProtection(scene.toolServer());
     app = express();
     await new Promise<void>((resolve) => {
       server = app.listen(0, '127.0.0.1', () => resolve());
@@ -39,28 +28,25 @@ describe('the Express middleware', () => {
       server.close(resolve);
       server.closeAllConnections();
     });
-    await plane.stop();
   });
 
   function get(path: string): Promise<Response> {
     const { port } = server.address() as AddressInfo;
-    return fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${plane.token()}` } });
+    return fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${scene.plane.token()}` } });
   }
 
   it('fails the start when a policy has no scope', () => {
-    const protect = expressProtection(toolServer);
     expect(() => protect({ scope: [] })).to.throw(TypeError, /scope must be a list/);
     expect(() => protect(undefined as never)).to.throw(TypeError);
   });
 
-  it('names a route in events by its pattern or its given name, never by the URL', async () => {
-    const protect = expressProtection(toolServer);
+  it('names a route in events by its pattern or by the name from its policy, never by the URL', async () => {
     const router = express.Router();
-    router.get('/issues/:key', protect({ scope: ['jira:read'] }), (_, response) => void response.end());
+    router.get('/issues/:key', protect(READ), (_, response) => void response.end());
     app.use('/tenants/:tenant', router);
-    const named = protect({ scope: ['jira:read'], name: 'GET /tenants/:tenant/boards' });
+    const named = protect({ ...READ, name: 'GET /tenants/:tenant/boards' });
     app.get('/tenants/:tenant/boards', named, (_, response) => void response.end());
-    app.use('/all/:secret', protect({ scope: ['jira:read'] }), (_, response) => void response.end());
+    app.use('/all/:secret', protect(READ), (_, response) => void response.end());
     for (const path of ['/tenants/acme/issues/7?q=secret', '/tenants/acme/boards?q=secret', '/all/secret?q=secret']) {
       expect((await get(path)).status, path).to.equal(200);
     }
@@ -80,8 +66,7 @@ describe('the Express middleware', () => {
       Object.assign(request, { mandate: { sub: 'mallory' }, claims: { sub: 'mallory' } });
       next();
     });
-    const protect = expressProtection(toolServer);
-    app.get('/a', protect({ scope: ['jira:read'] }), (request, response) => void response.send(claimsOf(request).sub));
+    app.get('/a', protect(READ), (request, response) => void response.send(claimsOf(request).sub));
     expect(await (await get('/a')).text()).to.equal('ada');
   });
 
@@ -91,17 +76,17 @@ describe('the Express middleware', () => {
       response.status(504).end();
       next();
     });
-    app.get('/a', expressProtection(toolServer)({ scope: ['jira:read'] }), () => {
+    app.get('/a', protect(READ), () => {
       reached = true;
     });
     expect((await get('/a')).status).to.equal(504);
-    while (events.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await eventually(() => events.length > 0);
     await new Promise((resolve) => setImmediate(resolve));
     expect(reached).to.equal(false);
   });
 
-  it("leaves a handler's own error to the app", async () => {
-    app.get('/a', expressProtection(toolServer)({ scope: ['jira:read'] }), () => {
+  it('passes an error of a handler to the error handler of the app', async () => {
+    app.get('/a', protect(READ), () => {
       throw new Error('Theirs.');
     });
     app.use(((_error, _request, response, _next) => void response.status(418).end()) as express.ErrorRequestHandler);

@@ -2,42 +2,27 @@
 
 import { expect } from 'chai';
 import fastify, { type FastifyInstance } from 'fastify';
-import {
-  type AccessEvent,
-  createToolServer,
-  type ToolServer,
-} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type { ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { mandateProtection } from '../../../../../adapters/sdk/tool-server/fastify/fastify.ts';
-import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-} from '../../../../support/tool-server/control-plane.ts';
+import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 
 const READ = { mandate: { scope: ['jira:read'] } };
 
-describe('the Fastify plugin', () => {
-  let plane: FakeControlPlane;
+describe('The Fastify plugin', () => {
+  const scene = planeForEachTest();
+  const { events } = scene;
   let toolServer: ToolServer;
   let app: FastifyInstance;
-  let events: AccessEvent[];
 
-  beforeEach(async () => {
-    plane = await startFakeControlPlane(() => Math.floor(Date.now() / 1000));
-    events = [];
-    toolServer = createToolServer({
-      ...{ issuer: plane.issuer, audience: AUDIENCE, onAccess: (event) => void events.push(event) },
-    });
+  beforeEach(() => {
+    toolServer = scene.toolServer();
     app = fastify();
   });
-  afterEach(async () => {
-    await app.close();
-    await plane.stop();
-  });
+  afterEach(() => app.close());
 
-  const get = (url: string, token = plane.token()) =>
-    app.inject({ url, headers: { authorization: `Bearer ${token}` } });
-  /** The reason of a refusal. */
+  const authorized = () => ({ authorization: `Bearer ${scene.plane.token()}` });
+  const get = (url: string) => app.inject({ url, headers: authorized() });
+  const protect = (open?: readonly string[]) => app.register(mandateProtection, { toolServer, ...(open && { open }) });
   async function failure(work: () => PromiseLike<unknown>): Promise<string> {
     try {
       await work();
@@ -47,55 +32,53 @@ describe('the Fastify plugin', () => {
     return 'nothing';
   }
 
-  it('protects routes of plugins within plugins, under their whole pattern', async () => {
-    await app.register(mandateProtection, { toolServer });
+  it('protects the routes of nested plugins, and names them in events by their whole pattern', async () => {
+    await protect();
     await app.register(
       async (child) => {
         await child.register(async (grandchild) => {
-          grandchild.get('/open-to-nobody', async () => 'no');
+          grandchild.get('/without-policy', async () => 'no');
           grandchild.get('/issues/:key', { config: READ }, async (request) => request.mandate?.act?.sub);
         });
       },
       { prefix: '/api' },
     );
-    expect((await get('/api/open-to-nobody')).json()).to.include({ reason: 'unknown_route' });
+    expect((await get('/api/without-policy')).json()).to.include({ reason: 'unknown_route' });
     expect((await get('/api/issues/7')).body).to.equal('agent:triage');
-    expect(events.map((event) => event.route)).to.deep.equal(['GET /api/open-to-nobody', 'GET /api/issues/:key']);
+    expect(events.map((event) => event.route)).to.deep.equal(['GET /api/without-policy', 'GET /api/issues/:key']);
   });
 
   it('fails the start when a policy has no scope', async () => {
-    await app.register(mandateProtection, { toolServer });
+    await protect();
     const empty = { mandate: { scope: [] } };
     expect(() => app.get('/a', { config: empty }, async () => 'a')).to.throw(TypeError, /scope must be a list/);
   });
 
   it('fails the start when a route is both open and has a policy', async () => {
-    await app.register(mandateProtection, { toolServer, open: ['GET /a'] });
+    await protect(['GET /a']);
     expect(() => app.get('/a', { config: READ }, async () => 'a')).to.throw(TypeError, /GET \/a .* listed as open/);
   });
 
   for (const open of ['/healthz', 'get /healthz', 'GET', '']) {
-    it(`fails the start for a malformed open route: ${open || 'nothing'}`, async () => {
-      const registered = () => app.register(mandateProtection, { toolServer, open: [open] });
-      expect(await failure(registered)).to.match(/TypeError: An open route is a method and a pattern/);
+    it(`fails the start when an open route is malformed: "${open}"`, async () => {
+      expect(await failure(() => protect([open]))).to.match(/TypeError: An open route is a method and a pattern/);
     });
   }
 
-  it('fails the start when routes exist already, which its hooks might not reach', async () => {
+  it('fails the start when routes exist already, because its hooks might not reach them', async () => {
     app.register(async (child) => {
       child.get('/a', async () => 'a');
     });
-    const registered = () => app.register(mandateProtection, { toolServer });
-    expect(await failure(registered)).to.match(/Error: Register the protection first/);
+    expect(await failure(() => protect())).to.match(/Error: Register the protection first/);
   });
 
   it('fails the start when it is registered twice', async () => {
-    await app.register(mandateProtection, { toolServer });
-    expect(await failure(() => app.register(mandateProtection, { toolServer }))).to.match(/already/);
+    await protect();
+    expect(await failure(() => protect())).to.match(/already/);
   });
 
-  it('answers before a not-found handler of the app', async () => {
-    await app.register(mandateProtection, { toolServer });
+  it('refuses a request for an unknown path before a not-found handler of the app answers', async () => {
+    await protect();
     app.setNotFoundHandler(async () => 'Ours.');
     app.register(
       async (child) => {
@@ -112,8 +95,8 @@ describe('the Fastify plugin', () => {
     ]);
   });
 
-  it('refuses every request for a not-found handler, also one with the policy of a route', async () => {
-    await app.register(mandateProtection, { toolServer });
+  it('refuses a request for a not-found handler that has the policy of a route', async () => {
+    await protect();
     app.get('/a', { config: READ }, async () => 'a');
     app.setNotFoundHandler({ config: READ } as object, async () => 'Ours.');
     expect((await get('/a')).body).to.equal('a');
@@ -122,8 +105,8 @@ describe('the Fastify plugin', () => {
     expect(events.at(-1)).to.include({ route: null, decision: 'deny', reason: 'unknown_route', sub: 'ada' });
   });
 
-  it('opens HEAD with an open GET, and nothing else', async () => {
-    await app.register(mandateProtection, { toolServer, open: ['GET /healthz'] });
+  it('opens the HEAD route of an open GET route, and no other HEAD route', async () => {
+    await protect(['GET /healthz']);
     app.get('/healthz', async () => 'well');
     app.get('/a', { config: READ }, async () => 'a');
     const head = (url: string) => app.inject({ method: 'HEAD', url });
@@ -132,8 +115,8 @@ describe('the Fastify plugin', () => {
     expect(events.map(({ route, reason }) => [route, reason])).to.deep.equal([['HEAD /a', 'missing_token']]);
   });
 
-  it('allows open routes without a token, and writes no event for them', async () => {
-    await app.register(mandateProtection, { toolServer, open: ['GET /healthz', 'OPTIONS *'] });
+  it('allows a request for an open route without a token, and writes no event', async () => {
+    await protect(['GET /healthz', 'OPTIONS *']);
     app.get('/healthz', async (request) => ({ mandate: request.mandate }));
     app.options('*', async (_, reply) => reply.code(204).send());
     expect((await app.inject('/healthz?x=1')).json()).to.deep.equal({ mandate: null });
@@ -142,28 +125,27 @@ describe('the Fastify plugin', () => {
     expect(events.map((event) => event.route)).to.deep.equal([null]);
   });
 
-  it('sends its reason whatever response schema the route has', async () => {
-    await app.register(mandateProtection, { toolServer });
+  it('sends the reason of a refusal when the response schema of the route does not allow it', async () => {
+    await protect();
     const answer = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false };
     const schema = { response: { '4xx': answer, 401: answer } };
     app.get('/a', { config: READ, schema }, async () => ({ a: 'a' }));
     expect((await app.inject('/a')).json()).to.include({ error: 'invalid_token', reason: 'missing_token' });
   });
 
-  it('refuses before the body is read', async () => {
-    await app.register(mandateProtection, { toolServer });
+  it('refuses a request before it reads the body', async () => {
+    await protect();
     app.post('/a', { config: READ }, async () => 'a');
     const headers = { 'content-type': 'application/json' };
     expect((await app.inject({ method: 'POST', url: '/a', headers, body: '{' })).statusCode).to.equal(401);
   });
 
-  it('gives a route of several methods one policy', async () => {
-    await app.register(mandateProtection, { toolServer });
+  it('applies the policy of a route to each of its methods', async () => {
+    await protect();
     app.route({ method: ['PUT', 'PATCH'], url: '/a', config: READ, handler: async () => 'a' });
     for (const method of ['PUT', 'PATCH'] as const) {
       expect((await app.inject({ method, url: '/a' })).statusCode).to.equal(401);
-      const headers = { authorization: `Bearer ${plane.token()}` };
-      expect((await app.inject({ method, url: '/a', headers })).body).to.equal('a');
+      expect((await app.inject({ method, url: '/a', headers: authorized() })).body).to.equal('a');
     }
   });
 });

@@ -2,19 +2,10 @@
 
 import http from 'node:http';
 import { expect } from 'chai';
-import {
-  type AccessEvent,
-  createToolServer,
-  type ToolServer,
-  type ToolServerOptions,
-} from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { claimsOf, mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
+import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { eventually } from '../../../../support/eventually.ts';
-import {
-  AUDIENCE,
-  type FakeControlPlane,
-  startFakeControlPlane,
-} from '../../../../support/tool-server/control-plane.ts';
+import { AUDIENCE, planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 import {
   type GuardedMcp,
   type GuardedMcpOptions,
@@ -33,43 +24,38 @@ interface Sent {
 }
 
 const rpc = (method: string, params: object = {}, id: unknown = 7) => ({ jsonrpc: '2.0', id, method, params });
-const read = rpc('tools/call', { name: 'read_issue', arguments: {} });
+const notification = (method: string, params?: object) => ({ jsonrpc: '2.0', method, ...(params && { params }) });
+const call = (name: unknown, rest: object = {}) => rpc('tools/call', { name, ...rest });
+const read = call('read_issue', { arguments: {} });
 const initialize = rpc('initialize', {
   ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 });
 const bob = { sub: 'bob', task: { id: 'task_2', exp: NOW + 1200, sponsor: 'bob' } };
 
-/** A request whose body was parsed, without a server around it. */
+/** A request whose body was parsed, for a guard without a server. */
 function incomingWith(body: object, token: string) {
   return Object.assign(new http.IncomingMessage(null as never), {
     ...{ method: 'POST', body, rawHeaders: ['Authorization', `Bearer ${token}`] },
   });
 }
 
-describe('the guard of an MCP server', () => {
-  let plane: FakeControlPlane;
+describe('The guard of an MCP server', () => {
+  const scene = planeForEachTest(() => NOW);
+  const { events } = scene;
   let toolServer: ToolServer;
   let app: GuardedMcp;
-  let events: AccessEvent[];
 
-  beforeEach(async () => {
-    plane = await startFakeControlPlane(() => NOW);
-    events = [];
-  });
-  afterEach(async () => {
-    await app.stop();
-    await plane.stop();
-  });
+  afterEach(() => app.stop());
 
   async function start(options: GuardedMcpOptions = {}, server: Partial<ToolServerOptions> = {}): Promise<void> {
-    toolServer = createToolServer({
-      ...{ issuer: plane.issuer, audience: AUDIENCE, now: () => NOW * 1000, ...server },
-      onAccess: (event) => void events.push(event),
-    });
+    toolServer = scene.toolServer({ now: () => NOW * 1000, ...server });
     app = await startGuardedMcp(toolServer, options);
   }
+  const tokenWith = (claims?: Sent['claims']) => scene.plane.token(claims);
+  const guardOf = (options: Partial<McpProtectionOptions> = {}) =>
+    mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } }, ...options }).guard;
 
-  async function send({ claims, token = plane.token(claims), headers, method = 'POST', body }: Sent) {
+  async function send({ claims, token = tokenWith(claims), headers, method = 'POST', body }: Sent) {
     const response = await fetch(app.endpoint, {
       method,
       headers: {
@@ -78,29 +64,29 @@ describe('the guard of an MCP server', () => {
         authorization: `Bearer ${token}`,
         ...headers,
       },
-      ...(body === undefined
-        ? {}
-        : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+      }),
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
+  const statusOf = async (sent: Sent) => (await send(sent)).status;
+  const reasonOf = async (sent: Sent) => JSON.parse((await send(sent)).text).reason;
   const decided = () => events.map(({ route, decision, reason, sub }) => [route, decision, reason, sub]);
 
   for (const parsed of [true, false]) {
-    describe(`${parsed ? 'behind a body parser' : 'that reads the body itself'},`, () => {
+    describe(parsed ? 'behind a body parser' : 'without a body parser', () => {
       beforeEach(() => start({ parsed }));
 
-      it('accepts every valid token for the handshake, whatever its scope, and refuses its tool calls', async () => {
+      it('accepts the handshake with a token of any scope, and refuses its tool calls', async () => {
         const claims = { scope: 'wiki:read' };
         expect((await send({ claims, body: initialize })).text).to.include('"name":"jira"');
-        expect((await send({ claims, body: { jsonrpc: '2.0', method: 'notifications/initialized' } })).status).to.equal(
-          202,
-        );
-        expect((await send({ claims, body: rpc('ping') })).status).to.equal(200);
+        expect(await statusOf({ claims, body: notification('notifications/initialized') })).to.equal(202);
+        expect(await statusOf({ claims, body: rpc('ping') })).to.equal(200);
         expect((await send({ claims, body: rpc('tools/list') })).text)
           .to.include('"read_issue"')
           .and.include('forgotten');
-        expect((await send({ claims, body: read })).status).to.equal(403);
+        expect(await statusOf({ claims, body: read })).to.equal(403);
         expect(decided()).to.deep.equal([
           ['MCP initialize', 'allow', null, 'ada'],
           ['MCP notifications/initialized', 'allow', null, 'ada'],
@@ -111,21 +97,14 @@ describe('the guard of an MCP server', () => {
       });
 
       it('refuses the handshake with a token for another server, or without one', async () => {
-        for (const body of [
-          initialize,
-          rpc('tools/list'),
-          rpc('ping'),
-          { jsonrpc: '2.0', method: 'notifications/x' },
-        ]) {
-          expect((await send({ body, claims: { aud: 'https://wiki.example' } })).status).to.equal(401);
-          expect((await send({ body, headers: { authorization: '' } })).status).to.equal(401);
+        const claims = { aud: 'https://wiki.example' };
+        for (const body of [initialize, rpc('tools/list'), rpc('ping'), notification('notifications/x')]) {
+          expect(await statusOf({ body, claims })).to.equal(401);
+          expect(await statusOf({ body, headers: { authorization: '' } })).to.equal(401);
         }
-        for (const method of ['GET', 'DELETE', 'PUT']) {
-          expect((await send({ method, claims: { aud: 'https://wiki.example' } })).status).to.equal(401);
-        }
-        expect(new Set(events.map((event) => event.reason))).to.deep.equal(
-          new Set(['missing_token', 'wrong_audience']),
-        );
+        for (const method of ['GET', 'DELETE', 'PUT']) expect(await statusOf({ method, claims })).to.equal(401);
+        const reasons = new Set(events.map((event) => event.reason));
+        expect(reasons).to.deep.equal(new Set(['missing_token', 'wrong_audience']));
         expect(events).to.have.lengthOf(11);
       });
 
@@ -139,9 +118,9 @@ describe('the guard of an MCP server', () => {
           rpc('completion/complete'),
           rpc('tasks/result', { taskId: 'x' }),
           rpc('notifications/reindex'),
-          { jsonrpc: '2.0', method: 'notifications/reindex' },
+          notification('notifications/reindex'),
           rpc('no/such\nmethod'),
-          rpc('tools/call', { name: 'a tool\nwith a line of its own' }),
+          call('a tool\nwith a second line'),
         ]) {
           const answer = await send({ body });
           expect([answer.status, JSON.parse(answer.text).reason], answer.text).to.deep.equal([403, 'unknown_tool']);
@@ -157,22 +136,22 @@ describe('the guard of an MCP server', () => {
       for (const [what, body] of [
         ['a batch of calls', [read, read]],
         ['a batch of one', [read]],
-        ['a batch of none', []],
+        ['an empty batch', []],
         ['an object that is not a message', {}],
-        ['a message with a prototype', `{"jsonrpc":"2.0","id":7,"__proto__":{"method":"tools/call"}}`],
+        ['a message with __proto__', `{"jsonrpc":"2.0","id":7,"__proto__":{"method":"tools/call"}}`],
         [
-          'a message with a prototype beside its method',
+          'a message with __proto__ beside its method',
           `{"jsonrpc":"2.0","id":7,"method":"ping","__proto__":{"method":"tools/call","params":{"name":"delete_issue"}}}`,
         ],
         [
-          'parameters with a prototype',
+          'parameters with __proto__',
           `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_issue","__proto__":{"name":"delete_issue"}}}`,
         ],
-        ['a method that is no text', { ...read, method: ['tools/call'] }],
-        ['a call of no tool', rpc('tools/call', {})],
-        ['a call of a tool whose name is no text', rpc('tools/call', { name: ['read_issue'] })],
+        ['a method that is not a string', { ...read, method: ['tools/call'] }],
+        ['a call without a tool', rpc('tools/call', {})],
+        ['a call of a tool whose name is not a string', call(['read_issue'])],
       ] as const) {
-        it(`refuses ${what} with a protocol error, and names the sender in the event`, async () => {
+        it(`refuses ${what} with a protocol error, and names the person in the event`, async () => {
           const answer = await send({ body });
           expect(answer.status, answer.text).to.equal(400);
           const { error, ...rest } = JSON.parse(answer.text);
@@ -180,23 +159,23 @@ describe('the guard of an MCP server', () => {
           expect(String(error.message).startsWith('Batches are not accepted')).to.equal(Array.isArray(body));
           expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
           expect(app.called).to.deep.equal([]);
-          expect((await send({ body, token: 'stolen' })).status).to.equal(401);
+          expect(await statusOf({ body, token: 'stolen' })).to.equal(401);
         });
       }
     });
   }
 
-  describe('that reads the body itself,', () => {
+  describe('without a body parser, with a limit of 1000 bytes', () => {
     beforeEach(() => start({ parsed: false, maxBodyBytes: 1000 }));
 
     for (const [what, status, sent] of [
-      ['no JSON', 400, { body: '{"jsonrpc"' }],
-      ['nothing at all', 400, {}],
-      ['a text', 400, { body: '"tools/call"' }],
-      ['a member named twice', 400, { body: JSON.stringify(read).replace('"params"', '"method":"ping","params"') }],
-      ['a tool named twice', 400, { body: JSON.stringify(read).replace('"name"', '"name":"ping","name"') }],
-      ['what is not UTF-8', 400, { body: Buffer.from(JSON.stringify(rpc('ping', { x: '\u00ff' })), 'latin1') }],
-      ['more than it reads', 413, { body: `${JSON.stringify(read)}${' '.repeat(1000)}` }],
+      ['a body that is not JSON', 400, { body: '{"jsonrpc"' }],
+      ['an empty body', 400, {}],
+      ['a JSON string', 400, { body: '"tools/call"' }],
+      ['a repeated member', 400, { body: JSON.stringify(read).replace('"params"', '"method":"ping","params"') }],
+      ['a repeated tool name', 400, { body: JSON.stringify(read).replace('"name"', '"name":"ping","name"') }],
+      ['a body that is not UTF-8', 400, { body: Buffer.from(JSON.stringify(rpc('ping', { x: '\u00ff' })), 'latin1') }],
+      ['a body over the limit', 413, { body: `${JSON.stringify(read)}${' '.repeat(1000)}` }],
       ['a compressed body', 415, { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ] as const) {
       it(`refuses ${what} with ${status}`, async () => {
@@ -208,30 +187,28 @@ describe('the guard of an MCP server', () => {
       });
     }
 
-    it('refuses a body that is too long, also without a Content-Length', async () => {
-      const { status, closed } = await trickle(app.endpoint, plane.token(), 'x'.repeat(1001));
-      expect([status, closed]).to.deep.equal([413, 'close']);
+    it('refuses a body over the limit without a Content-Length, and closes the connection', async () => {
+      expect(await trickle(app.endpoint, tokenWith(), 'x'.repeat(1001))).to.deep.equal([413, 'close']);
       expect(decided()).to.deep.equal([[null, 'deny', 'unknown_tool', 'ada']]);
     });
 
-    it('closes the connection when a refused body is not read to its end', async () => {
-      const { status, closed } = await trickle(app.endpoint, plane.token({ exp: NOW - 60 }), 'x'.repeat(1001));
-      expect([status, closed]).to.deep.equal([401, 'close']);
+    it('closes the connection when it does not read a refused body to its end', async () => {
+      const expired = tokenWith({ exp: NOW - 60 });
+      expect(await trickle(app.endpoint, expired, 'x'.repeat(1001))).to.deep.equal([401, 'close']);
       expect(decided()).to.deep.equal([[null, 'deny', 'expired', 'ada']]);
     });
 
-    it('reads no body without a token', async () => {
-      const { status } = await trickle(app.endpoint, undefined, 'x');
-      expect(status).to.equal(401);
+    it('does not read the body of a request without a token', async () => {
+      expect((await trickle(app.endpoint, undefined, 'x'))[0]).to.equal(401);
       expect(decided()).to.deep.equal([[null, 'deny', 'missing_token', null]]);
     });
   });
 
-  it('keeps the policies of methods and tools apart, also for the same name', async () => {
+  it('does not apply the policy of a method to a tool of the same name', async () => {
     await start({ methods: { 'resources/read': { scope: ['jira:read'] }, 'tools/list': { scope: ['jira:admin'] } } });
     expect((await send({ body: rpc('resources/read', { uri: 'jira://boards/1' }) })).text).to.include('A board.');
-    expect((await send({ body: rpc('tools/list') })).status).to.equal(403);
-    expect((await send({ body: rpc('tools/call', { name: 'resources/read' }) })).status).to.equal(403);
+    expect(await statusOf({ body: rpc('tools/list') })).to.equal(403);
+    expect(await statusOf({ body: call('resources/read') })).to.equal(403);
     expect(decided().map(([route, , reason]) => [route, reason])).to.deep.equal([
       ['MCP resources/read', null],
       ['MCP tools/list', 'insufficient_scope'],
@@ -239,12 +216,10 @@ describe('the guard of an MCP server', () => {
     ]);
   });
 
-  it('allows a tool with a policy and names it in events, whatever its name', async () => {
+  it('allows a tool with any name that has a policy, and names it in events', async () => {
     const scope = ['jira:read'];
     await start({ tools: { 'ticket:read': { scope }, 'lire un problème': { scope } }, methods: { 'a:b': { scope } } });
-    for (const name of ['ticket:read', 'lire un problème', 'ticket:write']) {
-      await send({ body: rpc('tools/call', { name }) });
-    }
+    for (const name of ['ticket:read', 'lire un problème', 'ticket:write']) await send({ body: call(name) });
     await send({ body: rpc('a:b') });
     expect(decided().map(([route, decision]) => [route, decision])).to.deep.equal([
       ['ticket:read', 'allow'],
@@ -254,23 +229,21 @@ describe('the guard of an MCP server', () => {
     ]);
   });
 
-  it('accepts a handshake only from tokens that may call some tool', async () => {
+  it('accepts the handshake only with a token that may call at least one tool', async () => {
     const tools = { alone: { scope: ['jira:read'] } };
     await start({ tools });
     const person = { act: undefined };
-    const answer = await send({ claims: person, body: initialize });
-    expect(JSON.parse(answer.text).reason).to.equal('no_actor');
+    expect(await reasonOf({ claims: person, body: initialize })).to.equal('no_actor');
     await app.stop();
     await start({ tools: { ...tools, together: { scope: ['jira:read'], requireActor: false } } });
-    expect((await send({ claims: person, body: initialize })).status).to.equal(200);
-    expect((await send({ claims: person, body: rpc('tools/call', { name: 'alone' }) })).status).to.equal(401);
+    expect(await statusOf({ claims: person, body: initialize })).to.equal(200);
+    expect(await statusOf({ claims: person, body: call('alone') })).to.equal(401);
   });
 
   it('introspects a token with introspect_required for every message', async () => {
     await start();
-    plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
-    const answer = await send({ claims: { introspect_required: true }, body: rpc('tools/list') });
-    expect(JSON.parse(answer.text).reason).to.equal('not_active');
+    scene.plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
+    expect(await reasonOf({ claims: { introspect_required: true }, body: rpc('tools/list') })).to.equal('not_active');
   });
 
   describe('with sessions', () => {
@@ -283,10 +256,10 @@ describe('the guard of an MCP server', () => {
       send({ ...sent, headers: { 'mcp-session-id': session, ...sent.headers } });
 
     for (const parsed of [true, false]) {
-      describe(parsed ? 'and a body parser' : 'and no body parser', () => {
+      describe(parsed ? 'behind a body parser' : 'without a body parser', () => {
         beforeEach(() => start({ sessions: true, parsed }));
 
-        it('lets the same person and agent continue one with another token', async () => {
+        it('lets the same person and agent continue a session with another token', async () => {
           const session = await started();
           for (const claims of [{}, { jti: 'tok_2' }, { task: { id: 'task_2', exp: NOW + 60, sponsor: 'ada' } }]) {
             const answer = await inSession(session, { claims, body: read });
@@ -300,23 +273,18 @@ describe('the guard of an MCP server', () => {
 
         for (const [who, claims] of [
           ['another person', bob],
-          ['another agent', { act: { sub: 'agent:other', depth: 1 } }],
-          [
-            'another agent that the first one called',
-            {
-              act: { sub: 'agent:other', depth: 2, act: { sub: 'agent:triage', depth: 1 } },
-            },
-          ],
+          ['another agent', { act: chain('other') }],
+          ['another agent that the first agent called', { act: chain('other', 'triage') }],
           ['the person alone', { act: undefined }],
         ] as const) {
-          it(`answers ${who} as for an unknown session`, async () => {
+          it(`answers ${who} as if the session were unknown`, async () => {
             const session = await started();
             events.length = 0;
             for (const sent of [
-              { body: rpc('tools/call', { name: 'read_sprint' }) },
+              { body: call('read_sprint') },
               { body: rpc('ping') },
               { body: { jsonrpc: '2.0', id: 7, result: {} } },
-              { body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } } },
+              { body: notification('notifications/cancelled', { requestId: 7 }) },
               { method: 'GET' },
               { method: 'DELETE' },
             ]) {
@@ -335,7 +303,7 @@ describe('the guard of an MCP server', () => {
           });
         }
 
-        it('refuses a session id that it did not issue, also one of the SDK', async () => {
+        it('refuses a session id that it did not issue, also the one that the SDK issued', async () => {
           const session = await started();
           const id = session.slice(0, session.lastIndexOf('.'));
           const other = await started(bob);
@@ -354,12 +322,7 @@ describe('the guard of an MCP server', () => {
       // With the clock skew the token is accepted for ten more milliseconds.
       await start({ sessions: true }, { now: () => NOW * 1000 - 10 });
       const session = await started();
-      const answer = inSession(session, { method: 'GET', claims: { exp: NOW - 60 } });
-      const error = await answer.then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
-      expect(error).to.be.instanceOf(TypeError);
+      await expectCut(inSession(session, { method: 'GET', claims: { exp: NOW - 60 } }));
       expect(decided().at(-1)).to.deep.equal(['MCP GET', 'allow', null, 'ada']);
     });
   });
@@ -374,25 +337,18 @@ describe('the guard of an MCP server', () => {
     };
     const body = rpc('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: envelope });
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
-    const error = await send({ body, headers, claims: { exp: NOW - 60 } }).then(
-      ({ status, text }) => `${status} ${text}`,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).to.be.instanceOf(TypeError);
+    await expectCut(send({ body, headers, claims: { exp: NOW - 60 } }));
     expect(decided()).to.deep.equal([['MCP subscriptions/listen', 'allow', null, 'ada']]);
   });
 
   it('ends a subscription to resources when its token expires', async () => {
     await start({}, { now: () => NOW * 1000 - 10 });
-    const { guard } = mcpProtection(toolServer, {
-      tools: { read_issue: { scope: ['jira:read'] } },
-      methods: { 'resources/subscribe': { scope: ['jira:read'] } },
-    });
+    const guard = guardOf({ methods: { 'resources/subscribe': { scope: ['jira:read'] } } });
     for (const body of [
       rpc('subscriptions/listen', { notifications: { resourceSubscriptions: ['jira://boards/1'] } }),
       rpc('resources/subscribe', { uri: 'jira://boards/1' }),
     ]) {
-      const incoming = incomingWith(body, plane.token({ exp: NOW - 60 }));
+      const incoming = incomingWith(body, tokenWith({ exp: NOW - 60 }));
       const response = new http.ServerResponse(incoming);
       await new Promise<unknown>((resolve) => guard(incoming, response, resolve));
       await eventually(() => response.destroyed);
@@ -400,23 +356,18 @@ describe('the guard of an MCP server', () => {
     expect(decided()).to.deep.equal(Array(2).fill(['MCP resources/subscribe', 'allow', null, 'ada']));
   });
 
-  it('refuses the handshake with a longer actor chain than every tool accepts', async () => {
+  it('refuses the handshake with a longer actor chain than any tool accepts', async () => {
     await start();
-    const hop = (depth: number): object => ({
-      sub: `agent:hop-${depth}`,
-      depth,
-      ...(depth > 1 && { act: hop(depth - 1) }),
-    });
     // One tool accepts a depth of three.
-    expect((await send({ claims: { act: hop(3) }, body: initialize })).status).to.equal(200);
-    const answer = await send({ claims: { act: hop(4) }, body: initialize });
+    expect(await statusOf({ claims: { act: chain('c', 'b', 'a') }, body: initialize })).to.equal(200);
+    const answer = await send({ claims: { act: chain('d', 'c', 'b', 'a') }, body: initialize });
     expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([403, 'delegation_too_deep']);
   });
 
   it('does not call the SDK after another middleware has answered', async () => {
     await start();
-    const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
-    for (const token of [plane.token(), plane.token({ scope: 'wiki:read' })]) {
+    const guard = guardOf();
+    for (const token of [tokenWith(), tokenWith({ scope: 'wiki:read' })]) {
       const incoming = incomingWith(read, token);
       const response = new http.ServerResponse(incoming);
       response.writeHead(504);
@@ -431,22 +382,20 @@ describe('the guard of an MCP server', () => {
     }
   });
 
-  it('keeps the token out of logged caller information', async () => {
+  it('hides the token in the caller information that a log would show', async () => {
     await start();
-    const { guard } = mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } } });
-    const token = plane.token();
+    const guard = guardOf();
+    const token = tokenWith();
     const incoming = incomingWith(read, token);
     await new Promise<unknown>((resolve) => guard(incoming, new http.ServerResponse(incoming), resolve));
     const { auth } = incoming as typeof incoming & { auth?: import('@modelcontextprotocol/server').AuthInfo };
     expect(auth?.token).to.equal(token);
     expect(JSON.stringify(auth)).to.equal(
       JSON.stringify({
-        ...{
-          clientId: 'agent:triage',
-          scopes: ['jira:read', 'jira:comment'],
-          expiresAt: NOW + 240,
-          resource: AUDIENCE,
-        },
+        clientId: 'agent:triage',
+        scopes: ['jira:read', 'jira:comment'],
+        expiresAt: NOW + 240,
+        resource: AUDIENCE,
         resourceMetadataUrl: 'https://jira.example/.well-known/oauth-protected-resource/api',
       }),
     );
@@ -454,10 +403,10 @@ describe('the guard of an MCP server', () => {
     expect(claimsOf(incoming).task?.sponsor).to.equal('ada@example');
   });
 
-  it('returns no claims to an unguarded tool, even with caller information of another source', async () => {
+  it('returns no claims to an unguarded tool, even with caller information from elsewhere', async () => {
     await start();
     const authInfo = {
-      token: plane.token(),
+      token: tokenWith(),
       clientId: 'agent:triage',
       scopes: ['jira:read'],
       extra: { sub: 'mallory' },
@@ -467,7 +416,7 @@ describe('the guard of an MCP server', () => {
     }
   });
 
-  it('fails the start for a policy without a scope, without any policy, and for an unknown option', async () => {
+  it('fails the start when a policy has no scope, when no tool has a policy, and when an option is unknown', async () => {
     await start();
     const made = (options: object) => () => mcpProtection(toolServer, options as never);
     expect(made({ tools: { a: { scope: [] } } })).to.throw(TypeError, /scope must be a list/);
@@ -479,7 +428,7 @@ describe('the guard of an MCP server', () => {
     expect(made({ tools: { a: { scope: ['b'] } }, maxBodyBytes: 0 })).to.throw(TypeError, /maxBodyBytes/);
   });
 
-  describe('publishes its metadata', () => {
+  describe('publishes the metadata', () => {
     const AT_ROOT = '/.well-known/oauth-protected-resource';
 
     for (const [audience, path] of [
@@ -497,7 +446,7 @@ describe('the guard of an MCP server', () => {
         expect(answer.headers.get('access-control-allow-origin')).to.equal('*');
         expect(await answer.json()).to.deep.equal({
           resource: audience,
-          authorization_servers: [plane.issuer],
+          authorization_servers: [scene.plane.issuer],
           scopes_supported: ['jira:comment', 'jira:read'],
           bearer_methods_supported: ['header'],
         });
@@ -505,7 +454,7 @@ describe('the guard of an MCP server', () => {
       });
     }
 
-    it('by GET, to scripts of other origins too, and at no other address', async () => {
+    it('only by GET and at this address, also to scripts of other origins', async () => {
       await start();
       const at = `${app.url}${AT_ROOT}/api`;
       const asked = await fetch(at, { method: 'OPTIONS' });
@@ -519,18 +468,27 @@ describe('the guard of an MCP server', () => {
   });
 });
 
-/** Sends a chunked body in pieces and never ends it. */
-function trickle(url: string, token: string | undefined, piece: string) {
-  return new Promise<{ readonly status: number | undefined; readonly closed: string | undefined }>(
-    (resolve, reject) => {
-      const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
-      const request = http.request(url, { method: 'POST', headers }, (answer) => {
-        resolve({ status: answer.statusCode, closed: answer.headers.connection });
-        answer.once('error', () => undefined);
-        request.destroy();
-      });
-      request.once('error', reject);
-      request.write(piece);
-    },
-  );
+/** Fails unless the connection is cut before the whole response has arrived. */
+async function expectCut(response: Promise<{ readonly text: string }>): Promise<void> {
+  expect(await response.catch((error: unknown) => error)).to.be.instanceOf(TypeError);
+}
+
+/** An actor chain, outermost agent first. */
+function chain(agent: string, ...inner: readonly string[]): object {
+  const [next, ...rest] = inner;
+  return { sub: `agent:${agent}`, depth: inner.length + 1, ...(next !== undefined && { act: chain(next, ...rest) }) };
+}
+
+/** Sends part of a chunked body and never ends it. */
+function trickle(url: string, token: string | undefined, piece: string): Promise<(string | number | undefined)[]> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+    const request = http.request(url, { method: 'POST', headers }, (answer) => {
+      resolve([answer.statusCode, answer.headers.connection]);
+      answer.once('error', () => undefined);
+      request.destroy();
+    });
+    request.once('error', reject);
+    request.write(piece);
+  });
 }

@@ -8,7 +8,7 @@ import {
   replaceSession,
   sessionOwnership,
 } from '../../../../../adapters/sdk/tool-server/mcp/session-ownership.ts';
-import { answering, type Loopback, startLoopback } from '../../../../support/loopback.ts';
+import { loopbackForSuite } from '../../../../support/loopback.ts';
 
 const ID = 'a-session.with-a-dot';
 
@@ -18,14 +18,10 @@ function claimsOf(sub: string, agent?: string, task = 'task_a'): TaskTokenClaims
 }
 const ada = claimsOf('ada', 'triage');
 
-describe('the session of an MCP client', () => {
+describe('The session of an MCP client', () => {
   const sessions = sessionOwnership();
 
-  let server: Loopback;
-  before(async () => {
-    server = await startLoopback(answering({}));
-  });
-  after(() => server.close());
+  const server = loopbackForSuite();
 
   /** The session id that a client gets, for each way to set the header. */
   async function given(write: (response: http.ServerResponse) => void, claims = ada, by = sessions): Promise<string> {
@@ -39,12 +35,12 @@ describe('the session of an MCP client', () => {
   const marked = (claims = ada, by = sessions) =>
     given((response) => response.writeHead(200, { 'mcp-session-id': ID }), claims, by);
 
-  it('belongs to its owner, with any token of any task', async () => {
+  it('belongs to its person and agent, with any token of any task', async () => {
     expect(sessions.idOf(await marked(), ada)).to.equal(ID);
     expect(sessions.idOf(await marked(), claimsOf('ada', 'triage', 'task_b'))).to.equal(ID);
   });
 
-  it('is refused to others, in another process, and with the bare id', async () => {
+  it('is refused to another owner, in another process, and with the id of the SDK', async () => {
     const own = await marked();
     for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada')]) {
       expect(sessions.idOf(own, other)).to.equal(undefined);
@@ -58,17 +54,17 @@ describe('the session of an MCP client', () => {
   });
 
   for (const [how, write] of [
-    ['set before', (response) => response.setHeader('Mcp-Session-Id', ID).writeHead(200)],
-    ['in an object', (response) => response.writeHead(200, { 'MCP-Session-Id': ID })],
-    ['in an object after a sentence', (response) => response.writeHead(200, 'OK', { 'mcp-session-id': ID })],
-    ['in a list', (response) => response.writeHead(200, ['x', 'y', 'mcp-session-id', ID] as never)],
+    ['before writeHead', (response) => response.setHeader('Mcp-Session-Id', ID).writeHead(200)],
+    ['by an object', (response) => response.writeHead(200, { 'MCP-Session-Id': ID })],
+    ['by an object after a status message', (response) => response.writeHead(200, 'OK', { 'mcp-session-id': ID })],
+    ['by a list', (response) => response.writeHead(200, ['x', 'y', 'mcp-session-id', ID] as never)],
   ] satisfies [string, (response: http.ServerResponse) => void][]) {
-    it(`is marked in an answer that names it ${how}`, async () => {
+    it(`is marked in an answer whose header is set ${how}`, async () => {
       expect(sessions.idOf(await given(write), ada)).to.equal(ID);
     });
   }
 
-  it('reaches the SDK without the mark, in every place of a request', async () => {
+  it('reaches the SDK without the mark in every place of a request', async () => {
     const request = new http.IncomingMessage(null as never);
     const presented = await marked();
     request.headers['mcp-session-id'] = presented;

@@ -1,4 +1,4 @@
-/** A guarded MCP server with the real service, called by the official client and with tokens of a plain OAuth client. */
+/** A guarded MCP server with the real service, the official MCP client and a plain OAuth client. */
 
 import {
   Client,
@@ -22,7 +22,7 @@ import { type GuardedMcp, startGuardedMcp } from '../../../../support/tool-serve
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const [database] = databases;
 
-describe('a guarded MCP server, beside the real service', () => {
+describe('A guarded MCP server with the real service', () => {
   let mandate: Mandate;
   let registered: RegisteredAgent;
   let agent: Agent;
@@ -76,7 +76,7 @@ describe('a guarded MCP server, beside the real service', () => {
     content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const failed = (act: Promise<unknown>) =>
     act.then(
-      () => new Error('nothing failed'),
+      () => new Error('the call succeeded'),
       (error: Error & { readonly status?: number }) => error,
     );
 
@@ -87,7 +87,7 @@ describe('a guarded MCP server, beside the real service', () => {
     for (const kind of mode === 'auto'
       ? (['without sessions'] as const)
       : (['without sessions', 'in a session'] as const)) {
-      it(`lets the official client ${name} list and call tools ${kind}, as long as the task lasts`, async () => {
+      it(`lets the official client ${name} list and call tools ${kind} until the task ends`, async () => {
         const server = kind === 'in a session' ? sessions : jira;
         const task = await started();
         const client = await connected(server, mode, () => task.token());
@@ -115,7 +115,7 @@ describe('a guarded MCP server, beside the real service', () => {
       });
     }
 
-    it(`refuses the official client ${name} a tool beyond its scope, and an unknown one`, async () => {
+    it(`refuses the official client ${name} a tool beyond its scope and an unknown tool`, async () => {
       const task = await started();
       const client = await connected(jira, mode, () => task.token());
       const [lacking, unknown] = [
@@ -132,7 +132,7 @@ describe('a guarded MCP server, beside the real service', () => {
     });
   }
 
-  it("is found by clients that know only its address, and accepts a plain OAuth client's token", async () => {
+  it('is discovered by a client that knows only its URL, and accepts the token of a plain OAuth client', async () => {
     const insecure = { [oauth.allowInsecureRequests]: true };
     // The client knows only the address of the MCP server, and discovers the rest.
     const port = await freePort();
@@ -187,7 +187,7 @@ describe('a guarded MCP server, beside the real service', () => {
     }
   });
 
-  it('answers 503 while the service is away, to the official client too', async () => {
+  it('answers 503 to the official client while the service is down', async () => {
     const task = await started();
     const client = await connected(jira, 'auto', () => task.token());
     await client.callTool({ name: 'delete_issue' });

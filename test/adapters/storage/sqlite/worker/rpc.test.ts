@@ -1,28 +1,29 @@
 import { expect } from 'chai';
+import { deserializeError, serializeError } from '../../../../../adapters/storage/sqlite/worker/errors.ts';
 import { connectTo } from '../../../../../adapters/storage/sqlite/worker/rpc.ts';
 import { reportError } from '../../../../../adapters/telemetry/error-report.ts';
 import { StorageUnavailable } from '../../../../../application/ports/decisions.ts';
 import { type Started, servingWorker, started, thrownBy } from './started.ts';
 
-describe('a database thread', () => {
+describe('A database worker', () => {
   let running: Started;
   beforeEach(async () => {
     running = await started();
   });
   afterEach(() => running.client.close());
 
-  it('answers with what was answered there', async () => {
+  it('returns the result of a method unchanged', async () => {
     const { call } = running;
     const given = [{ a: 1, b: undefined, c: [true, null, 'text'] }, new Uint8Array([1, 2]), undefined];
     expect(await call('echo', ...given)).to.deep.equal(given);
   });
 
-  it('serves own methods only', async () => {
+  it('refuses a method that it does not have', async () => {
     const thrown = await thrownBy(running.client.call('constructor' as 'echo', [], 1_000));
     expect(String(thrown)).to.include('no such method');
   });
 
-  it('carries the calls of one turn in one message, and the answers to them in one', async () => {
+  it('sends the calls of one event loop turn in one message, and their results in another', async () => {
     const { call, worker } = running;
     let [sent, received] = [0, 0];
     const post = worker.postMessage.bind(worker);
@@ -37,7 +38,7 @@ describe('a database thread', () => {
     expect({ sent, received }).to.deep.equal({ sent: 1, received: 1 });
   });
 
-  it('answers a call that comes later first, when it is done first', async () => {
+  it('returns results in the order in which calls end', async () => {
     const { call } = running;
     const order: unknown[] = [];
     const slow = call('held', 'slow').then((answer) => order.push(answer));
@@ -47,7 +48,7 @@ describe('a database thread', () => {
     expect(order).to.deep.equal(['quick', 'slow']);
   });
 
-  it('throws a StorageUnavailable as one, with what the log needs of its cause', async () => {
+  it('throws a StorageUnavailable of the worker as one, with the class, code and stack of its cause', async () => {
     const thrown = await thrownBy(running.call('away'));
     expect(thrown).to.be.instanceOf(StorageUnavailable);
     const report = reportError(thrown);
@@ -57,7 +58,7 @@ describe('a database thread', () => {
     expect(report.cause?.stack?.[0]).to.include('serving-thread.ts');
   });
 
-  it('throws anything else as an error that is none of the database, with class, code and stack', async () => {
+  it('throws any other error of the worker with its class, code and stack', async () => {
     const thrown = await thrownBy(running.call('bug'));
     expect(thrown).to.be.instanceOf(RangeError).and.not.instanceOf(StorageUnavailable);
     expect(reportError(thrown)).to.deep.include({ class: 'RangeError', code: 'ERR_OUT_OF_RANGE' });
@@ -65,7 +66,7 @@ describe('a database thread', () => {
     expect(await thrownBy(running.call('text'))).to.be.instanceOf(Error);
   });
 
-  it('refuses only the call whose arguments or answer cannot travel', async () => {
+  it('refuses only a call whose arguments or result cannot be cloned', async () => {
     const { call } = running;
     const [given, answered, fine] = await Promise.allSettled([
       call('echo', () => undefined),
@@ -76,7 +77,7 @@ describe('a database thread', () => {
     expect(fine).to.deep.equal({ status: 'fulfilled', value: ['fine'] });
   });
 
-  it('finishes what is under way before it closes, and is unavailable from then on', async () => {
+  it('finishes calls under way before it closes, and is unavailable afterwards', async () => {
     const { call } = running;
     const held = call('held', 'kept');
     await call('echo', 'it is under way');
@@ -91,7 +92,7 @@ describe('a database thread', () => {
   });
 
   for (const death of ['uncaught', 'exit', 'memory'] as const) {
-    it(`refuses as unavailable all that it leaves unanswered when it dies: ${death}`, async () => {
+    it(`makes its unanswered calls unavailable when it exits: ${death}`, async () => {
       const { call } = running;
       const [waiting, dying] = [thrownBy(call('never')), thrownBy(call(death))];
       expect(await waiting).to.be.instanceOf(StorageUnavailable);
@@ -101,12 +102,12 @@ describe('a database thread', () => {
     });
   }
 
-  it('says what it died of', async () => {
+  it('reports the error that ended it as the cause', async () => {
     const thrown = await thrownBy(running.call('uncaught'));
     expect(reportError(thrown).cause).to.deep.include({ class: 'Error', code: 'E_UNCAUGHT' });
   });
 
-  it('refuses as unavailable what stays unanswered beyond its limit, and goes on', async () => {
+  it('makes a call unavailable beyond its time limit, and answers later calls', async () => {
     const impatient = await started(1);
     expect(await thrownBy(impatient.call('never'))).to.be.instanceOf(StorageUnavailable);
     expect(await impatient.client.call('echo', ['after'], 60_000)).to.deep.equal(['after']);
@@ -115,9 +116,35 @@ describe('a database thread', () => {
     await closing;
   });
 
-  it('throws what kept it from opening', async () => {
+  it('throws the error of a failed start', async () => {
     const thrown = await thrownBy(connectTo(servingWorker('cannot open')));
     expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
     expect(reportError(thrown).code).to.equal('SQLITE_CANTOPEN');
+  });
+});
+
+const carried = (thrown: unknown): Error => deserializeError(structuredClone(serializeError(thrown)));
+
+describe('A serialized error', () => {
+  it('keeps the class, code, stack and causes of the error', () => {
+    const innermost = Object.assign(new TypeError('three\n    at words (of/a:1:1)'), { code: 'E_THREE' });
+    const middle = Object.assign(new RangeError('two', { cause: innermost }), { code: 2 });
+    const outer = new StorageUnavailable('one', { cause: middle });
+    expect(reportError(carried(outer))).to.deep.equal(reportError(outer));
+    expect(carried(outer)).to.be.instanceOf(StorageUnavailable);
+    expect(carried(outer).message).to.equal('one');
+  });
+
+  it('becomes an error without the value when the thrown value is not an error', () => {
+    for (const thrown of ['secret text', undefined, null, { message: 'secret text' }]) {
+      expect(carried(thrown)).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
+      expect(carried(thrown).message).not.to.include('secret');
+    }
+  });
+
+  it('may have a cycle of causes and members that cannot be cloned', () => {
+    const ring = Object.assign(new Error('ring'), { open: () => undefined });
+    ring.cause = ring;
+    expect(carried(ring).message).to.equal('ring');
   });
 });

@@ -1,4 +1,4 @@
-/** A thread that serves no database but every way in which a call can go; the tests beside it start it. */
+/** The entry of a worker whose methods return, throw, wait or exit, for the tests in this folder. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -1,10 +1,10 @@
-/** Starts the thread of `serving-thread.ts`, with what tests want to look at. */
+/** Starts the worker of `serving-thread.ts`. */
 
 import { Worker } from 'node:worker_threads';
 import { type Client, connectTo } from '../../../../../adapters/storage/sqlite/worker/rpc.ts';
 import type { Serving } from './serving-thread.ts';
 
-/** Enough for the thread to run, little enough to be used up at once. */
+/** Enough for the worker to run, and little enough to be exhausted quickly. */
 const HEAP_MB = 48;
 
 export function servingWorker(workerData?: unknown): Worker {
@@ -12,7 +12,7 @@ export function servingWorker(workerData?: unknown): Worker {
   return new Worker(new URL('./serving-thread.ts', import.meta.url), { workerData, resourceLimits });
 }
 
-/** Longer than any case takes. */
+/** A time limit that no test reaches. */
 export const PATIENT_MS = 60_000;
 
 export interface Started {

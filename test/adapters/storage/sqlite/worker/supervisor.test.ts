@@ -8,11 +8,11 @@ import { type CapturedLog, capturedLog } from '../../../../support/captured-log.
 import type { Serving } from './serving-thread.ts';
 import { PATIENT_MS, servingWorker, thrownBy } from './started.ts';
 
-describe('a database thread that lasts', () => {
+describe('A supervised database worker', () => {
   let log: CapturedLog;
-  /** Those that were started, the last one last. */
+  /** The started workers, in order. */
   let workers: Worker[];
-  /** What the next ones are to begin with. */
+  /** The workerData of the next workers. */
   let beginnings: string[];
   beforeEach(() => {
     log = capturedLog();
@@ -37,7 +37,7 @@ describe('a database thread that lasts', () => {
   const NOT_YET = 'error: the database thread could not be restarted';
   const ANEW = 'info: the database thread was restarted';
 
-  it('refuses as unavailable while there is none, then answers again', async () => {
+  it('is unavailable until it is restarted, and then answers', async () => {
     const thread = await lasting(1);
     const echo = (what: string) => thread.call('echo', [what], PATIENT_MS);
     expect(await thrownBy(thread.call('exit', [], PATIENT_MS))).to.be.instanceOf(StorageUnavailable);
@@ -48,7 +48,7 @@ describe('a database thread that lasts', () => {
     expect(logged()).to.deep.equal([DIED, ANEW]);
   });
 
-  it('goes on trying while a new one cannot open the database', async () => {
+  it('is restarted repeatedly while a new worker cannot open the database', async () => {
     const thread = await lasting(1);
     beginnings = ['cannot open', 'cannot open'];
     await workers.at(-1)?.terminate();
@@ -58,7 +58,7 @@ describe('a database thread that lasts', () => {
     expect(logged()).to.deep.equal([DIED, NOT_YET, NOT_YET, ANEW]);
   });
 
-  it('does not start anew what would have lost its data', async () => {
+  it('is not restarted when its data would be lost', async () => {
     const thread = await lasting(undefined);
     await workers.at(-1)?.terminate();
     await until(DIED);
@@ -68,7 +68,7 @@ describe('a database thread that lasts', () => {
     await thread.close();
   });
 
-  it('is closed between two of them without a new one', async () => {
+  it('is not restarted when it is closed before the restart', async () => {
     const thread = await lasting(PATIENT_MS);
     await workers.at(-1)?.terminate();
     await until(DIED);
@@ -76,7 +76,7 @@ describe('a database thread that lasts', () => {
     expect(workers).to.have.length(1);
   });
 
-  it('closes one that is just being started', async () => {
+  it('is closed while it starts again', async () => {
     const thread = await lasting(1);
     await workers.at(-1)?.terminate();
     await until(DIED);
@@ -86,7 +86,7 @@ describe('a database thread that lasts', () => {
     expect(await thrownBy(thread.call('echo', [], PATIENT_MS))).to.be.instanceOf(StorageUnavailable);
   });
 
-  it('throws what keeps the first from opening', async () => {
+  it('throws the error of a failed first start', async () => {
     beginnings = ['cannot open'];
     const thrown = await thrownBy(lasting(1));
     expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);

@@ -1,0 +1,224 @@
+/**
+ * Settings that are readable one by one and that a rule between settings refuses (specification "Startup errors").
+ * The values are such that a test recognizes them wherever a message repeats them.
+ */
+
+import { generateKeyPairSync } from 'node:crypto';
+import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
+
+export const MARK = 'zq7-recognised';
+
+/** A key that loads, so that nothing but the tested setting is wrong. */
+const USABLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
+
+const IDP = 'Service:UpstreamIdp';
+const CHECK = `${IDP}:SponsorCheck`;
+const DB = 'Service:Database';
+const KEYS = 'Service:Signing:Keys';
+const ACTIVE = 'Service:Signing:ActiveKid';
+const TOKENS = 'Service:Tokens';
+const AGENTS = 'Service:Agents';
+const AUDIT = 'Service:Audit';
+const SCIM = 'Service:Scim';
+const SSF = 'Service:Ssf';
+
+/** The changes to the startable settings, and the errors: `<key>: <problem>`. */
+export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
+
+export const transmitter: Texts = {
+  [`${SSF}:Issuer`]: `https://${MARK}-transmitter.example`,
+  [`${SSF}:Audience`]: `${MARK}-stream`,
+  [`${SSF}:BearerToken`]: `${MARK}-ssf-${'s'.repeat(32)}`,
+};
+const SECRET = `${MARK}-${'s'.repeat(32)}`;
+const whileSignals = (field: string) => `${CHECK}:${field}: is set while ${CHECK}:Mode is signals`;
+const onPostgresOnly = (key: string) => `${key}: is set while ${DB}:Provider is sqlite`;
+const longer = (key: string, limit: string) => `${key}: is longer than ${limit}`;
+const shorter = (key: string, limit: string) => `${key}: is shorter than ${limit}`;
+const [TASK, TOKEN] = [`${TOKENS}:DefaultTaskTtl`, `${TOKENS}:DefaultTokenTtl`];
+const [MIN_TASK, MAX_TASK] = [`${AGENTS}:MinTaskTtl`, `${AGENTS}:MaxTaskTtl`];
+const [MIN_TOKEN, MAX_TOKEN] = [`${AGENTS}:MinTokenTtl`, `${AGENTS}:MaxTokenTtl`];
+
+export const brokenRules: readonly BrokenRule[] = [
+  ...['Service:RateLimit', 'Service:RateLimit:Introspection', 'Service:RateLimit:Signals'].map(
+    (bucket): BrokenRule => [
+      `a ${bucket}:Burst below one second's worth of its rate`,
+      { [`${bucket}:PermitsPerMinute`]: '918241', [`${bucket}:Burst`]: '15304' },
+      `${bucket}:Burst: is less than one second's worth of ${bucket}:PermitsPerMinute`,
+    ],
+  ),
+  ...['/admin', '/agents/x', '/x/../admin/y'].map(
+    (path): BrokenRule => [
+      `an issuer with the path ${path} of the service itself`,
+      { 'Service:Issuer': `https://${MARK}.example${path}` },
+      'Service:Issuer: has a path under /admin or /agents, where the service itself answers',
+    ],
+  ),
+  [
+    'both an issuer and a metadata URL of the identity provider',
+    { [`${IDP}:MetadataUrl`]: `https://${MARK}.example/meta` },
+    `${IDP}:Issuer: is set beside ${IDP}:MetadataUrl`,
+  ],
+  [
+    'a sponsor check by poll without its settings',
+    { ...signalsMode, [`${CHECK}:Mode`]: 'poll' },
+    ...['UsersUrl', 'TokenUrl', 'ClientId'].map(
+      (field) => `${CHECK}:${field}: is required while ${CHECK}:Mode is poll`,
+    ),
+  ],
+  ...['UsersUrl', 'TokenUrl', 'ClientId'].map(
+    (field): BrokenRule => [
+      `${CHECK}:${field} while the sponsor check uses signals`,
+      { ...signalsMode, [`${CHECK}:${field}`]: `https://${MARK}.example` },
+      whileSignals(field),
+    ],
+  ),
+  [
+    'a CacheTtl that equals the default while the sponsor check uses signals',
+    { ...signalsMode, [`${CHECK}:CacheTtl`]: 'PT30S' },
+    whileSignals('CacheTtl'),
+  ],
+  [
+    'all settings of the sponsor check by poll while it uses signals',
+    { [`${CHECK}:Mode`]: 'signals', [`${CHECK}:CacheTtl`]: '00:00:17' },
+    ...['UsersUrl', 'TokenUrl', 'ClientId', 'CacheTtl'].map(whileSignals),
+  ],
+  ['a CacheTtl over the token lifetime', { [`${CHECK}:CacheTtl`]: '00:17:19' }, longer(`${CHECK}:CacheTtl`, TOKEN)],
+  [
+    'a token lifetime below the default CacheTtl',
+    { [TOKEN]: '00:00:29', [MIN_TOKEN]: '00:00:09' },
+    longer(`${CHECK}:CacheTtl`, TOKEN),
+  ],
+  ['a path on Postgres', { [`${DB}:Path`]: `/var/${MARK}.db` }, `${DB}:Path: is set while ${DB}:Provider is postgres`],
+  [
+    'SQLite without a path',
+    { ...onSqlite, [`${DB}:Path`]: '' },
+    `${DB}:Path: is required while ${DB}:Provider is sqlite`,
+  ],
+  ...[`${DB}:ConnectionString`, `${DB}:MigrationConnectionString`].map(
+    (key): BrokenRule => [
+      `${key} on SQLite`,
+      { ...onSqlite, [key]: `postgresql://user:${MARK}@db/mandate` },
+      onPostgresOnly(key),
+    ],
+  ),
+  ['a retention on SQLite', { ...onSqlite, [`${AUDIT}:Retention`]: 'P9182D' }, onPostgresOnly(`${AUDIT}:Retention`)],
+  [
+    'partitions on SQLite',
+    { ...onSqlite, [`${AUDIT}:Partitions:MonthsAhead`]: '11' },
+    onPostgresOnly(`${AUDIT}:Partitions:MonthsAhead`),
+  ],
+  ...[`http://${MARK}.example`, undefined].map(
+    (url): BrokenRule => [
+      `a token for a sink ${url === undefined ? 'without a URL' : 'over http'}`,
+      { [`${AUDIT}:Sink:Url`]: url, [`${AUDIT}:Sink:BearerToken`]: `${MARK}-sink-token` },
+      `${AUDIT}:Sink:BearerToken: is set while ${AUDIT}:Sink:Url is not an https URL`,
+    ],
+  ),
+  ...Object.entries({ PreviousBearerToken: SECRET, SponsorKeyAttribute: 'externalId', MaxUsers: '50000' }).map(
+    ([field, text]): BrokenRule => [
+      `${SCIM}:${field} without a credential`,
+      { [`${SCIM}:${field}`]: text },
+      `${SCIM}:${field}: is set while ${SCIM}:BearerToken is not`,
+    ],
+  ),
+  [
+    'a previous SCIM credential that equals the current one',
+    { [`${SCIM}:BearerToken`]: SECRET, [`${SCIM}:PreviousBearerToken`]: SECRET },
+    `${SCIM}:PreviousBearerToken: is the same as ${SCIM}:BearerToken`,
+  ],
+  ...['Audience', 'BearerToken'].flatMap((field): BrokenRule[] => [
+    [
+      `a transmitter without ${SSF}:${field}`,
+      { ...transmitter, [`${SSF}:${field}`]: undefined },
+      `${SSF}:${field}: is required while ${SSF}:Issuer is set`,
+    ],
+    [
+      `${SSF}:${field} without a transmitter`,
+      { [`${SSF}:${field}`]: transmitter[`${SSF}:${field}`] },
+      `${SSF}:${field}: is set while ${SSF}:Issuer is not`,
+    ],
+  ]),
+  [
+    'a previous push credential without a transmitter',
+    { [`${SSF}:PreviousBearerToken`]: SECRET },
+    `${SSF}:PreviousBearerToken: is set while ${SSF}:Issuer is not`,
+  ],
+  [
+    'a previous push credential that equals the current one',
+    { ...transmitter, [`${SSF}:PreviousBearerToken`]: transmitter[`${SSF}:BearerToken`] },
+    `${SSF}:PreviousBearerToken: is the same as ${SSF}:BearerToken`,
+  ],
+  [
+    'push credentials of fewer than 32 characters',
+    { ...transmitter, [`${SSF}:BearerToken`]: `${MARK}-s`, [`${SSF}:PreviousBearerToken`]: `${MARK}-p` },
+    ...['BearerToken', 'PreviousBearerToken'].map((field) => `${SSF}:${field}: is shorter than 32 characters`),
+  ],
+  ['a signing key by path and by text', { [`${KEYS}:0:Pem`]: PEM }, `${KEYS}:0:Path: is set beside ${KEYS}:0:Pem`],
+  [
+    'a signing key by neither path nor text',
+    { [`${KEYS}:4:Kid`]: `${MARK}-kid`, [ACTIVE]: `${MARK}-kid` },
+    `${KEYS}:4:Path: is not set, nor is ${KEYS}:4:Pem`,
+  ],
+  [
+    'two signing keys without an active one',
+    { [`${KEYS}:1:Pem`]: USABLE_KEY },
+    `${ACTIVE}: is required while there is more than one signing key`,
+  ],
+  [
+    'two signing keys with the same kid',
+    { [`${KEYS}:0:Kid`]: MARK, [`${KEYS}:1:Kid`]: MARK, [`${KEYS}:1:Pem`]: USABLE_KEY, [ACTIVE]: MARK },
+    `${KEYS}:1:Kid: names another signing key as well`,
+  ],
+  [
+    'an active kid of no signing key',
+    { [`${KEYS}:0:Kid`]: `${MARK}-kid`, [ACTIVE]: `${MARK}-other` },
+    `${ACTIVE}: does not name a signing key`,
+  ],
+  [
+    'an active kid without any signing key',
+    { NODE_ENV: 'development', [`${KEYS}:0:Path`]: undefined, [ACTIVE]: `${MARK}-kid` },
+    `${ACTIVE}: does not name a signing key`,
+  ],
+  ['a default token lifetime over that of tasks', { [TASK]: '00:04:17' }, longer(TOKEN, TASK)],
+  [
+    'a shortest task over the longest',
+    { [MIN_TASK]: '00:41:17', [MAX_TASK]: '00:41:16', [TASK]: '00:41:16' },
+    longer(MIN_TASK, MAX_TASK),
+    shorter(TASK, MIN_TASK),
+  ],
+  [
+    'a shortest and a default task over the longest',
+    { [MIN_TASK]: '00:20:17', [MAX_TASK]: '00:19:17' },
+    longer(MIN_TASK, MAX_TASK),
+    longer(TASK, MAX_TASK),
+  ],
+  [
+    'a shortest token over the longest',
+    { [MIN_TOKEN]: '00:00:58', [MAX_TOKEN]: '00:00:57', [TOKEN]: '00:00:57' },
+    longer(MIN_TOKEN, MAX_TOKEN),
+    shorter(TOKEN, MIN_TOKEN),
+  ],
+  [
+    'a shortest and a default token over the longest',
+    { [MIN_TOKEN]: '00:00:58', [MAX_TOKEN]: '00:00:57' },
+    longer(MIN_TOKEN, MAX_TOKEN),
+    longer(TOKEN, MAX_TOKEN),
+  ],
+  ['a shortest token over the shortest task', { [MIN_TOKEN]: '00:01:17' }, longer(MIN_TOKEN, MIN_TASK)],
+  ['a default task over the longest', { [TASK]: '3.17:19:23' }, longer(TASK, MAX_TASK)],
+  ['a default task below the shortest', { [MIN_TASK]: '00:41:17' }, shorter(TASK, MIN_TASK)],
+  ['a default token over the longest', { [MAX_TOKEN]: '00:04:17' }, longer(TOKEN, MAX_TOKEN)],
+  [
+    'a default token below the shortest',
+    { [MIN_TOKEN]: '00:06:17', [MIN_TASK]: '00:06:17' },
+    shorter(TOKEN, MIN_TOKEN),
+  ],
+  [
+    'metrics on the port of the service',
+    { 'Service:Metrics:Port': '9182', PORT: '9182' },
+    'Service:Metrics:Port: is the same as PORT',
+  ],
+];
