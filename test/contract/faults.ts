@@ -1,8 +1,8 @@
-/** Makes the next writes to a table fail, from outside, as a full disk or a bug in a later release would. */
+/** Makes writes to a table fail, like a full disk or a bug of a later release. */
 
 import type { Outside, TestDatabase } from '../support/databases.ts';
 
-const INJECTED = 'a failure put there by a test';
+const INJECTED = 'a failure that a test injected';
 
 /** Runs `act` while every insert into, update of or delete from the table fails. */
 export async function whileFailing<Answer>(
@@ -28,7 +28,7 @@ export async function whileFailing<Answer>(
   }
 }
 
-/** How many rows each of our tables holds, and what those that change hold. */
+/** The rows of all tables that decisions change. */
 export async function contentsOf(outside: Outside): Promise<unknown> {
   const contents: Record<string, unknown> = {};
   for (const table of [

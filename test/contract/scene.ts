@@ -8,9 +8,11 @@ import { monotonicFactory } from 'ulid';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import type { Renewal } from '../../application/decisions/renew-grant.ts';
+import type { GrantRevocation } from '../../application/decisions/revoke-grant.ts';
+import type { TokenRevocation } from '../../application/decisions/revoke-single-token.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, makeTokenId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
 import { parseSponsorKey } from '../../domain/sponsors/sponsor-key.ts';
@@ -115,6 +117,42 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
     entry: { ...opening.entry, event: 'token.refreshed', jti: makeTokenId(ulid()) },
     ...changes,
   };
+}
+
+/** Each moment is one of its own, so that a moment in the wrong field is seen. */
+const REVOKED_AT = instantFromMicros(NOON + 77_000_001);
+
+export function aRevocation({ task }: TaskOpening, changes: Partial<GrantRevocation> = {}): GrantRevocation {
+  const { taskId, sponsorKey, agentId } = task;
+  const assertion = anAssertion(agentId);
+  return { at: REVOKED_AT, reason: 'client_revoked', taskId, sponsorKey, assertion, ...changes };
+}
+
+export function aTokenRevocation(opening: TaskOpening, changes: Partial<TokenRevocation> = {}): TokenRevocation {
+  const tokenId = makeTokenId(ulid());
+  return {
+    tokenId,
+    taskId: opening.task.taskId,
+    at: REVOKED_AT,
+    reason: 'client_revoked',
+    forgetAt: plusSeconds(NOON, 420),
+    assertion: anAssertion(opening.task.agentId),
+    entry: { ...opening.entry, event: 'token.revoked', jti: tokenId, reason: 'client_revoked' },
+    ...changes,
+  };
+}
+
+/** The records of a task that ends: a summary of its renewals without a record, if it has any, then the end. */
+export function endOf(
+  { task }: TaskOpening,
+  end: { readonly at: Instant; readonly event: LedgerEvent; readonly reason: string },
+  unrecorded = 0,
+): readonly Record<string, unknown>[] {
+  const { taskId, agentId, sponsor, audience, delegationDepth } = task;
+  const scope = formatScope(task.scope);
+  const ended = { ...end, taskId, agentId, sponsor, audience, scope, delegationDepth, decision: 'allow' };
+  const { reason, ...summary } = { ...ended, event: 'token.refreshed', count: unrecorded };
+  return unrecorded === 0 ? [ended] : [summary, ended];
 }
 
 export async function renewTimes(storage: Storage, opening: TaskOpening, times: number): Promise<void> {
