@@ -78,7 +78,12 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     const revoked = await openedTask(storage(), { expiresAt: due }, agent);
     await kill(storage(), revoked.task.taskId, NOON);
     const at = plusSeconds(due, 1);
-    expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([2, 2]);
+    const records = await recordedBy(storage(), async () => {
+      expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([2, 2]);
+    });
+    // In each batch in the order of their creation.
+    const order = [1, 3, 0, 4].map((created) => openings[created]?.task.taskId);
+    expect(records.map(({ taskId }) => taskId)).to.deep.equal(order);
     const states = await Promise.all([...openings, revoked].map(async (each) => (await grantOf(each))?.taskState.kind));
     expect(states).to.deep.equal(['expired', 'expired', 'live', 'expired', 'expired', 'revoked']);
     expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([1, 0]);

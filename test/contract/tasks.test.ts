@@ -258,22 +258,29 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
   };
   const LIVE = [{ kind: 'live' }, undefined];
 
-  it('ends the task and all tasks delegated from it with their grants, and records them, parents first', async () => {
+  it('ends the task and all tasks delegated from it, and records them in order of creation, with their renewals summed up', async () => {
     const root = await openedTask(storage(), { delegationDepth: 4 });
     const { sponsorKey, taskId: parentTaskId } = root.task;
-    const child = await openedTask(storage(), { sponsorKey, parentTaskId, delegationDepth: 2 });
+    // The child begins after its sibling, and at one time with the grandchild, whose id is later.
+    const later = { createdAt: instantFromMicros(NOON + 9) };
+    const child = await openedTask(storage(), { ...later, sponsorKey, parentTaskId, delegationDepth: 2 });
     const sibling = await openedTask(storage(), { parentTaskId });
-    const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId, delegationDepth: 3 });
+    const grandchild = await openedTask(storage(), { ...later, parentTaskId: child.task.taskId, delegationDepth: 3 });
     const strangers = [await openedTask(storage()), await openedTask(storage(), { sponsorKey })];
-    await renewTimes(storage(), grandchild, 4);
+    for (const recordEach of [true, true]) await storage().decide(renewGrant, aRenewal(root, { recordEach }));
+    await renewTimes(storage(), child, 2);
+    await renewTimes(storage(), sibling, 1);
+    for (const recordEach of [true, false, true, false, false]) {
+      await storage().decide(renewGrant, aRenewal(grandchild, { recordEach }));
+    }
     const revocation = aRevocation(root);
     const records = await recordedBy(storage(), async () => {
       expect(await storage().decide(revokeGrant, revocation)).to.equal('revoked');
     });
     expect(records.map(asEntry)).to.deep.equal([
       ...endOf(root, REVOKED),
-      ...endOf(child, PARENT_REVOKED),
       ...endOf(sibling, PARENT_REVOKED),
+      ...endOf(child, PARENT_REVOKED, 1),
       ...endOf(grandchild, PARENT_REVOKED, 3),
     ]);
     expect(await stateOf(root)).to.deep.equal([{ kind: 'revoked', at, reason: 'client_revoked' }, at]);

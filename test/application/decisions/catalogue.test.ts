@@ -3,9 +3,18 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { catalogue } from '../../../application/decisions/catalogue.ts';
-import { EFFECT_ORDER, type EffectName, recorded } from '../../../application/decisions/effect.ts';
+import {
+  byEnd,
+  EFFECT_ORDER,
+  type EffectName,
+  type EndedTasks,
+  recorded,
+  type TaskEnd,
+} from '../../../application/decisions/effect.ts';
 import { exclusive, LOCK_ORDER, shared } from '../../../application/decisions/lock.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
 import { anEntry } from '../../contract/scene.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
 
 const DECISIONS = new URL('../../../application/decisions/', import.meta.url);
 
@@ -70,9 +79,22 @@ describe('The order of effects', () => {
     expect(EFFECT_ORDER.at(-1)).to.equal('append');
   });
 
-  it('appends entries in their order, and has no effect without entries', () => {
+  it('appends entries in their order, then the ends of tasks, and has no effect without either', () => {
     const entries = [anEntry('task.revoked'), anEntry('task.expired')];
+    const ended: EndedTasks = { tasks: [], at: NOON, renewals: 'token.refreshed' };
     expect(recorded(entries)).to.deep.equal([{ effect: 'append', entries }]);
+    expect(recorded(entries, ended)).to.deep.equal([{ effect: 'append', entries, ended }]);
+    expect(recorded([], ended)).to.deep.equal([{ effect: 'append', entries: [], ended }]);
     expect(recorded([])).to.deep.equal([]);
+  });
+
+  it('groups ended tasks by their end', () => {
+    const revoked: TaskEnd = { state: 'revoked', record: { event: 'task.revoked', reason: 'client_revoked' } };
+    const child: TaskEnd = { ...revoked, record: { event: 'task.revoked', reason: 'parent_revoked' } };
+    const tasks = [revoked, child, revoked].map((end, nth) => ({ taskId: makeTaskId(`${nth}`), end }));
+    expect([...byEnd(tasks)]).to.deep.equal([
+      [revoked, ['task_0', 'task_2']],
+      [child, ['task_1']],
+    ]);
   });
 });

@@ -1,100 +1,83 @@
 import { expect } from 'chai';
-import type { LiveTask } from '../../../application/decisions/fact.ts';
+import type { LiveTasks } from '../../../application/decisions/fact.ts';
 import { type GrantRevocation, revokeGrant } from '../../../application/decisions/revoke-grant.ts';
-import { makeTaskId } from '../../../domain/identifiers.ts';
+import { makeTaskId, type TaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
+import type { RevocationReason } from '../../../domain/tasks/task.ts';
 import { anAssertion, newSponsorKey, together } from '../../contract/scene.ts';
-import { aLiveTask, lockNames } from '../../support/decisions.ts';
+import { lockNames } from '../../support/decisions.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
 const AT = instantFromMicros(NOON + 77_000_001);
-const root = aLiveTask({ unrecorded: 4 });
+const [taskId, child, grandchild] = ['S', 'C', 'A'].map((last) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`)) as [
+  TaskId,
+  TaskId,
+  TaskId,
+];
 const revocation: GrantRevocation = {
   at: AT,
   reason: 'client_revoked',
-  taskId: root.taskId,
+  taskId,
   sponsorKey: newSponsorKey(),
   assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
 };
-const { taskId, sponsorKey, assertion } = revocation;
+const { sponsorKey, assertion } = revocation;
 
 const task = { state: 'live', expiresAt: instantFromMicros(AT + 1) };
-const clear = { spent: [false, false], task, live: { selected: [root], delegated: [] } };
+const live = (taskIds: readonly TaskId[], ...delegated: readonly TaskId[]): LiveTasks => ({
+  taskIds,
+  delegated: new Set(delegated),
+  sponsors: ['ada'],
+});
+const clear = { spent: [false, false], task, live: live([taskId]) };
 const SPENT = [
   { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
   { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
 ];
 
-/** The records of a task: a summary of its renewals without a record, if there are any, then its end. */
-function recordsOf(
-  { unrecorded, createdAt, ...about }: LiveTask,
-  reason: 'client_revoked' | 'parent_revoked' = 'client_revoked',
-) {
-  const said = { at: AT, ...about, decision: 'allow' };
-  const end = { ...said, event: 'task.revoked', reason };
-  return unrecorded === 0 ? [end] : [{ ...said, event: 'token.refreshed', count: unrecorded }, end];
+/** The rows that change and the records, in the order of the tasks. */
+function endings(...ends: readonly (readonly [TaskId, RevocationReason])[]) {
+  const tasks = ends.map(([taskId, reason]) => ({
+    taskId,
+    end: { state: 'revoked', record: { event: 'task.revoked', reason } },
+  }));
+  // Renewals without a record are summed up before the end of their task.
+  const ended = { tasks, at: AT, renewals: 'token.refreshed' };
+  return [
+    { effect: 'end_tasks', ...ended },
+    { effect: 'append', entries: [], ended },
+  ];
 }
 
-const ends = (tasks: readonly LiveTask[], reason: string) => ({
-  effect: 'end_tasks',
-  taskIds: tasks.map((each) => each.taskId),
-  at: AT,
-  end: { state: 'revoked', reason },
-});
-
 describe('Revoking a task by its grant', () => {
-  for (const [title, unrecorded] of [
-    ['and sums up its renewals without a record just before', 4],
-    ['and sums up a single renewal without a record', 1],
-    ['without a summary if each renewal has its record', 0],
-  ] as const) {
-    it(`ends the task, records all that is known of it, ${title}`, () => {
-      const ended = { ...root, unrecorded };
-      const facts = { ...clear, live: { selected: [ended], delegated: [] } };
-      expect(revokeGrant.judge(revocation, facts)).to.deep.equal({
-        verdict: 'revoked',
-        effects: [...SPENT, ends([ended], 'client_revoked'), { effect: 'append', entries: recordsOf(ended) }],
-      });
+  it('ends and records the task', () => {
+    expect(revokeGrant.judge(revocation, clear)).to.deep.equal({
+      verdict: 'revoked',
+      effects: [...SPENT, ...endings([taskId, 'client_revoked'])],
     });
-  }
+  });
 
-  it('ends the delegated tasks because their parent is revoked, and records the tasks in the order of their creation', () => {
-    const [first, second, third] = ['W', 'V', 'X'].map((last, nth) =>
-      aLiveTask({
-        taskId: makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`),
-        sponsor: `bob-${nth}`,
-        unrecorded: nth,
-        // The last two began at one time. Their ids decide.
-        createdAt: instantFromMicros(NOON + Math.min(nth + 1, 2)),
-      }),
-    ) as [LiveTask, LiveTask, LiveTask];
-    const facts = { ...clear, live: { selected: [root], delegated: [third, second, first] } };
+  it('ends the delegated tasks because their parent is revoked, in the order of the facts', () => {
+    const facts = { ...clear, live: live([taskId, child, grandchild], child, grandchild) };
     expect(revokeGrant.judge(revocation, facts)).to.deep.equal({
       verdict: 'revoked',
       effects: [
         ...SPENT,
-        ends([root], 'client_revoked'),
-        ends([third, second, first], 'parent_revoked'),
-        {
-          effect: 'append',
-          entries: [...recordsOf(root), ...[first, second, third].flatMap((each) => recordsOf(each, 'parent_revoked'))],
-        },
+        ...endings([taskId, 'client_revoked'], [child, 'parent_revoked'], [grandchild, 'parent_revoked']),
       ],
     });
   });
 
-  const child = aLiveTask({ taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEC'), unrecorded: 1 });
-  const none = { selected: [], delegated: [] };
   for (const [title, facts] of [
-    ['is gone', { task: undefined, live: none }],
-    ['was revoked before', { task: { ...task, state: 'revoked' }, live: none }],
-    ['has a recorded expiry', { task: { ...task, state: 'expired' }, live: none }],
+    ['is gone', { task: undefined, live: live([]) }],
+    ['was revoked before', { task: { ...task, state: 'revoked' }, live: live([]) }],
+    ['has a recorded expiry', { task: { ...task, state: 'expired' }, live: live([]) }],
     [
       'has a recorded expiry, while a task delegated from it lives on',
-      { task: { ...task, state: 'expired' }, live: { selected: [], delegated: [child] } },
+      { task: { ...task, state: 'expired' }, live: live([child], child) },
     ],
-    ['has passed its expiry, which the sweeper will record', { task: { ...task, expiresAt: AT }, live: none }],
+    ['has passed its expiry, which the sweeper will record', { task: { ...task, expiresAt: AT }, live: live([]) }],
   ] as const) {
     it(`only spends the assertions if the task ${title}`, () => {
       expect(revokeGrant.judge(revocation, { ...clear, ...facts })).to.deep.equal({
@@ -107,14 +90,10 @@ describe('Revoking a task by its grant', () => {
   it('ends the delegated tasks of a task that has passed its expiry, and leaves that task to the sweeper', () => {
     // Specification "POST /oauth2/revoke": a grant revokes everything delegated from its task. "Task": an expiry is never
     // recorded as a revocation.
-    const facts = { task: { ...task, expiresAt: AT }, live: { selected: [], delegated: [child] } };
+    const facts = { task: { ...task, expiresAt: AT }, live: live([child], child) };
     expect(revokeGrant.judge(revocation, { ...clear, ...facts })).to.deep.equal({
       verdict: 'revoked',
-      effects: [
-        ...SPENT,
-        ends([child], 'parent_revoked'),
-        { effect: 'append', entries: recordsOf(child, 'parent_revoked') },
-      ],
+      effects: [...SPENT, ...endings([child, 'parent_revoked'])],
     });
   });
 

@@ -1,36 +1,25 @@
 import { expect } from 'chai';
-import type { LiveTask } from '../../../application/decisions/fact.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../../application/decisions/sweep.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
-import { aLiveTask } from '../../support/decisions.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const AT = plusSeconds(NOON, 8);
 const due = { overBy: NOON, at: AT, limit: 20 };
 
-/** The records of a task: a summary of its renewals without a record, if there are any, then its expiry. */
-function recordsOf({ unrecorded, createdAt, ...about }: LiveTask) {
-  const said = { at: AT, ...about, decision: 'allow' };
-  const end = { ...said, event: 'task.expired', reason: 'task_ttl_elapsed' };
-  return unrecorded === 0 ? [end] : [{ ...said, event: 'token.refreshed', count: unrecorded }, end];
-}
+const [first, second] = ['C', 'B'].map((last) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`));
 
 describe('Expiring due tasks', () => {
-  it('expires each task, and records the tasks in the order of their creation with the time of the sweep', () => {
-    const [first, second] = ['C', 'B'].map((last, nth) =>
-      aLiveTask({
-        taskId: makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`),
-        createdAt: instantFromMicros(NOON - 5 + nth),
-        // Without a summary, and with one.
-        unrecorded: 2 * nth,
-      }),
-    ) as [LiveTask, LiveTask];
-    expect(expireDueTasks.judge(due, { due: [second, first] })).to.deep.equal({
+  it('expires and records each task in the order of the facts, with the time of the sweep', () => {
+    const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
+    const tasks = [first, second].map((taskId) => ({ taskId, end }));
+    // Renewals without a record are summed up before the expiry of their task.
+    const ended = { tasks, at: AT, renewals: 'token.refreshed' };
+    expect(expireDueTasks.judge(due, { due: [first, second] })).to.deep.equal({
       verdict: 2,
       effects: [
-        { effect: 'end_tasks', taskIds: [second.taskId, first.taskId], at: AT, end: { state: 'expired' } },
-        { effect: 'append', entries: [...recordsOf(first), ...recordsOf(second)] },
+        { effect: 'end_tasks', ...ended },
+        { effect: 'append', entries: [], ended },
       ],
     });
   });
@@ -50,7 +39,7 @@ describe('Expiring due tasks', () => {
 describe('Deleting ended tasks', () => {
   const ended = { endedBy: NOON, limit: 30 };
 
-  for (const taskIds of [[], ['B', 'A'].map((last) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`))]) {
+  for (const taskIds of [[], [first, second]]) {
     it(`deletes the ${taskIds.length} tasks that were found, and records nothing`, () => {
       expect(deleteEndedTasks.judge(ended, { ended: taskIds })).to.deep.equal({
         verdict: taskIds.length,
