@@ -89,15 +89,6 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([1, 0]);
   });
 
-  it('is final: by a clock that is behind, a kill switch ends nothing and no refresh renews', async () => {
-    const due = nextDue();
-    const opening = await openedTask(storage(), { expiresAt: due });
-    await expire(storage(), due);
-    expect(await kill(storage(), opening.task.taskId, NOON)).to.deep.equal({ kind: 'ended', tasks: 0 });
-    expect(await storage().decide(renewGrant, aRenewal(opening))).to.deep.equal({ kind: 'grant_changed' });
-    expect((await grantOf(opening))?.taskState).to.deep.equal({ kind: 'expired', at: due });
-  });
-
   it('is recorded once, however many instances sweep at once', async function () {
     this.timeout(60_000);
     const others = [await database().open(), await database().open()];

@@ -1,13 +1,15 @@
-/** Two decisions that meet, in both orders: the second waits for the first, and sees all of it. */
+/**
+ * Two decisions that meet: the second waits for the first, and sees all that it wrote. Each class of locks has its cases
+ * here, in both orders. test/application/decisions has the locks of each decision.
+ */
 
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import { openTask } from '../../application/decisions/open-task.ts';
-import { refuse } from '../../application/decisions/refuse.ts';
 import { renewGrant } from '../../application/decisions/renew-grant.ts';
 import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
-import { changeAgent, deleteAgent } from '../../application/decisions/write-agent.ts';
+import { changeAgent } from '../../application/decisions/write-agent.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -19,10 +21,8 @@ import {
   anAssertion,
   anEntry,
   anOpening,
-  aRefusal,
   aRenewal,
   aRevocation,
-  newSponsorKey,
   openedTask,
   recordedBy,
   registeredAgent,
@@ -51,6 +51,7 @@ const block =
 const change = (storage: Storage, agent: Agent) => () =>
   storage.decide(changeAgent, { agent: { ...agent, revision: agent.revision + 1 }, entry: anEntry('agent.updated') });
 
+/** Persons, rows of tasks, agents, rows of grants. */
 const MEETINGS: Readonly<Record<string, (storage: Storage) => Promise<Meeting>>> = {
   async 'a block, then an exchange, which is refused'(storage) {
     const opening = anOpening(await registeredAgent(storage));
@@ -110,16 +111,6 @@ const MEETINGS: Readonly<Record<string, (storage: Storage) => Promise<Meeting>>>
       records: [['token.issued'], ['agent.updated']],
     };
   },
-  async 'an exchange, then a removal of the agent, which is refused'(storage) {
-    const agent = await registeredAgent(storage);
-    const refusal = aRefusal('agent_has_tasks', { event: 'agent.deleted' });
-    return {
-      first: () => storage.decide(openTask, anOpening(agent)),
-      second: () => storage.decide(deleteAgent, { ...agent, entry: anEntry('agent.deleted'), refusal }),
-      verdicts: [{ kind: 'opened' }, 'has_tasks'],
-      records: [['token.issued'], ['agent.deleted', 'agent_has_tasks']],
-    };
-  },
   async 'a revocation by grant, then a refresh, which finds the grant changed'(storage) {
     const opening = await openedTask(storage);
     return {
@@ -127,34 +118,6 @@ const MEETINGS: Readonly<Record<string, (storage: Storage) => Promise<Meeting>>>
       second: () => storage.decide(renewGrant, aRenewal(opening)),
       verdicts: ['revoked', { kind: 'grant_changed' }],
       records: [revoked('client_revoked')],
-    };
-  },
-  async 'a change of the agent, then a refresh, which is judged again'(storage) {
-    const agent = await registeredAgent(storage);
-    const opening = await openedTask(storage, {}, agent);
-    return {
-      first: change(storage, agent),
-      second: () => storage.decide(renewGrant, aRenewal(opening)),
-      verdicts: ['replaced', { kind: 'agent_changed' }],
-      records: [['agent.updated']],
-    };
-  },
-  async 'a block, then a refresh, which is refused'(storage) {
-    const opening = await openedTask(storage);
-    return {
-      first: block(storage, opening.task.sponsorKey),
-      second: () => storage.decide(renewGrant, aRenewal(opening)),
-      verdicts: [1, { kind: 'sponsor_blocked', block: 'deleted' }],
-      records: [BLOCKED, revoked('sponsor_blocked')],
-    };
-  },
-  async 'a block, then a refusal, which is recorded under the reason of the block'(storage) {
-    const sponsorKey = newSponsorKey();
-    return {
-      first: block(storage, sponsorKey),
-      second: () => storage.decide(refuse, { entry: aRefusal('scope_widened'), sponsorKey }),
-      verdicts: [0, 'sponsor_not_found'],
-      records: [BLOCKED, ['token.denied', 'sponsor_not_found']],
     };
   },
 };

@@ -117,24 +117,6 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     }
   });
 
-  it('writes nothing, and spends no assertion beside it, on a replay', async () => {
-    const agent = await registeredAgent(storage());
-    const { assertion: used } = await openedTask(storage(), {}, agent);
-    // In both orders of their names: engines may sort them.
-    for (const start of ['0', '~']) {
-      const fresh = anAssertion(agent.agentId, `${start}-${ulid()}`);
-      const records = await recordedBy(storage(), async () => {
-        for (const assertion of [together(used, fresh), together(fresh, used)]) {
-          const opening = { ...anOpening(agent), assertion };
-          expect(await storage().decide(openTask, opening)).to.deep.equal({ kind: 'replayed' });
-          expect(await grantOf(storage(), opening)).to.equal(undefined);
-        }
-      });
-      expect(records).to.deep.equal([]);
-      expect(await storage().decide(spendAssertion, fresh)).to.equal('spent');
-    }
-  });
-
   it('opens one task when one assertion is presented a hundred times at once', async () => {
     const agent = await registeredAgent(storage());
     const assertion = anAssertion(agent.agentId);
@@ -236,15 +218,6 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     });
     expect(records).to.have.length(1);
     expect((await grantOf(storage(), opening))?.renewals).to.equal(50);
-  });
-
-  it('counts one renewal when one assertion is presented a hundred times at once', async () => {
-    const opening = await openedTask(storage());
-    const renewal = aRenewal(opening);
-    const verdicts = await Promise.all(Array.from({ length: 100 }, () => renew(renewal)));
-    expect(verdicts.filter(({ kind }) => kind === 'renewed')).to.have.length(1);
-    expect(verdicts.filter(({ kind }) => kind === 'replayed')).to.have.length(99);
-    expect((await grantOf(storage(), opening))?.renewals).to.equal(1);
   });
 });
 
@@ -378,17 +351,6 @@ onEveryDatabase('tokens and assertions', ({ storage }) => {
     expect(records).to.have.length(1);
     const { at, reason, tokenId } = first;
     expect(await factsOf(opening.task, tokenId)).to.deep.include({ tokenRevocation: { at, reason } });
-  });
-
-  it('spends an assertion once when it comes twenty times at once, and records nothing', async () => {
-    const { agentId } = await registeredAgent(storage());
-    const assertion = anAssertion(agentId);
-    const records = await recordedBy(storage(), async () => {
-      const spending = Array.from({ length: 20 }, () => storage().decide(spendAssertion, assertion));
-      const verdicts = (await Promise.all(spending)).toSorted();
-      expect(verdicts).to.deep.equal([...Array.from({ length: 19 }, () => 'replayed'), 'spent']);
-    });
-    expect(records).to.deep.equal([]);
   });
 
   it('knows no token of a task that is not stored', async () => {
