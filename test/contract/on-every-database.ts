@@ -14,7 +14,7 @@ export interface Stage {
   outside(role?: Role): Promise<Outside>;
 }
 
-/** Starting Postgres, once in a run, and applying the schema may take longer than a test may. */
+/** The start of Postgres, once in a run, and the schema may take longer than a test. */
 const PREPARATION_LIMIT_MS = 120_000;
 
 export function onEveryDatabase(

@@ -1,6 +1,6 @@
 /**
- * Everything a storage suite needs on its stage: agents, tasks, renewals and assertions that no other test in the
- * database has, each with something in every field.
+ * Agents, tasks, renewals, revocations and assertions for the storage suites: each with a value in every field, and unlike
+ * those of all other tests on the database.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ import type { Task } from '../../domain/tasks/task.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** Each later than the one before, as tasks are that come one after another. */
+/** Each ULID is greater than the one before, like those of tasks that open one after another. */
 const ulid = monotonicFactory();
 
 export function anEntry(event: LedgerEvent, changes: Partial<LedgerEntry> = {}): LedgerEntry {
@@ -37,7 +37,7 @@ export function newAgentId(prefix = 'agent'): AgentId {
   return id;
 }
 
-/** With the white space of an e-mail address's neighbours: anything that is not white space may be in one. */
+/** With characters of every kind: a sponsor key may have all except white space and control characters. */
 export function newSponsorKey(): SponsorKey {
   const key = parseSponsorKey(`ada+${randomUUID()}@example.org/é/😀`);
   if (key === undefined) throw new Error('not a sponsor key');
@@ -86,7 +86,7 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
   };
 }
 
-/** The two of one request: an assertion with the client assertion that came beside it. */
+/** The assertion, with the client assertion beside it in one request. */
 export function together(assertion: SpentAssertion, { jti, forgetAt }: SpentAssertion): SpentAssertion {
   return { ...assertion, clientAssertion: { jti, forgetAt } };
 }
@@ -119,7 +119,7 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
   };
 }
 
-/** Each moment is one of its own, so that a moment in the wrong field is seen. */
+/** A time that no other field has, so that a test sees it in a wrong field. */
 const REVOKED_AT = instantFromMicros(NOON + 77_000_001);
 
 export function aRevocation({ task }: TaskOpening, changes: Partial<GrantRevocation> = {}): GrantRevocation {
@@ -172,12 +172,12 @@ export async function recordedBy(storage: Storage, act: () => Promise<unknown>):
   return (await ledgerOf(storage)).filter((record) => !before.has(record.seq));
 }
 
-/** A record without what the ledger gave it, in the form of the entry it was made from. */
+/** The entry that the record was made from: without its number and its checkpoint. */
 export function asEntry({ seq, checkpoint, ...said }: LedgerRecord): Record<string, unknown> {
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }
 
-/** What two entries are compared by: `undefined` is the same as absent. */
+/** The fields of an entry that have a value, to compare it with a record. */
 export function said(entry: LedgerEntry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }

@@ -19,7 +19,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 const DECISIONS = new URL('../../../application/decisions/', import.meta.url);
 
 describe('The catalogue of decisions', () => {
-  it('has every decision of its folder, under a name of its own', async () => {
+  it('has every decision of its folder, under a unique name', async () => {
     const modules = readdirSync(DECISIONS).filter((file) => file !== 'catalogue.ts');
     const exported = (await Promise.all(modules.map((file) => import(new URL(file, DECISIONS).href)))).flatMap(
       (module) =>
