@@ -12,7 +12,7 @@ const CHILD = new URL('./crash-child.ts', import.meta.url).pathname;
 const ROUNDS = 3;
 
 for (const kind of databases) {
-  describe(`a process that is killed while it decides, on ${kind.name}`, () => {
+  describe(`a process that is killed during its decisions, on ${kind.name}`, () => {
     let database: FreshDatabase;
     before(async function () {
       this.timeout(60_000);
@@ -20,7 +20,7 @@ for (const kind of databases) {
     });
     after(() => database.drop());
 
-    it('has kept every task it answered for, and each task whole', async function () {
+    it('leaves every task that it answered for, and each with its grant, record and assertion', async function () {
       this.timeout(60_000);
       const answered: string[] = [];
       for (let round = 1; round <= ROUNDS; round++) {
@@ -56,7 +56,7 @@ for (const kind of databases) {
   });
 }
 
-/** What a session had been sent when its client was killed may still be carried out, and commit. */
+/** Postgres may still run and commit the statements that the killed client had sent. */
 async function untilAlone(outside: Outside | undefined): Promise<void> {
   for (let others: unknown; others !== 0; await setTimeout(5)) {
     const [row] =

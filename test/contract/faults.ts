@@ -1,8 +1,17 @@
-/** Makes the next writes to a table fail, from outside, as a full disk or a bug in a later release would. */
+/** Makes writes to a table fail, like a full disk or a bug of a later release, and tries statements that guards refuse. */
 
+import { expect } from 'chai';
 import type { Outside, TestDatabase } from '../support/databases.ts';
 
-const INJECTED = 'a failure put there by a test';
+const INJECTED = 'a failure that a test injected';
+
+/** Tries each statement by itself, and expects such an error of each. */
+export async function expectRefused(outside: Outside, statements: readonly string[], error: RegExp): Promise<void> {
+  for (const statement of statements) {
+    const thrown = await outside.sql(statement).catch((thrown: unknown) => thrown);
+    expect(String(thrown), statement).to.match(error);
+  }
+}
 
 /** Runs `act` while every insert into, update of or delete from the table fails. */
 export async function whileFailing<Answer>(
@@ -28,7 +37,7 @@ export async function whileFailing<Answer>(
   }
 }
 
-/** The rows of each table that a decision can change. */
+/** The rows of all tables that decisions change. */
 export async function contentsOf(outside: Outside): Promise<unknown> {
   const contents: Record<string, unknown> = {};
   for (const table of [

@@ -1,7 +1,6 @@
 /**
- * Stops decisions on their way, from outside, so that two of them can be made to meet. On Postgres a decision that
- * has taken its locks and read what it decides waits at the ledger's fence; on SQLite, where decisions are made one
- * after another, all wait for the write lock in the order in which they came.
+ * Stops decisions from outside, so that two of them meet. On Postgres a decision that has its locks and its facts waits
+ * for the ledger's fence. SQLite runs one decision after another: all wait for the write lock, in the order of their calls.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,19 +8,19 @@ import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import type { FreshDatabase, Outside, TestDatabase } from '../support/databases.ts';
 
 export interface Hold {
-  /** Resolves once so many decisions wait, for whatever lock. */
+  /** Resolves when this many decisions wait for advisory locks. */
   waiting(decisions: number): Promise<void>;
-  /** Resolves once so many decisions wait for a lock of any kind: an advisory lock, or a row's. */
+  /** Resolves when this many decisions wait for an advisory lock or a row. */
   blocked(decisions: number): Promise<void>;
-  /** Resolves once no more come to wait, or when nobody should be kept waiting any longer. */
+  /** Resolves when no further decision comes to wait, at the latest after a second. */
   gathering(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** A lock is waited for two seconds on Postgres, one on SQLite, where nobody can see who waits. */
-const GATHERING_MS = { most: 1_000, unseen: 50, nobodyCame: 50 } as const;
+/** Less than the lock timeouts: two seconds on Postgres, one on SQLite. SQLite does not show which decisions wait. */
+const GATHERING_MS = { most: 1_000, unseen: 50, quiet: 50 } as const;
 
-/** Who does not wait by then never will. */
+/** A decision that does not wait by then never will. */
 const WAITING_MS = 15_000;
 
 const WAITERS = `select count(*)::integer as waiters from pg_locks
@@ -29,8 +28,8 @@ const WAITERS = `select count(*)::integer as waiters from pg_locks
     and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * A transaction's or a row's lock names no database, but whoever waits for one holds others that do. Of locks alone:
- * within a transaction `pg_stat_activity` shows no session that began after it was first read.
+ * The lock of a transaction or a row names no database, but its waiter holds other locks that do. Reads `pg_locks` only:
+ * in a transaction, `pg_stat_activity` shows no session that began after its first read.
  */
 const BLOCKED = `select count(distinct pid)::integer as blocked from pg_locks where not granted and pid in (
   select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`;
@@ -55,7 +54,7 @@ export async function holdAppends({ engine }: TestDatabase, outside: Outside): P
   };
 }
 
-/** On Postgres, for sealers that are kept waiting by us, and by a machine that stands still for a moment besides. */
+/** On Postgres: lets sealers wait 20 s for the fence, because tests keep them waiting on slow machines. */
 export async function haveTimeAtTheFence({ outside }: FreshDatabase): Promise<void> {
   const owner = await outside?.('owner');
   await owner?.sql("alter function unsealed() set lock_timeout to '20s'");
@@ -68,25 +67,24 @@ export async function untilWaiting(outside: Outside, decisions: number): Promise
     if (row?.waiters === decisions) return;
     await pause(5);
   }
-  throw new Error(`there were never ${decisions} decisions waiting`);
+  throw new Error(`${decisions} decisions never waited at one time`);
 }
 
-/** On Postgres, resolves once so many decisions wait for a lock of any kind: an advisory lock, or a row's. */
+/** On Postgres: resolves when this many decisions wait for an advisory lock or a row. */
 export async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
   for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
     const [row] = await outside.sql(BLOCKED);
     if (row?.blocked === decisions) return;
     await pause(5);
   }
-  throw new Error(`there were never ${decisions} decisions blocked`);
+  throw new Error(`${decisions} decisions were never blocked at one time`);
 }
 
 async function untilGathered(outside: Outside): Promise<void> {
   const started = performance.now();
   let waiting = 0;
   let last = started;
-  const isOver = (now: number) =>
-    now - started > GATHERING_MS.most || (waiting > 0 && now - last > GATHERING_MS.nobodyCame);
+  const isOver = (now: number) => now - started > GATHERING_MS.most || (waiting > 0 && now - last > GATHERING_MS.quiet);
   while (!isOver(performance.now())) {
     const [row] = await outside.sql(WAITERS);
     const waiters = Number(row?.waiters);

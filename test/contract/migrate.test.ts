@@ -21,7 +21,7 @@ for (const kind of everyDatabase) {
       await database.drop();
     });
 
-    it('brings an empty database up to date, and then has nothing left to do', async () => {
+    it('applies the schema to an empty database, and nothing the second time', async () => {
       expect(await storage.schemaStatus()).to.equal('absent');
       expect(await storage.readiness.check()).to.deep.include({ status: 'Unhealthy' });
       const applied = await storage.migrate();
@@ -34,7 +34,7 @@ for (const kind of everyDatabase) {
 }
 
 for (const kind of databases) {
-  describe(`migrating, seen from outside, on ${kind.name}`, () => {
+  describe(`migrating beside other connections on ${kind.name}`, () => {
     let database: FreshDatabase;
     let storage: Storage;
     let outside: Outside;
@@ -51,7 +51,7 @@ for (const kind of databases) {
       await database.drop();
     });
 
-    it('is done once when three processes do it at once', async () => {
+    it('applies the schema once when three processes migrate at once', async () => {
       const others = [await database.open(), await database.open()];
       const applied = await Promise.all([storage, ...others].map((process) => process.migrate()));
       expect(applied.filter((names) => names.length > 0)).to.have.length(1);
@@ -59,7 +59,7 @@ for (const kind of databases) {
       for (const process of others) await process.close();
     });
 
-    it('leaves nothing of a migration that failed half way, and nothing that would stop the next', async () => {
+    it('leaves nothing of a failed migration, and can run again', async () => {
       await outside.sql('create table task_grants (in_the_way integer)');
       expect(await storage.migrate().catch((error: unknown) => error)).to.be.instanceOf(Error);
       expect(await storage.schemaStatus()).to.equal('absent');
@@ -68,7 +68,7 @@ for (const kind of databases) {
       expect(await storage.schemaStatus()).to.equal('current');
     });
 
-    it('keeps what is stored', async () => {
+    it('keeps the stored rows', async () => {
       await storage.migrate();
       await storage.createPartitions(NOON, 0);
       const agent = await registeredAgent(storage);
@@ -78,7 +78,7 @@ for (const kind of databases) {
       expect(await storage.agents.find(agent.agentId)).to.deep.equal(agent);
     });
 
-    it('leaves a schema of a newer release alone, on which this one still serves', async () => {
+    it('leaves the schema of a newer release as it is, and this release still serves', async () => {
       await storage.migrate();
       await outside.sql("insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
       expect(await storage.schemaStatus()).to.equal('ahead');
@@ -91,7 +91,7 @@ for (const kind of databases) {
       expect(await storage.agents.list({})).to.deep.equal([]);
     });
 
-    it('keeps replicas of this release serving when a newer one adds a column to every table', async () => {
+    it('lets replicas of this release serve after a newer one added a column to every table', async () => {
       await storage.migrate();
       await storage.createPartitions(NOON, 0);
       await storage.outbox.setQueueing(true);
@@ -115,7 +115,7 @@ for (const kind of databases) {
         const drained = await storage.outbox.drain({ now: NOON, limit: 100 }, async () => true);
         expect(drained.kind).to.equal('delivered');
       };
-      // Often enough for every connection to have prepared its statements, and for Postgres to keep their plans.
+      // Until every connection has prepared its statements, and Postgres caches their plans.
       for (let round = 0; round < 7; round++) await use();
       for (const table of [
         'agents',
@@ -135,7 +135,7 @@ for (const kind of databases) {
       for (let round = 0; round < 7; round++) await use();
     });
 
-    it('is never done by a process that serves', async () => {
+    it('does not happen in a process that only serves', async () => {
       const process = await database.open();
       expect(await process.agents.list({}).catch((error: unknown) => error)).to.be.instanceOf(Error);
       expect(await process.ledger.append(anEntry('admin.denied')).catch((error: unknown) => error)).to.be.instanceOf(

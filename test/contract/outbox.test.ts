@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import type { DrainOutcome } from '../../application/ports/outbox.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { whileFailing } from './faults.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -19,14 +18,14 @@ import {
   registeredAgent,
 } from './scene.ts';
 
-/** Long enough for everything that ever failed to be due again. */
+/** Then every failed record is due again. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
 
-onEveryDatabase('a ledger that nobody gave a sink', ({ storage }) => {
+onEveryDatabase('a ledger without a sink', ({ storage }) => {
   it('queues nothing', async () => {
     await openedTask(storage());
-    const nobody = () => Promise.reject(new Error('there is nothing to deliver'));
-    const outcome = await storage().outbox.drain({ now: MUCH_LATER, limit: 10 }, nobody);
+    const deliver = () => Promise.reject(new Error('there is nothing to deliver'));
+    const outcome = await storage().outbox.drain({ now: MUCH_LATER, limit: 10 }, deliver);
     expect(outcome).to.deep.equal({ kind: 'nothing_due' });
   });
 });
@@ -45,7 +44,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
   const append = (detail: string, at: Instant = NOON) => storage.ledger.append(anEntry('admin.denied', { detail, at }));
   const details = (records: readonly LedgerRecord[]) => records.map((record) => record.detail);
 
-  /** Everything that is queued, delivered now. */
+  /** Delivers all queued records. */
   const empty = async () => {
     const delivered: LedgerRecord[] = [];
     const deliver = async (records: readonly LedgerRecord[]) => {
@@ -55,7 +54,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     while ((await outbox().drain({ now: MUCH_LATER, limit: 1_000 }, deliver)).kind === 'delivered');
     return delivered;
   };
-  /** What a drain at that time is given, and its outcome. */
+  /** The records that a drain at that time gets, and its outcome. */
   const drain = async (now: Instant, answer: boolean, limit = 100) => {
     let given: readonly LedgerRecord[] = [];
     const outcome = await outbox().drain({ now, limit }, async (records) => {
@@ -71,7 +70,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     await empty();
   });
 
-  it('queues every record of every decision while it is on, whoever appends, and none once it is off', async () => {
+  it('queues every record of every decision while queueing is on, and none while it is off', async () => {
     const before = await ledgerOf(storage);
     const agent = await registeredAgent(storage);
     const opening = await openedTask(storage, {}, agent);
@@ -92,13 +91,13 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(await empty()).to.deep.equal([]);
   });
 
-  it('keeps what is queued when it is turned off', async () => {
+  it('keeps queued records when queueing is turned off', async () => {
     await append('queued');
     await outbox().setQueueing(false);
     expect(details(await empty())).to.deep.equal(['queued']);
   });
 
-  it('takes the lowest numbers first, in their order, and as many as it is asked for', async () => {
+  it('delivers up to the limit, in the order of the numbers', async () => {
     // Dated against the order of their numbers.
     for (const nth of [5, 4, 3, 2, 1]) await append(String(nth), plusSeconds(NOON, nth * 100));
     const { outcome, given } = await drain(NOON, true, 3);
@@ -111,18 +110,14 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect((await drain(MUCH_LATER, true)).outcome).to.deep.equal({ kind: 'nothing_due' });
   });
 
-  it('delivers at once a record that was dated ahead of every clock', async () => {
+  it('delivers every field of a record at once, even if its date is in the future', async () => {
     await append('from the future', MUCH_LATER);
-    expect(details((await drain(NOON, true)).given)).to.deep.equal(['from the future']);
-  });
-
-  it('gives a record whole, with the checkpoint that seals it by then', async () => {
-    await append('unsealed');
     const [record] = (await drain(NOON, true)).given;
+    expect(record?.detail).to.equal('from the future');
     expect(record).to.deep.equal((await ledgerOf(storage)).find(({ seq }) => seq === record?.seq));
   });
 
-  it('waits after a failure, twice as long each time, from a second to five minutes after it', async () => {
+  it('waits after each failure twice as long as before, from one second up to five minutes', async () => {
     await append('unlucky');
     for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
       const asked = time;
@@ -141,7 +136,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(await empty()).to.deep.equal([]);
   });
 
-  it('makes only those wait that failed', async () => {
+  it('makes only the failed records wait', async () => {
     await append('unlucky');
     await drain(NOON, false);
     await append('lucky');
@@ -154,7 +149,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(details((await drain(plusSeconds(NOON, 2), true)).given)).to.deep.equal(['unlucky']);
   });
 
-  it('never gives one record to two drains at once, and keeps neither waiting for the other', async () => {
+  it('never gives one record to two drains at once, and no drain waits for another', async () => {
     for (let nth = 0; nth < 6; nth++) await append(String(nth));
     let answer: (delivered: boolean) => void = () => undefined;
     let begun: () => void = () => undefined;
@@ -181,7 +176,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(details(await empty())).to.deep.equal(['0', '1', '2', '3', '6']);
   });
 
-  it('delivers each record once from many drains at once, while others append', async () => {
+  it('delivers each record once from two drains while others append', async () => {
     const delivered: string[] = [];
     const appending = Promise.all(Array.from({ length: 60 }, (_, nth) => append(String(nth))));
     const drainer = async () => {
@@ -202,7 +197,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(new Set(delivered).size).to.equal(60);
   });
 
-  it('leaves a batch due when nobody can say whether it was delivered', async () => {
+  it('leaves a batch due if its delivery throws', async () => {
     await append('again');
     const thrown = await outbox()
       .drain({ now: NOON, limit: 10 }, () => Promise.reject(new Error('a bug in the sink')))
@@ -212,93 +207,83 @@ onEveryDatabase('copying records to the sink', (stage) => {
   });
 });
 
-onEveryDatabase(
-  'the outbox, seen from outside,',
-  ({ storage, database, kind }) => {
-    const queued = async () => {
-      const outside = await database().outside?.();
-      const rows = (await outside?.sql('select seq, failures from outbox order by seq')) ?? [];
-      await outside?.close();
-      return rows.map((row) => [Number(row.seq), row.failures]);
-    };
+onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
+  const queued = async () => {
+    const rows = await (await outside()).sql('select seq, failures from outbox order by seq');
+    return rows.map((row) => [Number(row.seq), row.failures]);
+  };
 
-    it('queues nothing of a decision that came to nothing, and decides nothing that cannot be queued', async () => {
-      await storage().outbox.setQueueing(true);
-      const outside = await database().outside?.();
-      if (outside === undefined) throw new Error('this database cannot be reached from outside');
-      const opening = anOpening(await registeredAgent(storage()));
-      const before = [await queued(), await ledgerOf(storage())];
-      for (const table of ['task_grants', 'ledger', 'outbox']) {
-        const outcome = await whileFailing(kind, outside, { table }, () =>
-          storage()
-            .tasks.open(opening)
-            .catch((error: unknown) => error),
-        );
-        expect(outcome, table).to.be.instanceOf(Error);
-        expect([await queued(), await ledgerOf(storage())], table).to.deep.equal(before);
-      }
-      expect(await storage().tasks.open(opening)).to.deep.equal({ kind: 'opened' });
-      expect(await queued()).to.have.length((before[0]?.length ?? 0) + 1);
-      await outside.close();
-    });
+  it('queues nothing of a decision that was rolled back, and rolls back a decision that it cannot queue', async () => {
+    await storage().outbox.setQueueing(true);
+    const connection = await outside();
+    const opening = anOpening(await registeredAgent(storage()));
+    const before = [await queued(), await ledgerOf(storage())];
+    for (const table of ['task_grants', 'ledger', 'outbox']) {
+      const outcome = await whileFailing(kind, connection, { table }, () =>
+        storage()
+          .tasks.open(opening)
+          .catch((error: unknown) => error),
+      );
+      expect(outcome, table).to.be.instanceOf(Error);
+      expect([await queued(), await ledgerOf(storage())], table).to.deep.equal(before);
+    }
+    expect(await storage().tasks.open(opening)).to.deep.equal({ kind: 'opened' });
+    expect(await queued()).to.have.length((before[0]?.length ?? 0) + 1);
+  });
 
-    it('is turned on and off for every instance on the database, by whoever does it last', async () => {
-      const other = await database().open();
-      await storage().outbox.setQueueing(true);
-      await other.outbox.setQueueing(false);
-      const before = await queued();
-      await storage().ledger.append(anEntry('admin.denied'));
-      expect(await queued()).to.deep.equal(before);
-      await storage().outbox.setQueueing(true);
-      await other.ledger.append(anEntry('admin.denied'));
-      expect(await queued()).to.have.length(before.length + 1);
-      await other.close();
-    });
+  it('is turned on and off for all instances on the database; the last change counts', async () => {
+    const other = await database().open();
+    await storage().outbox.setQueueing(true);
+    await other.outbox.setQueueing(false);
+    const before = await queued();
+    await storage().ledger.append(anEntry('admin.denied'));
+    expect(await queued()).to.deep.equal(before);
+    await storage().outbox.setQueueing(true);
+    await other.ledger.append(anEntry('admin.denied'));
+    expect(await queued()).to.have.length(before.length + 1);
+    await other.close();
+  });
 
-    it('gives no record to two instances at once, and keeps neither waiting, nor who appends', async () => {
-      if (kind.engine === 'sqlite') return;
-      await storage().outbox.setQueueing(true);
-      const other = await database().open();
-      for (let nth = 0; nth < 2; nth++) await storage().ledger.append(anEntry('admin.denied'));
-      const all = (await queued()).map(([seq]) => seq);
-      const taken: number[] = [];
-      const outcome = await storage().outbox.drain({ now: NOON, limit: all.length - 1 }, async (records) => {
-        taken.push(...records.map((record) => record.seq));
-        await other.outbox.drain({ now: NOON, limit: 100 }, async (rest) => {
-          taken.push(...rest.map((record) => record.seq));
-          return true;
-        });
-        await other.ledger.append(anEntry('admin.denied'));
+  it('gives no record to two instances at once; neither waits, and no append waits', async () => {
+    if (kind.engine === 'sqlite') return;
+    await storage().outbox.setQueueing(true);
+    const other = await database().open();
+    for (let nth = 0; nth < 2; nth++) await storage().ledger.append(anEntry('admin.denied'));
+    const all = (await queued()).map(([seq]) => seq);
+    const taken: number[] = [];
+    const outcome = await storage().outbox.drain({ now: NOON, limit: all.length - 1 }, async (records) => {
+      taken.push(...records.map((record) => record.seq));
+      await other.outbox.drain({ now: NOON, limit: 100 }, async (rest) => {
+        taken.push(...rest.map((record) => record.seq));
         return true;
       });
-      expect(outcome).to.deep.equal({ kind: 'delivered', count: all.length - 1 });
-      expect(taken).to.deep.equal(all);
-      expect(await queued()).to.have.length(1);
-      await other.close();
+      await other.ledger.append(anEntry('admin.denied'));
+      return true;
     });
+    expect(outcome).to.deep.equal({ kind: 'delivered', count: all.length - 1 });
+    expect(taken).to.deep.equal(all);
+    expect(await queued()).to.have.length(1);
+    await other.close();
+  });
 
-    it('delivers again what was delivered when that could not be noted', async () => {
-      await storage().outbox.setQueueing(true);
-      const outside = await database().outside?.();
-      if (outside === undefined) throw new Error('this database cannot be reached from outside');
-      await storage().ledger.append(anEntry('admin.denied'));
-      const given: (readonly number[])[] = [];
-      const deliver = async (records: readonly LedgerRecord[]) => {
-        given.push(records.map((record) => record.seq));
-        return given.length !== 2;
-      };
-      const drained = () => storage().outbox.drain({ now: NOON, limit: 100 }, deliver);
-      const before = await queued();
-      const refusing = (on: 'delete' | 'update', act: () => Promise<unknown>) =>
-        whileFailing(kind, outside, { table: 'outbox', on }, act);
-      expect(await refusing('delete', () => drained().catch((error: unknown) => error))).to.be.instanceOf(Error);
-      expect(await refusing('update', () => drained().catch((error: unknown) => error))).to.be.instanceOf(Error);
-      expect(await queued()).to.deep.equal(before);
-      expect(await drained()).to.deep.equal({ kind: 'delivered', count: before.length });
-      expect(given).to.deep.equal(Array.from({ length: 3 }, () => before.map(([seq]) => seq)));
-      expect(await queued()).to.deep.equal([]);
-      await outside.close();
-    });
-  },
-  databases,
-);
+  it('delivers a batch again if its delivery could not be stored', async () => {
+    await storage().outbox.setQueueing(true);
+    const connection = await outside();
+    await storage().ledger.append(anEntry('admin.denied'));
+    const given: (readonly number[])[] = [];
+    const deliver = async (records: readonly LedgerRecord[]) => {
+      given.push(records.map((record) => record.seq));
+      return given.length !== 2;
+    };
+    const drained = () => storage().outbox.drain({ now: NOON, limit: 100 }, deliver);
+    const before = await queued();
+    const refusing = (on: 'delete' | 'update', act: () => Promise<unknown>) =>
+      whileFailing(kind, connection, { table: 'outbox', on }, act);
+    expect(await refusing('delete', () => drained().catch((error: unknown) => error))).to.be.instanceOf(Error);
+    expect(await refusing('update', () => drained().catch((error: unknown) => error))).to.be.instanceOf(Error);
+    expect(await queued()).to.deep.equal(before);
+    expect(await drained()).to.deep.equal({ kind: 'delivered', count: before.length });
+    expect(given).to.deep.equal(Array.from({ length: 3 }, () => before.map(([seq]) => seq)));
+    expect(await queued()).to.deep.equal([]);
+  });
+});

@@ -1,6 +1,6 @@
 /**
- * Everything a storage suite needs on its stage: agents, tasks, renewals and assertions that no other test in the
- * database has, each with something in every field.
+ * Agents, tasks, renewals, revocations and assertions for the storage suites: each with a value in every field, and unlike
+ * those of all other tests on the database.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -8,6 +8,8 @@ import { monotonicFactory } from 'ulid';
 import type { SpentAssertion } from '../../application/decisions/assertion.ts';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import type { Renewal } from '../../application/decisions/renew-grant.ts';
+import type { GrantRevocation } from '../../application/decisions/revoke-grant.ts';
+import type { TokenRevocation } from '../../application/decisions/revoke-single-token.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import {
   type AgentId,
@@ -17,14 +19,14 @@ import {
   parseSponsorKey,
   type SponsorKey,
 } from '../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** Each later than the one before, as tasks are that come one after another. */
+/** Each ULID is greater than the one before, like those of tasks that open one after another. */
 const ulid = monotonicFactory();
 
 export function anEntry(event: LedgerEvent, changes: Partial<LedgerEntry> = {}): LedgerEntry {
@@ -41,7 +43,7 @@ export function newAgentId(prefix = 'agent'): AgentId {
   return id;
 }
 
-/** With the white space of an e-mail address's neighbours: anything that is not white space may be in one. */
+/** With characters of every kind: a sponsor key may have all except white space and control characters. */
 export function newSponsorKey(): SponsorKey {
   const key = parseSponsorKey(`ada+${randomUUID()}@example.org/é/😀`);
   if (key === undefined) throw new Error('not a sponsor key');
@@ -90,7 +92,7 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
   };
 }
 
-/** The two of one request: an assertion with the client assertion that came beside it. */
+/** The assertion, with the client assertion beside it in one request. */
 export function together(assertion: SpentAssertion, { jti, forgetAt }: SpentAssertion): SpentAssertion {
   return { ...assertion, clientAssertion: { jti, forgetAt } };
 }
@@ -123,6 +125,42 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
   };
 }
 
+/** A time that no other field has, so that a test sees it in a wrong field. */
+const REVOKED_AT = instantFromMicros(NOON + 77_000_001);
+
+export function aRevocation({ task }: TaskOpening, changes: Partial<GrantRevocation> = {}): GrantRevocation {
+  const { taskId, sponsorKey, agentId } = task;
+  const assertion = anAssertion(agentId);
+  return { at: REVOKED_AT, reason: 'client_revoked', taskId, sponsorKey, assertion, ...changes };
+}
+
+export function aTokenRevocation(opening: TaskOpening, changes: Partial<TokenRevocation> = {}): TokenRevocation {
+  const tokenId = makeTokenId(ulid());
+  return {
+    tokenId,
+    taskId: opening.task.taskId,
+    at: REVOKED_AT,
+    reason: 'client_revoked',
+    forgetAt: plusSeconds(NOON, 420),
+    assertion: anAssertion(opening.task.agentId),
+    entry: { ...opening.entry, event: 'token.revoked', jti: tokenId, reason: 'client_revoked' },
+    ...changes,
+  };
+}
+
+/** The records of a task that ends: a summary of its renewals without a record, if it has any, then the end. */
+export function endOf(
+  { task }: TaskOpening,
+  end: { readonly at: Instant; readonly event: LedgerEvent; readonly reason: string },
+  unrecorded = 0,
+): readonly Record<string, unknown>[] {
+  const { taskId, agentId, sponsor, audience, delegationDepth } = task;
+  const scope = formatScope(task.scope);
+  const ended = { ...end, taskId, agentId, sponsor, audience, scope, delegationDepth, decision: 'allow' };
+  const { reason, ...summary } = { ...ended, event: 'token.refreshed', count: unrecorded };
+  return unrecorded === 0 ? [ended] : [summary, ended];
+}
+
 export async function renewTimes(storage: Storage, opening: TaskOpening, times: number): Promise<void> {
   for (let time = 0; time < times; time++) await storage.tasks.renew(aRenewal(opening));
 }
@@ -140,12 +178,12 @@ export async function recordedBy(storage: Storage, act: () => Promise<unknown>):
   return (await ledgerOf(storage)).filter((record) => !before.has(record.seq));
 }
 
-/** A record without what the ledger gave it, in the form of the entry it was made from. */
+/** The entry that the record was made from: without its number and its checkpoint. */
 export function asEntry({ seq, checkpoint, ...said }: LedgerRecord): Record<string, unknown> {
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }
 
-/** What two entries are compared by: `undefined` is the same as absent. */
+/** The fields of an entry that have a value, to compare it with a record. */
 export function said(entry: LedgerEntry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 /**
- * The least that seals a ledger through its port, and the check of what sealers left behind. The root is a hash of the
- * numbers that were found, so that one which comes later is missed.
+ * A minimal sealer, and a check of the checkpoints that sealers leave. The root is a hash of the numbers of the records, so
+ * the check sees a record that came after its range was sealed.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { NOON } from '../support/domain-fixtures.ts';
 
 const PAGE_SIZE = 1_000;
 
-/** The numbers of a range that are held, by as many pages as it takes. */
+/** The numbers of all stored records of a range. */
 export async function seqsOf({ records }: Pick<Checkpoints, 'records'>, range: SeqRange): Promise<readonly number[]> {
   const seqs: number[] = [];
   for (;;) {
@@ -22,7 +22,7 @@ export async function seqsOf({ records }: Pick<Checkpoints, 'records'>, range: S
   }
 }
 
-/** With something in every field, and the link that a first or a later one has. */
+/** With a value in every field; only the first checkpoint has no link. */
 export function checkpointOver({ firstSeq, lastSeq, previous }: Unsealed, seqs: readonly number[]): Checkpoint {
   const checkpointId = (previous?.checkpointId ?? 0) + 1;
   return {
@@ -45,14 +45,14 @@ export async function seal(checkpoints: Checkpoints): Promise<Checkpoint | 'noth
   return (await checkpoints.add(checkpoint)) === 'added' ? checkpoint : 'overtaken';
 }
 
-/** Seals what there is; nobody else seals meanwhile. */
+/** Seals all records, if no other sealer runs. */
 export async function sealed(checkpoints: Checkpoints): Promise<Checkpoint> {
   const outcome = await seal(checkpoints);
   if (typeof outcome === 'string') throw new Error(`not sealed: ${outcome}`);
   return outcome;
 }
 
-/** What is wrong with the seals: nothing when ranges are contiguous and each holds now what it held when it was sealed. */
+/** Every gap, overlap, changed range and unsealed record. */
 export async function faultsOf(checkpoints: Checkpoints): Promise<readonly string[]> {
   const faults: string[] = [];
   let sealedThrough = 0;

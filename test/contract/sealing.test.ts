@@ -1,6 +1,6 @@
 /**
- * Sealers on several processes over one Postgres, while transactions append that stay open with low numbers or come to
- * nothing (design "Storage", Sealing). SQLite makes one decision after another, and has no such case.
+ * Sealers of several processes on one Postgres, beside appends that stay open with low numbers or are rolled back. SQLite
+ * runs one decision after another, so it has no such case.
  */
 
 import { spawn } from 'node:child_process';
@@ -28,8 +28,8 @@ const appendMany = (count: number) => `select append_records(
   from generate_series(1, ${count})`;
 
 /**
- * Appends about `total` records in transactions of several: every fifth stays open for a while with what it has, and
- * every seventh is rolled back. Answers how many were kept.
+ * Appends about `total` records in transactions of `each`. Every fifth transaction stays open for `holdMs`, and every
+ * seventh is rolled back. Returns the number of committed records.
  */
 async function appendAtOnce(database: FreshDatabase, total: number, each: number, holdMs: number): Promise<number> {
   const perWriter = Math.ceil(total / WRITERS / each);
@@ -72,7 +72,7 @@ async function startSealers(database: FreshDatabase, sealers: number) {
   const lines = createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   await Promise.race([once(lines, 'line'), once(child, 'exit')]);
   return {
-    /** @returns how many checkpoints it added */
+    /** @returns the number of checkpoints that it added */
     async stop(): Promise<number> {
       child.stdin.end();
       if (!hasEnded) await ended;
@@ -118,7 +118,7 @@ describe('sealing while others append, on Postgres', () => {
     expect(sizes.length).to.be.greaterThan(20);
   });
 
-  it('waits for an append that has a low number, which holds up nobody but the next ones', async () => {
+  it('waits for an open append with a low number; later appends do not wait for it', async () => {
     const [slow, quick] = [await reach(database), await reach(database)];
     await haveTimeAtTheFence(database);
     await slow.sql('begin');
@@ -133,7 +133,7 @@ describe('sealing while others append, on Postgres', () => {
     await quick.close();
   });
 
-  it('gives up on one that does not end before the appends behind it do, and seals it once it has ended', async () => {
+  it('gives up before the appends that wait behind it time out, and seals the open append after its end', async () => {
     const slow = await reach(database);
     const [fence] = await slow.sql(`select option_value as lock_timeout
       from pg_proc, pg_options_to_table(proconfig) where proname = 'unsealed' and option_name = 'lock_timeout'`);
@@ -151,8 +151,8 @@ describe('sealing while others append, on Postgres', () => {
     await slow.close();
   });
 
-  describe('in a small way', () => {
-    /** What the same work leaves behind when the ledger is sealed so. */
+  describe('in short passes', () => {
+    /** The faults that the same work leaves if this pass seals the ledger. */
     const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
       await haveTimeAtTheFence(database);
       let appending = true;
@@ -170,16 +170,16 @@ describe('sealing while others append, on Postgres', () => {
       return faultsOf(storage.checkpoints);
     };
 
-    it('leaves nothing wrong', async () => {
+    it('leaves no fault', async () => {
       expect(await faultsWith(async () => void (await seal(storage.checkpoints)), 3)).to.deep.equal([]);
     });
 
-    it('is seen to go wrong with the number taken before the fence', async () => {
+    it('leaves faults if an append takes its number before the fence', async () => {
       const owner = await reach(database, 'owner');
       const [row] = await owner.sql("select pg_get_functiondef('append_records'::regproc) as definition");
       const definition = String(row?.definition);
       const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
-      // Whatever else a decision does after it appends makes the time in between longer.
+      // A decision may do other work between the number and the fence: the sleep stands for that work.
       const late = `perform pg_sleep(0.005); ${fence} end`;
       const wrong = definition.replace(fence, '').replace(/\bend(?=\s*\$function\$)/, late);
       expect(wrong.split(fence)).to.have.length(2);
@@ -189,7 +189,7 @@ describe('sealing while others append, on Postgres', () => {
       expect(faults.join()).to.match(/sealed \d+ records and holds/);
     });
 
-    it('is seen to go wrong with the records read in the statement that takes the fence', async () => {
+    it('leaves faults if the sealer reads the records in the statement that takes the fence', async () => {
       const faults = await withClient(database, (client) =>
         faultsWith(async () => {
           const unsealed = await newestRange(
@@ -203,7 +203,7 @@ describe('sealing while others append, on Postgres', () => {
       expect(faults.join()).to.match(/sealed \d+ records and holds/);
     });
 
-    it('is seen to go wrong with the records read in a transaction that sees what there was at its beginning', async () => {
+    it('leaves faults if the sealer reads the records in a repeatable read transaction', async () => {
       const faults = await withClient(database, (client) =>
         faultsWith(async () => {
           await client.query('begin isolation level repeatable read');
@@ -228,7 +228,7 @@ describe('sealing while others append, on Postgres', () => {
   });
 });
 
-/** One sealer's own connection; its passes do not overlap. */
+/** A connection of one sealer, whose passes do not overlap. */
 async function withClient<Answer>(database: FreshDatabase, work: (client: pg.Client) => Promise<Answer>) {
   const client = new pg.Client({ connectionString: connectionStringOf(database) });
   await client.connect();

@@ -14,8 +14,6 @@ import { type Refusal, refuse } from '../../application/decisions/refuse.ts';
 import { type Renewal, renewGrant } from '../../application/decisions/renew-grant.ts';
 import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
 import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
-import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
-import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import { addAgent, changeAgent, deleteAgent } from '../../application/decisions/write-agent.ts';
 import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
@@ -67,7 +65,6 @@ export function withMethods(storage: Product) {
         assertion: SpentAssertion,
         entry: LedgerEntry,
       ) => ({ kind: await decide(revokeSingleToken, { ...token, ...revocation, assertion, entry }) }),
-      spend: async (assertion: SpentAssertion) => ({ kind: await decide(spendAssertion, assertion) }),
     },
     sponsors: {
       ...storage.sponsors,
@@ -91,12 +88,6 @@ export function withMethods(storage: Product) {
       ...storage.ledger,
       append: (entry: LedgerEntry) => decide(append, entry),
       refuse: (refusal: Refusal) => decide(refuse, refusal),
-    },
-    sweeping: {
-      ...storage.sweeping,
-      expire: (when: { readonly overBy: Instant; readonly at: Instant }, limit: number) =>
-        decide(expireDueTasks, { ...when, limit }),
-      deleteEnded: (endedBy: Instant, limit: number) => decide(deleteEndedTasks, { endedBy, limit }),
     },
   };
 }

@@ -1,0 +1,100 @@
+/** What holds for all decisions: their names, the transactions they run in, and the two orders that engines follow. */
+
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { catalogue } from '../../../application/decisions/catalogue.ts';
+import {
+  byEnd,
+  EFFECT_ORDER,
+  type EffectName,
+  type EndedTasks,
+  recorded,
+  type TaskEnd,
+} from '../../../application/decisions/effect.ts';
+import { exclusive, LOCK_ORDER, shared } from '../../../application/decisions/lock.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
+import { anEntry } from '../../contract/scene.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const DECISIONS = new URL('../../../application/decisions/', import.meta.url);
+
+describe('The catalogue of decisions', () => {
+  it('has every decision of its folder, under a unique name', async () => {
+    const modules = readdirSync(DECISIONS).filter((file) => file !== 'catalogue.ts');
+    const exported = (await Promise.all(modules.map((file) => import(new URL(file, DECISIONS).href)))).flatMap(
+      (module) =>
+        Object.values(module).filter((value) => typeof value === 'object' && value !== null && 'judge' in value),
+    );
+    expect(exported).to.have.length.greaterThan(15);
+    expect(catalogue).to.have.members(exported);
+    expect(new Set(catalogue.map(({ name }) => name)).size).to.equal(catalogue.length);
+  });
+
+  it('names the transaction of each decision', () => {
+    expect(Object.fromEntries(catalogue.map(({ name, transaction }) => [name, transaction]))).to.deep.equal({
+      // Frequent and short.
+      append: 'shared',
+      open_task: 'shared',
+      refuse: 'shared',
+      renew_grant: 'shared',
+      revoke_single_token: 'shared',
+      spend_assertion: 'shared',
+      // These touch more rows, or lock a person or an agent exclusively.
+      add_agent: 'own',
+      change_agent: 'own',
+      delete_agent: 'own',
+      delete_ended_tasks: 'own',
+      expire_due_tasks: 'own',
+      lift_block: 'own',
+      revoke_grant: 'own',
+      // These may end very many tasks.
+      end_tasks: 'operator',
+      place_block: 'operator',
+      add_user: 'provider',
+      apply_security_event: 'provider',
+      change_user: 'provider',
+      delete_user: 'provider',
+      log_out: 'provider',
+    });
+  });
+});
+
+describe('The order of locks', () => {
+  it('has each class once', () => {
+    expect(new Set(LOCK_ORDER).size).to.equal(LOCK_ORDER.length);
+  });
+
+  it('knows a shared lock from an exclusive one', () => {
+    expect(shared('agent', 'a')).to.deep.equal({ on: 'agent', key: 'a', mode: 'shared' });
+    expect(exclusive('grant', 'g')).to.deep.equal({ on: 'grant', key: 'g', mode: 'exclusive' });
+  });
+});
+
+describe('The order of effects', () => {
+  it('has every effect once, and the append last: it holds the fence of the ledger until the end', () => {
+    // Does not compile if an effect is missing.
+    const complete: Exclude<EffectName, (typeof EFFECT_ORDER)[number]> extends never ? true : false = true;
+    expect(complete).to.equal(true);
+    expect(new Set(EFFECT_ORDER).size).to.equal(EFFECT_ORDER.length);
+    expect(EFFECT_ORDER.at(-1)).to.equal('append');
+  });
+
+  it('appends entries in their order, then the ends of tasks, and has no effect without either', () => {
+    const entries = [anEntry('task.revoked'), anEntry('task.expired')];
+    const ended: EndedTasks = { tasks: [], at: NOON, renewals: 'token.refreshed' };
+    expect(recorded(entries)).to.deep.equal([{ effect: 'append', entries }]);
+    expect(recorded(entries, ended)).to.deep.equal([{ effect: 'append', entries, ended }]);
+    expect(recorded([], ended)).to.deep.equal([{ effect: 'append', entries: [], ended }]);
+    expect(recorded([])).to.deep.equal([]);
+  });
+
+  it('groups ended tasks by their end', () => {
+    const revoked: TaskEnd = { state: 'revoked', record: { event: 'task.revoked', reason: 'client_revoked' } };
+    const child: TaskEnd = { ...revoked, record: { event: 'task.revoked', reason: 'parent_revoked' } };
+    const tasks = [revoked, child, revoked].map((end, nth) => ({ taskId: makeTaskId(`${nth}`), end }));
+    expect([...byEnd(tasks)]).to.deep.equal([
+      [revoked, ['task_0', 'task_2']],
+      [child, ['task_1']],
+    ]);
+  });
+});

@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
+import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
+import { anAssertion, anOpening, together } from '../../contract/scene.ts';
+import { aBlock, lockNames } from '../../support/decisions.ts';
+import { anAgent, NOON } from '../../support/domain-fixtures.ts';
+
+const agent = anAgent();
+const { agentId } = agent;
+const parentTaskId = makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA');
+const CREATED = instantFromMicros(NOON + 7);
+const opening: TaskOpening = {
+  ...anOpening(agent, { sessionId: 'session-7', createdAt: CREATED }),
+  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+};
+const { task, grantHash, assertion, entry } = opening;
+const delegated: TaskOpening = { ...opening, task: { ...task, parentTaskId } };
+const guarded: TaskOpening = { ...opening, refuseLoggedOut: { issuedAt: NOON } };
+
+const clear = { revision: agent.revision, spent: [false, false], blocks: [], logouts: [], parent: undefined };
+const liveParent = { state: 'live', expiresAt: instantFromMicros(CREATED + 1) };
+
+describe('Opening a task', () => {
+  const opened = (of: TaskOpening) => ({
+    verdict: { kind: 'opened' },
+    effects: [
+      { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+      { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
+      { effect: 'insert_task', task: of.task, grantHash },
+      { effect: 'append', entries: [entry] },
+    ],
+  });
+
+  it('spends both assertions, inserts the task with its grant and appends the entry', () => {
+    expect(openTask.judge(opening, clear)).to.deep.equal(opened(opening));
+  });
+
+  for (const [title, changes, kind] of [
+    ['a changed agent', { revision: agent.revision + 1 }, 'agent_changed'],
+    ['an agent at an older revision', { revision: agent.revision - 1 }, 'agent_changed'],
+    ['a deleted agent, even on a replay', { revision: undefined, spent: [true, true] }, 'agent_changed'],
+    ['a replayed assertion', { spent: [true, false] }, 'replayed'],
+    ['a replayed client assertion', { spent: [false, true] }, 'replayed'],
+    ['a replayed assertion of a blocked person', { spent: [true, false], blocks: [aBlock()] }, 'replayed'],
+  ] as const) {
+    it(`writes nothing for ${title}: ${kind}`, () => {
+      expect(openTask.judge(opening, { ...clear, ...changes })).to.deep.equal({ verdict: { kind }, effects: [] });
+    });
+  }
+
+  for (const [first, second] of [
+    ['deleted', 'disabled'],
+    ['disabled', 'deleted'],
+  ] as const) {
+    it(`writes nothing for a blocked person, and names the kind of the oldest block: ${first}`, () => {
+      const blocks = [aBlock({ kind: first }), aBlock({ kind: second, source: 'ssf' })];
+      const loggedOut = [{ statedAt: CREATED, forgetAt: plusSeconds(NOON, 100) }];
+      expect(openTask.judge(guarded, { ...clear, blocks, logouts: loggedOut })).to.deep.equal({
+        verdict: { kind: 'sponsor_blocked', block: first },
+        effects: [],
+      });
+    });
+  }
+
+  const LATER = plusSeconds(NOON, 100);
+  for (const [title, issuedAt, ofPerson, ofSession, refused] of [
+    ['no logout', NOON, undefined, undefined, false],
+    ['a logout of the person after the token', NOON, { statedAt: plusSeconds(NOON, 1) }, undefined, true],
+    ['a logout of the person in the second of the token', NOON, { statedAt: NOON }, undefined, true],
+    ['a logout of the person before the token', NOON, { statedAt: instantFromMicros(NOON - 1) }, undefined, false],
+    ['a logout of the person, and a token without iat', undefined, { statedAt: NOON }, undefined, true],
+    ['a logout of the session before the token', NOON, undefined, { statedAt: plusSeconds(NOON, -9) }, true],
+    ['a forgotten logout of the person', NOON, { statedAt: LATER, forgetAt: CREATED }, undefined, false],
+    ['a forgotten logout of the session', NOON, undefined, { statedAt: LATER, forgetAt: CREATED }, false],
+    [
+      'an earlier logout of the person and a forgotten one of the session',
+      NOON,
+      { statedAt: instantFromMicros(NOON - 1) },
+      { statedAt: LATER, forgetAt: CREATED },
+      false,
+    ],
+  ] as const) {
+    it(`${refused ? 'is refused' : 'goes on'} after ${title}`, () => {
+      const logouts = [ofPerson, ofSession].map((times) => times && { forgetAt: LATER, ...times });
+      const judgement = openTask.judge({ ...opening, refuseLoggedOut: { issuedAt } }, { ...clear, logouts });
+      expect(judgement).to.deep.equal(refused ? { verdict: { kind: 'logged_out' }, effects: [] } : opened(opening));
+    });
+  }
+
+  for (const [title, parent] of [
+    ['that is not stored', undefined],
+    ['that was revoked', { ...liveParent, state: 'revoked' }],
+    ['whose expiry is recorded', { ...liveParent, state: 'expired' }],
+    ['that expires when the new task begins, not yet swept', { ...liveParent, expiresAt: CREATED }],
+  ] as const) {
+    it(`writes nothing below a task ${title}`, () => {
+      const facts = { ...clear, parent };
+      expect(openTask.judge(delegated, facts)).to.deep.equal({ verdict: { kind: 'parent_ended' }, effects: [] });
+      const logouts = [undefined, { statedAt: NOON, forgetAt: LATER }];
+      const loggedOut = openTask.judge({ ...delegated, refuseLoggedOut: { issuedAt: NOON } }, { ...facts, logouts });
+      expect(loggedOut.verdict, 'a logout comes first').to.deep.equal({ kind: 'logged_out' });
+    });
+  }
+
+  it('opens below a live task', () => {
+    expect(openTask.judge(delegated, { ...clear, parent: liveParent })).to.deep.equal(opened(delegated));
+  });
+
+  it('asks about the agent, the assertions and the blocks of the person', () => {
+    const questions = {
+      revision: { fact: 'agent_revision', about: agentId },
+      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      blocks: { fact: 'blocks', about: task.sponsorKey },
+      logouts: [],
+      parent: undefined,
+    };
+    expect(openTask.asks(opening)).to.deep.equal(questions);
+    const parent = { fact: 'task_state', about: parentTaskId };
+    expect(openTask.asks(delegated), 'the parent').to.deep.equal({ ...questions, parent });
+  });
+
+  it('asks about logouts of the sub and of the session only where logouts refuse tasks', () => {
+    const ofPerson = { fact: 'logout', about: { kind: 'person', name: task.sponsor } };
+    const ofSession = { fact: 'logout', about: { kind: 'session', name: 'session-7' } };
+    expect(openTask.asks(guarded).logouts).to.deep.equal([ofPerson, ofSession]);
+    const noSession = { ...guarded, task: { ...task, sessionId: undefined } };
+    expect(openTask.asks(noSession).logouts).to.deep.equal([ofPerson]);
+  });
+
+  const person = `shared sponsor ${task.sponsorKey}`;
+  const others = [`shared agent ${agentId}`, ...['one', 'two'].map((jti) => `exclusive assertion ${agentId} ${jti}`)];
+  for (const [title, changes, locks] of [
+    [
+      'shares the sponsor key, the sub, the session and the agent, so that their ends wait',
+      {},
+      [person, `shared subject ${task.sponsor}`, 'shared session session-7', ...others],
+    ],
+    [
+      'shares the person once if the sub is the sponsor key',
+      { sponsor: task.sponsorKey, sessionId: undefined },
+      [person, ...others],
+    ],
+    [
+      'shares the row of the parent task',
+      { parentTaskId, sessionId: undefined },
+      [person, `shared subject ${task.sponsor}`, ...others, `shared task ${parentTaskId}`],
+    ],
+  ] as const) {
+    it(`${title}, and holds its assertions exclusively`, () => {
+      expect(lockNames(openTask.locks({ ...opening, task: { ...task, ...changes } }))).to.deep.equal(locks);
+    });
+  }
+});

@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import { type Refusal, refuse } from '../../../application/decisions/refuse.ts';
+import { anAssertion, aRefusal, newSponsorKey, together } from '../../contract/scene.ts';
+import { aBlock, lockNames } from '../../support/decisions.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
+
+const agentId = agentIdOf('jira-triage');
+const assertion = together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
+const sponsorKey = newSponsorKey();
+const entry = aRefusal('scope_widened', { agentId, sponsor: 'ada', audience: 'https://jira.example' });
+const refusal: Refusal = { entry, assertion, sponsorKey };
+const SPEND_ONE = { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt };
+const SPEND_TWO = { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON };
+
+describe('Recording a refusal', () => {
+  const disabled = [aBlock({ kind: 'disabled' }), aBlock({ kind: 'deleted', source: 'ssf' })];
+  for (const [title, facts, reason, spent] of [
+    ['under its own reason', { spent: [false, false], blocks: [] }, 'scope_widened', [SPEND_ONE, SPEND_TWO]],
+    [
+      'as a replay if the assertion was used before, and spends the client assertion',
+      { spent: [true, false], blocks: [] },
+      'actor_replayed',
+      [SPEND_TWO],
+    ],
+    [
+      'as a replay if the client assertion was used before, and spends the assertion',
+      { spent: [false, true], blocks: [] },
+      'actor_replayed',
+      [SPEND_ONE],
+    ],
+    [
+      'under the reason of the oldest block',
+      { spent: [false, false], blocks: disabled },
+      'sponsor_disabled',
+      [SPEND_ONE, SPEND_TWO],
+    ],
+    [
+      'under the reason of the oldest block, also of a deleted person',
+      { spent: [false, false], blocks: disabled.toReversed() },
+      'sponsor_not_found',
+      [SPEND_ONE, SPEND_TWO],
+    ],
+    ['as a replay, also of a blocked person', { spent: [true, true], blocks: disabled }, 'actor_replayed', []],
+  ] as const) {
+    it(`records it ${title}`, () => {
+      const judgement = refuse.judge(refusal, facts);
+      expect(judgement).to.deep.equal({
+        verdict: reason,
+        effects: [...spent, { effect: 'append', entries: [{ ...entry, reason }] }],
+      });
+      expect(refuse.denial?.(refusal, judgement.verdict)).to.deep.equal({ event: 'token.denied', reason });
+    });
+  }
+
+  it('records a refusal without an assertion and without a person under its own reason', () => {
+    expect(refuse.judge({ entry }, { spent: [], blocks: undefined })).to.deep.equal({
+      verdict: 'scope_widened',
+      effects: [{ effect: 'append', entries: [entry] }],
+    });
+  });
+
+  it('asks about the assertions, and about the blocks of the person it names', () => {
+    const spent = ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } }));
+    expect(refuse.asks(refusal)).to.deep.equal({ spent, blocks: { fact: 'blocks', about: sponsorKey } });
+    expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({ spent: [], blocks: undefined });
+  });
+
+  it('shares the lock of the person it names, and holds its assertions exclusively', () => {
+    expect(lockNames(refuse.locks(refusal))).to.deep.equal([
+      `shared sponsor ${sponsorKey}`,
+      `exclusive assertion ${agentId} one`,
+      `exclusive assertion ${agentId} two`,
+    ]);
+    expect(refuse.locks({ entry }), 'neither is named').to.deep.equal([]);
+  });
+});

@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { type Renewal, renewGrant } from '../../../application/decisions/renew-grant.ts';
+import { makeTaskId } from '../../../domain/identifiers.ts';
+import { anAssertion, anOpening, aRenewal, together } from '../../contract/scene.ts';
+import { aBlock, lockNames } from '../../support/decisions.ts';
+import { anAgent, NOON } from '../../support/domain-fixtures.ts';
+
+const agent = anAgent();
+const { agentId } = agent;
+const opening = anOpening(agent);
+const renewal: Renewal = aRenewal(opening, {
+  grantScope: ['jira:read', 'jira:comment'],
+  scope: ['jira:read'],
+  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+});
+const { sponsorKey, grantHash, assertion, entry } = renewal;
+const grant = {
+  taskId: renewal.taskId,
+  scope: ['jira:read', 'jira:comment'],
+  renewals: 3,
+  unrecorded: 2,
+  revokedAt: undefined,
+};
+const clear = { revision: agent.revision, spent: [false, false], blocks: [], grant };
+
+describe('Renewing a grant', () => {
+  for (const [title, recordEach, renewals, unrecorded, isRecorded] of [
+    ['records the first renewal', false, 0, 0, true],
+    ['only counts a later renewal', false, 1, 0, false],
+    ['only counts a renewal after renewals without a record', false, 3, 2, false],
+    ['records the first renewal where each has a record', true, 0, 0, true],
+    ['records a later renewal where each has a record, and keeps the count of those without', true, 3, 2, true],
+  ] as const) {
+    it(`${title}, spends both assertions and stores the new scope`, () => {
+      const facts = { ...clear, grant: { ...grant, renewals, unrecorded } };
+      expect(renewGrant.judge({ ...renewal, recordEach }, facts)).to.deep.equal({
+        verdict: { kind: 'renewed' },
+        effects: [
+          { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+          { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
+          {
+            effect: 'update_grant',
+            grantHash,
+            scope: ['jira:read'],
+            renewals: renewals + 1,
+            unrecorded: isRecorded ? unrecorded : unrecorded + 1,
+          },
+          ...(isRecorded ? [{ effect: 'append', entries: [entry] }] : []),
+        ],
+      });
+    });
+  }
+
+  const block = aBlock({ kind: 'disabled' });
+  for (const [title, changes, verdict] of [
+    ['a changed agent', { revision: agent.revision + 1 }, { kind: 'agent_changed' }],
+    ['a deleted agent, even on a replay', { revision: undefined, spent: [true, true] }, { kind: 'agent_changed' }],
+    ['a replayed assertion', { spent: [true, false] }, { kind: 'replayed' }],
+    [
+      'a replayed client assertion, even of a blocked person',
+      { spent: [false, true], blocks: [block] },
+      { kind: 'replayed' },
+    ],
+    [
+      'a blocked person, even for a grant that is gone',
+      { blocks: [block, aBlock({ source: 'ssf' })], grant: undefined },
+      { kind: 'sponsor_blocked', block: 'disabled' },
+    ],
+    ['a grant that is gone', { grant: undefined }, { kind: 'grant_changed' }],
+    [
+      'a grant of another task',
+      { grant: { ...grant, taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA') } },
+      { kind: 'grant_changed' },
+    ],
+    ['a grant that was revoked with its task', { grant: { ...grant, revokedAt: NOON } }, { kind: 'grant_changed' }],
+    ['a grant that another refresh narrowed', { grant: { ...grant, scope: ['jira:read'] } }, { kind: 'grant_changed' }],
+    [
+      'a grant whose scopes are in another order',
+      { grant: { ...grant, scope: ['jira:comment', 'jira:read'] } },
+      { kind: 'grant_changed' },
+    ],
+  ] as const) {
+    it(`writes nothing for ${title}: ${verdict.kind}`, () => {
+      expect(renewGrant.judge(renewal, { ...clear, ...changes })).to.deep.equal({ verdict, effects: [] });
+    });
+  }
+
+  it('asks about the agent, the assertions, the blocks of the person and the grant', () => {
+    expect(renewGrant.asks(renewal)).to.deep.equal({
+      revision: { fact: 'agent_revision', about: agentId },
+      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      blocks: { fact: 'blocks', about: sponsorKey },
+      grant: { fact: 'grant', about: grantHash },
+    });
+  });
+
+  it('shares the locks of the person and the agent, and holds its assertions and the row of the grant exclusively', () => {
+    expect(lockNames(renewGrant.locks(renewal))).to.deep.equal([
+      `shared sponsor ${sponsorKey}`,
+      `shared agent ${agentId}`,
+      `exclusive assertion ${agentId} one`,
+      `exclusive assertion ${agentId} two`,
+      `exclusive grant ${grantHash}`,
+    ]);
+  });
+});

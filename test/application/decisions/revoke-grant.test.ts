@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import type { LiveTasks } from '../../../application/decisions/fact.ts';
+import { type GrantRevocation, revokeGrant } from '../../../application/decisions/revoke-grant.ts';
+import { makeTaskId, type TaskId } from '../../../domain/identifiers.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
+import type { RevocationReason } from '../../../domain/tasks/task.ts';
+import { anAssertion, newSponsorKey, together } from '../../contract/scene.ts';
+import { lockNames } from '../../support/decisions.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
+
+const agentId = agentIdOf('jira-triage');
+const AT = instantFromMicros(NOON + 77_000_001);
+const [taskId, child, grandchild] = ['S', 'C', 'A'].map((last) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`)) as [
+  TaskId,
+  TaskId,
+  TaskId,
+];
+const revocation: GrantRevocation = {
+  at: AT,
+  reason: 'client_revoked',
+  taskId,
+  sponsorKey: newSponsorKey(),
+  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+};
+const { sponsorKey, assertion } = revocation;
+
+const task = { state: 'live', expiresAt: instantFromMicros(AT + 1) };
+const live = (taskIds: readonly TaskId[], ...delegated: readonly TaskId[]): LiveTasks => ({
+  taskIds,
+  delegated: new Set(delegated),
+  sponsors: ['ada'],
+});
+const clear = { spent: [false, false], task, live: live([taskId]) };
+const SPENT = [
+  { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+  { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
+];
+
+/** The rows that change and the records, in the order of the tasks. */
+function endings(...ends: readonly (readonly [TaskId, RevocationReason])[]) {
+  const tasks = ends.map(([taskId, reason]) => ({
+    taskId,
+    end: { state: 'revoked', record: { event: 'task.revoked', reason } },
+  }));
+  // Renewals without a record are summed up before the end of their task.
+  const ended = { tasks, at: AT, renewals: 'token.refreshed' };
+  return [
+    { effect: 'end_tasks', ...ended },
+    { effect: 'append', entries: [], ended },
+  ];
+}
+
+describe('Revoking a task by its grant', () => {
+  it('ends and records the task', () => {
+    expect(revokeGrant.judge(revocation, clear)).to.deep.equal({
+      verdict: 'revoked',
+      effects: [...SPENT, ...endings([taskId, 'client_revoked'])],
+    });
+  });
+
+  it('ends the delegated tasks because their parent is revoked, in the order of the facts', () => {
+    const facts = { ...clear, live: live([taskId, child, grandchild], child, grandchild) };
+    expect(revokeGrant.judge(revocation, facts)).to.deep.equal({
+      verdict: 'revoked',
+      effects: [
+        ...SPENT,
+        ...endings([taskId, 'client_revoked'], [child, 'parent_revoked'], [grandchild, 'parent_revoked']),
+      ],
+    });
+  });
+
+  for (const [title, facts] of [
+    ['is gone', { task: undefined, live: live([]) }],
+    ['was revoked before', { task: { ...task, state: 'revoked' }, live: live([]) }],
+    ['has a recorded expiry', { task: { ...task, state: 'expired' }, live: live([]) }],
+    [
+      'has a recorded expiry, while a task delegated from it lives on',
+      { task: { ...task, state: 'expired' }, live: live([child], child) },
+    ],
+    ['has passed its expiry, which the sweeper will record', { task: { ...task, expiresAt: AT }, live: live([]) }],
+  ] as const) {
+    it(`only spends the assertions if the task ${title}`, () => {
+      expect(revokeGrant.judge(revocation, { ...clear, ...facts })).to.deep.equal({
+        verdict: 'already_ended',
+        effects: SPENT,
+      });
+    });
+  }
+
+  it('ends the delegated tasks of a task that has passed its expiry, and leaves that task to the sweeper', () => {
+    // Specification "POST /oauth2/revoke": a grant revokes everything delegated from its task. "Task": an expiry is never
+    // recorded as a revocation.
+    const facts = { task: { ...task, expiresAt: AT }, live: live([child], child) };
+    expect(revokeGrant.judge(revocation, { ...clear, ...facts })).to.deep.equal({
+      verdict: 'revoked',
+      effects: [...SPENT, ...endings([child, 'parent_revoked'])],
+    });
+  });
+
+  for (const spent of [
+    [true, false],
+    [false, true],
+  ]) {
+    it(`writes nothing if ${spent[0] ? 'the assertion' : 'the client assertion'} was used before`, () => {
+      expect(revokeGrant.judge(revocation, { ...clear, spent })).to.deep.equal({ verdict: 'replayed', effects: [] });
+    });
+  }
+
+  it('asks about the assertions, the task and the live tasks below it', () => {
+    expect(revokeGrant.asks(revocation)).to.deep.equal({
+      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      task: { fact: 'task_state', about: taskId },
+      live: { fact: 'live_tasks', about: { selection: { kind: 'task', taskId }, at: AT } },
+    });
+  });
+
+  it('holds the person and its assertions exclusively', () => {
+    expect(lockNames(revokeGrant.locks(revocation))).to.deep.equal([
+      `exclusive sponsor ${sponsorKey}`,
+      `exclusive assertion ${agentId} one`,
+      `exclusive assertion ${agentId} two`,
+    ]);
+  });
+});

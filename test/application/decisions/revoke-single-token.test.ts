@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { revokeSingleToken, type TokenRevocation } from '../../../application/decisions/revoke-single-token.ts';
+import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
+import { plusSeconds } from '../../../domain/instant.ts';
+import { anAssertion, anEntry, together } from '../../contract/scene.ts';
+import { lockNames } from '../../support/decisions.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
+
+const agentId = agentIdOf('jira-triage');
+const token = {
+  tokenId: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ'),
+  taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'),
+  at: plusSeconds(NOON, 2),
+  reason: 'client_revoked',
+  forgetAt: plusSeconds(NOON, 360),
+} as const;
+const revocation: TokenRevocation = {
+  ...token,
+  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+  entry: anEntry('token.revoked', { jti: token.tokenId, agentId, reason: 'client_revoked' }),
+};
+const SPENT = [
+  { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: revocation.assertion.forgetAt },
+  { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
+];
+
+describe('Revoking a single token', () => {
+  it('spends the assertions, stores the revocation and appends the entry', () => {
+    expect(revokeSingleToken.judge(revocation, { spent: [false, false], revoked: false })).to.deep.equal({
+      verdict: 'revoked',
+      effects: [...SPENT, { effect: 'revoke_token', ...token }, { effect: 'append', entries: [revocation.entry] }],
+    });
+  });
+
+  it('only spends the assertions if the token was revoked before: the first revocation stays', () => {
+    expect(revokeSingleToken.judge(revocation, { spent: [false, false], revoked: true })).to.deep.equal({
+      verdict: 'already_revoked',
+      effects: SPENT,
+    });
+  });
+
+  for (const revoked of [false, true]) {
+    it(`writes nothing on a replayed assertion, for a token that was ${revoked ? '' : 'not '}revoked before`, () => {
+      for (const spent of [
+        [true, false],
+        [false, true],
+      ]) {
+        const judgement = revokeSingleToken.judge(revocation, { spent, revoked });
+        expect(judgement).to.deep.equal({ verdict: 'replayed', effects: [] });
+      }
+    });
+  }
+
+  it('asks about the assertions and the token', () => {
+    expect(revokeSingleToken.asks(revocation)).to.deep.equal({
+      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      revoked: { fact: 'token_revoked', about: token.tokenId },
+    });
+  });
+
+  it('holds its assertions and the token exclusively', () => {
+    expect(lockNames(revokeSingleToken.locks(revocation))).to.deep.equal([
+      `exclusive assertion ${agentId} one`,
+      `exclusive assertion ${agentId} two`,
+      `exclusive token ${token.tokenId}`,
+    ]);
+  });
+});

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { spendAssertion } from '../../../application/decisions/spend-assertion.ts';
+import { anAssertion, together } from '../../contract/scene.ts';
+import { lockNames } from '../../support/decisions.ts';
+import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
+
+const agentId = agentIdOf('jira-triage');
+const assertion = together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
+
+describe('Spending an assertion alone', () => {
+  it('spends both assertions, and records nothing', () => {
+    expect(spendAssertion.judge(assertion, { spent: [false, false] })).to.deep.equal({
+      verdict: 'spent',
+      effects: [
+        { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: assertion.forgetAt },
+        { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
+      ],
+    });
+  });
+
+  for (const spent of [
+    [true, false],
+    [false, true],
+  ]) {
+    it(`spends nothing if ${spent[0] ? 'the assertion' : 'the client assertion'} was used before`, () => {
+      expect(spendAssertion.judge(assertion, { spent })).to.deep.equal({ verdict: 'replayed', effects: [] });
+    });
+  }
+
+  it('asks about the assertions, and holds them exclusively', () => {
+    expect(spendAssertion.asks(assertion)).to.deep.equal({
+      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+    });
+    expect(lockNames(spendAssertion.locks(assertion))).to.deep.equal([
+      `exclusive assertion ${agentId} one`,
+      `exclusive assertion ${agentId} two`,
+    ]);
+  });
+});
