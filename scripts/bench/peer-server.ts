@@ -1,6 +1,6 @@
 /**
- * The peer, run as a child process: `oidc-provider` as it comes, its state in memory, answering client_credentials
- * with `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and keeps no ledger.
+ * The peer, a child process: `oidc-provider` with its state in memory. It answers client_credentials requests with
+ * `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and has no ledger.
  */
 
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import type { JWK } from 'oidc-provider';
 import { providerLibrary } from '../../test/support/identity-provider/provider-library.ts';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
 
-/** What the parent hands over in the environment variable `BENCH_PEER`, as JSON. */
+/** The configuration from the parent process: JSON in the environment variable `BENCH_PEER`. */
 export interface PeerSetup {
   readonly clientId: string;
   readonly clientJwk: JWK;
@@ -17,7 +17,7 @@ export interface PeerSetup {
   readonly scope: string;
 }
 
-/** What it tells the parent once it listens. */
+/** The message to the parent process when the server listens. */
 export interface PeerListening {
   readonly port: number;
 }
@@ -25,9 +25,9 @@ export interface PeerListening {
 async function main(): Promise<void> {
   const setup: PeerSetup = JSON.parse(process.env.BENCH_PEER ?? '');
   const { kty, crv, x, y, d } = (await makeSigningKey('ES256')).privateJwk;
-  // The peer is to run as plainly as can be: the loader that read this file asks for source maps, which cost at run time.
+  // The TypeScript loader enabled source maps, which cost CPU.
   process.setSourceMapsEnabled(false);
-  // The notices of the library are advice to somebody who would run this for real.
+  // The library prints advice for production.
   console.warn = () => undefined;
   console.info = () => undefined;
   const { Provider } = await providerLibrary();

@@ -1,6 +1,6 @@
 /** What a run prints, and with what it exits. */
 
-import { describePlace } from '../../bench/place.ts';
+import { describeMachine } from '../../machine.ts';
 import { isUnknown, type Kept } from '../load/kept.ts';
 import { longestAnswer, type Reconciled } from '../reconciliation/reconcile.ts';
 
@@ -9,7 +9,7 @@ const PRINTED_LOSSES = 20;
 
 /** @param done what was done to the service, in a sentence; figures beside it, a line each */
 export function report(done: string, figures: readonly string[], outcome: Reconciled): void {
-  for (const line of describePlace(new Date())) console.log(`- ${line}`);
+  for (const line of describeMachine(new Date())) console.log(`- ${line}`);
   console.log(`- ${done}`);
   for (const line of [...figures, ...countsOf(outcome)]) console.log(`- ${line}`);
   for (const loss of outcome.losses.slice(0, PRINTED_LOSSES)) console.log(`  LOST: ${loss}`);
