@@ -1,8 +1,8 @@
-/** A process that takes connections, says of each that it has it, and when its client has left it. */
+/** A server that reports to its parent each connection, and each end of a connection by its client. */
 
 import { createServer } from 'node:net';
 
-// Whoever is left by its client keeps its end.
+// Keeps its end of a connection open.
 const server = createServer({ allowHalfOpen: true }, (connection) => {
   process.send('connected');
   connection.resume().once('end', () => process.send('left'));

@@ -1,13 +1,12 @@
-/** Random choices that a seed repeats. */
+/** Random choices that a seed repeats (Mulberry32). */
 
 export interface Random {
-  /** From 0 up to, and without, 1. */
+  /** At least 0, less than 1. */
   next(): number;
-  /** A whole number from 0 up to, and without, the limit. */
+  /** A whole number, at least 0 and less than the limit. */
   below(limit: number): number;
 }
 
-/** Mulberry32: what it is random for is only that no two runs of different seeds do the same. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

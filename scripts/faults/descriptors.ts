@@ -1,11 +1,11 @@
-/** What a process holds open, as the system lists it (Linux: proc(5)). */
+/** The open file descriptors of a process (Linux, proc(5)). */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 export interface Descriptors {
-  /** Connections that clients have open: how many is for them to say. */
+  /** Established connections of clients. Their number depends on the clients. */
   readonly clients: number;
-  /** Everything else, connections that clients have left among them. */
+  /** All others, with connections that their client has closed. */
   readonly own: number;
 }
 
@@ -13,14 +13,14 @@ const ESTABLISHED = '01';
 
 /** @param port where the process listens */
 export function descriptorsOf(pid: number, port: number): Descriptors {
-  const clients = connectionsAt(port);
-  const held = readdirSync(`/proc/${pid}/fd`).map((descriptor) => targetOf(`/proc/${pid}/fd/${descriptor}`));
-  const ofClients = held.filter((target) => clients.has(target)).length;
-  return { clients: ofClients, own: held.length - ofClients };
+  const connections = establishedAt(port);
+  const targets = readdirSync(`/proc/${pid}/fd`).map((descriptor) => targetOf(`/proc/${pid}/fd/${descriptor}`));
+  const clients = targets.filter((target) => connections.has(target)).length;
+  return { clients, own: targets.length - clients };
 }
 
-/** Those that both ends have open, as descriptors refer to them. */
-function connectionsAt(port: number): ReadonlySet<string> {
+/** The sockets of established connections to a port, in the form of a descriptor's target. */
+function establishedAt(port: number): ReadonlySet<string> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const rows = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/net/${table}`, 'utf8').split('\n').slice(1));
   return new Set(
@@ -35,7 +35,7 @@ function targetOf(link: string): string {
   try {
     return readlinkSync(link);
   } catch {
-    // Closed since it was listed.
+    // The descriptor was closed after the listing.
     return '';
   }
 }
