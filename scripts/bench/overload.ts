@@ -58,14 +58,14 @@ async function overload(mandate: MandateUnderTest, seconds: number, rounds: numb
   const goals: Goal[] = [];
   for (const factor of FACTORS) {
     const { ceilings, overloads, cpu } = await alternate(exchange, { factor, seconds, rounds });
-    const share = rateOf(...overloads.map(served)) / rateOf(...ceilings);
+    const all = combine(overloads);
+    const share = rateOf(served(all)) / rateOf(...ceilings);
     const shares = overloads.map((one, at) => percent(rateOf(served(one)) / rateOf(...ceilings.slice(at, at + 2))));
-    console.log(`- ${factor} times ${describe(overloads, ceilings)}; of it in each round ${shares.join(', ')}`);
+    console.log(`- ${factor} times ${describe(all, ceilings)}; of it in each round ${shares.join(', ')}`);
     if (factor === 1) continue;
-    if (cpu !== undefined) console.log(`- ${describeCpu(overloads, ceilings, cpu)}`);
-    const refusals = latenciesOf(overloads, 503);
+    if (cpu !== undefined) console.log(`- ${describeCpu(all, ceilings, cpu)}`);
+    const refusals = answersOf(all, 503).latencies;
     const isInTime = refusals.length === 0 || percentile(refusals, 1) <= GOALS.refusedMs;
-    const isAnswered = overloads.every((one) => one.lost === 0 && otherAnswers(one) === 0);
     goals.push(
       {
         name: `at ${factor} times the ceiling, serves at least ${percent(GOALS.share)} of it: ${percent(share)}`,
@@ -73,14 +73,14 @@ async function overload(mandate: MandateUnderTest, seconds: number, rounds: numb
       },
       {
         name: `at ${factor} times the ceiling, answers all requests, and refuses within ${GOALS.refusedMs} ms`,
-        isReached: isAnswered && isInTime,
+        isReached: all.lost === 0 && otherAnswers(all) === 0 && isInTime,
       },
     );
   }
   const peak = () => Math.round(residentMegabytes(mandate.process.pid, 'VmHWM') ?? 0);
   const before = peak();
   const each = await alternate(exchange, { factor: 2, seconds, rounds: 2, newConnections: true });
-  console.log(`- with a connection for each, 2 times ${describe(each.overloads, each.ceilings)}`);
+  console.log(`- with a connection for each, 2 times ${describe(combine(each.overloads), each.ceilings)}`);
   console.log(`- at most ${before} MB, and ${peak()} with a connection for each; load ${load()}`);
   return [...goals, { name: `stays under ${GOALS.megabytes} MB`, isReached: peak() < GOALS.megabytes }];
 }
@@ -171,27 +171,41 @@ async function besideOverload(mandate: MandateUnderTest, seconds: number): Promi
   });
 }
 
+/** The sums over several periods. */
+function combine(results: readonly OpenLoopResult[]): OpenLoopResult {
+  const sum = (of: (one: OpenLoopResult) => number) => results.reduce((total, one) => total + of(one), 0);
+  const seconds = sum((one) => one.seconds);
+  const statuses = new Set(results.flatMap(({ byStatus }) => [...byStatus.keys()]));
+  const answers = (status: number): Answers => ({
+    count: sum((one) => answersOf(one, status).count),
+    whileSending: sum((one) => answersOf(one, status).whileSending),
+    latencies: Float64Array.from(results.flatMap((one) => [...answersOf(one, status).latencies])).sort(),
+  });
+  return {
+    offered: sum((one) => one.offered * one.seconds) / seconds,
+    ...{ seconds, lost: sum(({ lost }) => lost) },
+    byStatus: new Map([...statuses].map((status) => [status, answers(status)])),
+  };
+}
+
 /** CPU of the kernel outside of the process is not included. */
-function describeCpu(overloads: readonly OpenLoopResult[], ceilings: readonly Throughput[], cpu: CpuTime): string {
-  const countOf = (status: number) => overloads.reduce((total, one) => total + answersOf(one, status).count, 0);
+function describeCpu(overload: OpenLoopResult, ceilings: readonly Throughput[], cpu: CpuTime): string {
   const exchange = cpu.ceilings / ceilings.reduce((total, { answers }) => total + answers, 0);
-  const refusal = (cpu.overloads - exchange * countOf(200)) / countOf(503);
+  const refusal = (cpu.overloads - exchange * answersOf(overload, 200).count) / answersOf(overload, 503).count;
   return (
     `CPU of the service: ${(exchange * 1000).toFixed(2)} ms an exchange at the ceiling; if as much in the overload, ` +
     `${(refusal * 1000).toFixed(3)} ms a refusal`
   );
 }
 
-function describe(overloads: readonly OpenLoopResult[], ceilings: readonly Throughput[]): string {
-  const sum = (of: (one: OpenLoopResult) => number) => overloads.reduce((total, one) => total + of(one), 0);
-  const [seconds, ceiling, rate] = [sum((one) => one.seconds), rateOf(...ceilings), rateOf(...overloads.map(served))];
-  const offered = sum((one) => one.offered * one.seconds) / seconds;
-  const refused = sum((one) => answersOf(one, 503).whileSending) / seconds;
+function describe(overload: OpenLoopResult, ceilings: readonly Throughput[]): string {
+  const [ceiling, rate] = [rateOf(...ceilings), rateOf(served(overload))];
+  const [answered, refused] = [answersOf(overload, 200), answersOf(overload, 503)];
   return (
-    `the ceiling of ${figure(ceiling)} a second: offered ${figure(offered)}, ` +
-    `served ${figure(rate)} (${percent(rate / ceiling)}) in ${times(latenciesOf(overloads, 200))}, ` +
-    `refused ${figure(refused)} in ${times(latenciesOf(overloads, 503))}, ` +
-    `other answers ${sum(otherAnswers)}, lost ${sum(({ lost }) => lost)}`
+    `the ceiling of ${figure(ceiling)} a second: offered ${figure(overload.offered)}, ` +
+    `served ${figure(rate)} (${percent(rate / ceiling)}) in ${times(answered.latencies)}, ` +
+    `refused ${figure(refused.whileSending / overload.seconds)} in ${times(refused.latencies)}, ` +
+    `other answers ${otherAnswers(overload)}, lost ${overload.lost}`
   );
 }
 
@@ -205,10 +219,6 @@ function answersOf({ byStatus }: OpenLoopResult, status: number): Answers {
 
 function otherAnswers({ byStatus }: OpenLoopResult): number {
   return [...byStatus].reduce((sum, [status, { count }]) => sum + (status === 200 || status === 503 ? 0 : count), 0);
-}
-
-function latenciesOf(results: readonly OpenLoopResult[], status: number): Float64Array {
-  return Float64Array.from(results.flatMap((one) => [...answersOf(one, status).latencies])).sort();
 }
 
 function times(latencies: Float64Array): string {

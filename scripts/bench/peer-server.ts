@@ -3,23 +3,18 @@
  * `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and has no ledger.
  */
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { JWK } from 'oidc-provider';
 import { providerLibrary } from '../../test/support/identity-provider/provider-library.ts';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
 
-/** The configuration from the parent process: JSON in the environment variable `BENCH_PEER`. */
+/** From the parent process, as JSON in the environment variable `BENCH_PEER`. */
 export interface PeerSetup {
+  readonly port: number;
   readonly clientId: string;
   readonly clientJwk: JWK;
   readonly resource: string;
   readonly scope: string;
-}
-
-/** The message to the parent process when the server listens. */
-export interface PeerListening {
-  readonly port: number;
 }
 
 async function main(): Promise<void> {
@@ -32,15 +27,7 @@ async function main(): Promise<void> {
   console.info = () => undefined;
   const { Provider } = await providerLibrary();
 
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') {
-    throw new Error('a listening socket has no port');
-  }
-
-  const provider = new Provider(`http://127.0.0.1:${address.port}`, {
+  const provider = new Provider(`http://127.0.0.1:${setup.port}`, {
     jwks: { keys: [{ kty, crv, x, y, d, use: 'sig', alg: 'ES256' }] },
     clients: [
       {
@@ -68,9 +55,7 @@ async function main(): Promise<void> {
       },
     },
   });
-  server.on('request', provider.callback());
-  const listening: PeerListening = { port: address.port };
-  process.send?.(listening);
+  createServer(provider.callback()).listen(setup.port, '127.0.0.1', () => process.send?.('listening'));
   process.once('disconnect', () => process.exit(0));
 }
 

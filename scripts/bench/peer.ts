@@ -4,8 +4,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { makeAgentKey } from '../../test/support/agents/agent-key.ts';
+import { freePort } from '../free-port.ts';
 import { toBytes } from './load.ts';
-import type { PeerListening, PeerSetup } from './peer-server.ts';
+import type { PeerSetup } from './peer-server.ts';
 import { ASSERTION_LIFETIME, type Workload } from './workload.ts';
 
 const CLIENT_ID = 'bench-client';
@@ -17,7 +18,8 @@ export async function startPeer(): Promise<{ readonly workload: Workload; stop()
   const key = await makeAgentKey('ES256');
   const { kty, crv, x, y } = key.publicJwk;
   const clientJwk = { kty, crv, x, y, kid: key.kid, alg: 'ES256', use: 'sig' };
-  const setup: PeerSetup = { clientId: CLIENT_ID, clientJwk, resource: RESOURCE, scope: SCOPE };
+  const port = await freePort();
+  const setup: PeerSetup = { port, clientId: CLIENT_ID, clientJwk, resource: RESOURCE, scope: SCOPE };
   const child = fork(fileURLToPath(new URL('./peer-server.ts', import.meta.url)), {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, NODE_ENV: 'production', BENCH_PEER: JSON.stringify(setup) },
@@ -25,8 +27,7 @@ export async function startPeer(): Promise<{ readonly workload: Workload; stop()
   const died = once(child, 'exit').then(([code]) => {
     throw new Error(`the peer ended with ${code}`);
   });
-  const [message]: unknown[] = await Promise.race([once(child, 'message'), died]);
-  const { port } = message as PeerListening;
+  await Promise.race([once(child, 'message'), died]);
   died.catch(() => undefined);
   const target = { host: '127.0.0.1', port };
   const aud = `http://127.0.0.1:${port}`;
