@@ -247,7 +247,7 @@ function isWhole(bytes: Buffer): boolean {
 function check(response: Buffer, expected: string): void {
   const status = statusOf(response);
   if (status === 200 && response.includes(expected)) return;
-  // The body of an error says what is wrong. The body of another success may contain a token.
+  // An error body describes the problem. The body of another success may contain a token.
   const detail = status === 200 ? `without ${expected}` : response.subarray(headOf(response).length).toString();
   throw new UnexpectedAnswer(`an answer was ${status} ${detail}`);
 }

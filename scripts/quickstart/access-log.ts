@@ -7,7 +7,7 @@ import type { AccessEvent } from 'mandate/tool-server';
 import { layOut } from './table.ts';
 
 export interface AccessLog {
-  tell(event: AccessEvent): void;
+  record(event: AccessEvent): void;
   /** Returns and removes the stored events, oldest first. */
   take(): readonly AccessEvent[];
   /** Passes all later events to a listener instead of storing them. */
@@ -15,13 +15,13 @@ export interface AccessLog {
 }
 
 export function accessLog(): AccessLog {
-  let kept: AccessEvent[] = [];
-  let listener = (event: AccessEvent): void => void kept.push(event);
+  let stored: AccessEvent[] = [];
+  let listener = (event: AccessEvent): void => void stored.push(event);
   return {
-    tell: (event) => listener(event),
+    record: (event) => listener(event),
     take() {
-      const taken = kept;
-      kept = [];
+      const taken = stored;
+      stored = [];
       return taken;
     },
     follow(next) {

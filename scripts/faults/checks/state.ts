@@ -57,14 +57,14 @@ function questionsAbout(operations: readonly Operation[], operator: OperatorRequ
       ask(operator.findBlock(sub), (_, status) => status === 404, `${sub} is still blocked`);
     }
     if (kind === 'provision' || kind === 'activate') {
-      const isKept: Question['isAsExpected'] = (body, status) =>
+      const isEffective: Question['isAsExpected'] = (body, status) =>
         status === 200 && (kind === 'provision' || body.active === true);
-      ask(scimRequests.findUser(user), isKept, `the user ${user} is missing or inactive`);
+      ask(scimRequests.findUser(user), isEffective, `the user ${user} is missing or inactive`);
     }
     if (kind === 'register' || kind === 'disable an agent') {
-      const isKept: Question['isAsExpected'] = (body, status) =>
+      const isEffective: Question['isAsExpected'] = (body, status) =>
         status === 200 && (kind === 'register' || body.enabled === false);
-      ask(operator.findAgent(agent), isKept, `the agent ${agent} is missing or enabled`);
+      ask(operator.findAgent(agent), isEffective, `the agent ${agent} is missing or enabled`);
     }
     return questions;
   });

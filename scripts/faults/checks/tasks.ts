@@ -1,6 +1,6 @@
 /**
- * Tasks and tokens: the ledger has exactly what the clients were answered. A request without a response, or with a 503,
- * may have had its effect or not. The run ended every task, so the ledger has every end and every sum of renewals.
+ * Tasks and tokens: the ledger matches the answers to the clients. A request without a response, or with a 503, may have
+ * had its effect or not. The run ended every task, so the ledger has every end and every sum of renewals.
  */
 
 import {

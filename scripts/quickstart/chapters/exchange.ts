@@ -50,17 +50,21 @@ export async function theAgentExchangesHerToken(
   return { endpoint, form, answer };
 }
 
-export async function aStrangerVerifiesIt({ issuer, jira }: Stage, terminal: Terminal, token: string): Promise<void> {
+export async function aThirdPartyVerifiesIt({ issuer, jira }: Stage, terminal: Terminal, token: string): Promise<void> {
   terminal.chapter('A third party verifies it');
   terminal.say(`A third party with only the URL ${issuer} verifies the token with a standard library (jose).`);
-  const { protectedHeader, payload } = await verifyAsStranger(issuer, token, jira.audience);
+  const { protectedHeader, payload } = await verifyAsThirdParty(issuer, token, jira.audience);
   terminal.confirm(
     `Signed with ${protectedHeader.alg}, type ${protectedHeader.typ}, by a key that the issuer publishes, for ${payload.aud}.`,
   );
 }
 
 /** Verifies with only the issuer's URL and a library for signed tokens. */
-async function verifyAsStranger(issuer: string, token: string, audience: string): Promise<JWTVerifyResult<JWTPayload>> {
+async function verifyAsThirdParty(
+  issuer: string,
+  token: string,
+  audience: string,
+): Promise<JWTVerifyResult<JWTPayload>> {
   const metadata = await send(`${issuer}/.well-known/openid-configuration`);
   const keys = createRemoteJWKSet(new URL(text(metadata, 'jwks_uri')));
   try {

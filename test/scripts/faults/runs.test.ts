@@ -15,13 +15,13 @@ const refused = (began: number) => one(began, { status: 503, retryAfter: '5' });
 
 describe('the recovery from a fault', () => {
   const periods = [{ from: 10 * SECOND, until: 18 * SECOND }];
-  const lossesOf = (kept: readonly Operation[]) =>
-    recovery([one(9 * SECOND), one(17 * SECOND), ...kept], periods).losses;
+  const lossesOf = (operations: readonly Operation[]) =>
+    recovery([one(9 * SECOND), one(17 * SECOND), ...operations], periods).losses;
 
   it('may take five seconds, if every response comes within nine', () => {
-    const kept = [refused(9_500), refused(14_900), one(2_000, { ended: 10_900 })];
-    expect(lossesOf(kept)).to.deep.equal([]);
-    expect(recovery([one(17_000), ...kept], periods).figure).to.match(/ at most 4900 ms after/);
+    const operations = [refused(9_500), refused(14_900), one(2_000, { ended: 10_900 })];
+    expect(lossesOf(operations)).to.deep.equal([]);
+    expect(recovery([one(17_000), ...operations], periods).figure).to.match(/ at most 4900 ms after/);
   });
 
   it('fails if it takes longer, if a response takes longer, and if no request is served', () => {
@@ -33,24 +33,24 @@ describe('the recovery from a fault', () => {
 
 describe('requests that were not served', () => {
   it('may be one in a hundred, besides those that no process received', () => {
-    const kept = Array.from({ length: 199 }, (_, at) => one(at));
+    const operations = Array.from({ length: 199 }, (_, at) => one(at));
     expect(
       unserved([
-        ...kept,
+        ...operations,
         refused(1),
         ...Array.from({ length: 50 }, () => one(1, { status: 0, connectionRefused: true })),
       ]),
     )
       .to.have.property('losses')
       .that.deep.equals([]);
-    expect(unserved([...kept, refused(1), refused(2), refused(3)]).losses).to.match(/1.49 % were answered 503/);
+    expect(unserved([...operations, refused(1), refused(2), refused(3)]).losses).to.match(/1.49 % were answered 503/);
   });
 
   it('are explained by a kill while they were under way, or shortly before', () => {
     const broken = (began: number, ended: number) => one(began, { status: 0, error: 'ECONNRESET', ended });
-    const kept = [broken(900, 1_001), broken(1_100, 1_101), one(5_000, { status: 0, connectionRefused: true })];
-    expect(unanswered(kept, [1_000])).to.deep.equal([]);
-    expect(unanswered(kept)).to.have.length(2);
+    const operations = [broken(900, 1_001), broken(1_100, 1_101), one(5_000, { status: 0, connectionRefused: true })];
+    expect(unanswered(operations, [1_000])).to.deep.equal([]);
+    expect(unanswered(operations)).to.have.length(2);
     expect(unanswered([broken(900, 999), broken(2_100, 2_101)], [1_000])).to.have.length(2);
   });
 
@@ -60,9 +60,9 @@ describe('requests that were not served', () => {
   });
 
   it('are missing if the load was below its rate', () => {
-    const kept = Array.from({ length: 101 }, (_, at) => one(at * 10));
-    expect(atRate(kept, 100).losses).to.deep.equal([]);
-    expect(atRate(kept, 120).losses).to.deep.equal(['only 101 of 120 requests a second were sent']);
+    const operations = Array.from({ length: 101 }, (_, at) => one(at * 10));
+    expect(atRate(operations, 100).losses).to.deep.equal([]);
+    expect(atRate(operations, 120).losses).to.deep.equal(['only 101 of 120 requests a second were sent']);
     expect(atRate([], 1).losses).to.have.length(1);
   });
 });

@@ -28,7 +28,7 @@ function recording(): Recording {
       chapter: (title) => chapters.push(title),
       say: (...sentences) => lines.push(...sentences),
       show: (table) => lines.push(...table),
-      command: (line) => void [lines, commands].map((kept) => kept.push(line)),
+      command: (line) => void [lines, commands].map((list) => list.push(line)),
       confirm: (sentence) => lines.push(sentence),
       refused: (sentence) => lines.push(sentence),
       fail: (sentence) => lines.push(sentence),
