@@ -7,7 +7,7 @@ import type { Cleanup } from './cleanup.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
-export interface TemporaryDatabase {
+interface TemporaryDatabase {
   /** Environment variables for the service. */
   readonly settings: Readonly<Record<string, string>>;
   /** `undefined` on SQLite. */

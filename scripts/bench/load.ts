@@ -26,7 +26,7 @@ export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer';
 }
 
-export interface ClosedLoopOptions {
+interface ClosedLoopOptions {
   /** The number of connections. Each always has one request under way. */
   readonly concurrency: number;
   /** The load ends after this time, or when all prepared requests are sent. */
@@ -35,7 +35,7 @@ export interface ClosedLoopOptions {
   readonly expected: string;
 }
 
-export interface ClosedLoopResult {
+interface ClosedLoopResult {
   readonly answered: number;
   readonly seconds: number;
   /** Milliseconds, in ascending order. */
@@ -77,7 +77,7 @@ export async function driveClosedLoop(
   }
 }
 
-export interface OpenLoopOptions {
+interface OpenLoopOptions {
   /** Requests a second. */
   readonly rate: number;
   readonly seconds: number;

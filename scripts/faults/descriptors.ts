@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-export interface Descriptors {
+interface Descriptors {
   /** Established connections of clients. Their number depends on the clients. */
   readonly clients: number;
   /** All others, with connections that their client has closed. */

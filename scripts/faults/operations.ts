@@ -121,3 +121,11 @@ export function groupBy<Item>(
   }
   return (key) => groups.get(key ?? '') ?? [];
 }
+
+/** The operations that may have ended a task, by the task. */
+export function endingsByTask(operations: readonly Operation[]): ReturnType<typeof groupBy<Operation>> {
+  return groupBy(
+    operations.filter(({ kind }) => ENDINGS.has(kind)),
+    ({ task }) => task,
+  );
+}

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { spawnMandate, untilReady } from '../mandate-process.ts';
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** The arguments of Node that run `mandate`. */
   readonly program: readonly string[];
   readonly environment: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import { unexpectedResponses } from './responses.ts';
 import { lostEffects } from './state.ts';
 import { finalEnds, issuedTokens, recordedEnds, renewals, revokedTokens } from './tasks.ts';
 
-export interface Reconciliation {
+interface Reconciliation {
   readonly operations: readonly Operation[];
   /** The agents of the load. */
   readonly agents: readonly string[];

@@ -4,7 +4,7 @@
  */
 
 import { TIMED_OUT } from '../load/session.ts';
-import { ENDINGS, groupBy, isIndeterminate, type Losses, type Operation, type OperationKind } from '../operations.ts';
+import { endingsByTask, isIndeterminate, type Losses, type Operation, type OperationKind } from '../operations.ts';
 
 const EXPECTED: Readonly<Record<OperationKind, number>> = {
   exchange: 200,
@@ -32,10 +32,7 @@ const TASK_ENDED: ReadonlySet<string | undefined> = new Set([
 ]);
 
 export function unexpectedResponses(operations: readonly Operation[]): Losses {
-  const endingsOf = groupBy(
-    operations.filter(({ kind }) => ENDINGS.has(kind)),
-    ({ task }) => task,
-  );
+  const endingsOf = endingsByTask(operations);
   const isExpected = (one: Operation): boolean => {
     if (isIndeterminate(one)) return one.status === 0 ? one.error !== TIMED_OUT : one.retryAfter !== undefined;
     if (one.status === EXPECTED[one.kind]) return true;

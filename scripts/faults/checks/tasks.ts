@@ -4,7 +4,7 @@
  */
 
 import {
-  ENDINGS,
+  endingsByTask,
   groupBy,
   type History,
   isIndeterminate,
@@ -102,10 +102,7 @@ const REASONS: ReadonlyMap<OperationKind, string> = new Map<OperationKind, strin
 
 /** Every task has exactly one record of its end, and a request asked for this end. */
 export function recordedEnds({ operations, lines }: History): Losses {
-  const endingsOf = groupBy(
-    operations.filter(({ kind }) => ENDINGS.has(kind)),
-    ({ task }) => task,
-  );
+  const endingsOf = endingsByTask(operations);
   const recordsOf = groupBy(
     lines.filter(({ event }) => event === 'task.revoked' || event === 'task.expired'),
     ({ task_id }) => task_id,
@@ -129,10 +126,7 @@ export function recordedEnds({ operations, lines }: History): Losses {
  * request asked for an end.
  */
 export function finalEnds({ operations }: History): Losses {
-  const endingsOf = groupBy(
-    operations.filter(({ kind }) => ENDINGS.has(kind)),
-    ({ task }) => task,
-  );
+  const endingsOf = endingsByTask(operations);
   const revocationsOf = groupBy(
     operations.filter(({ kind }) => kind === 'revoke a token'),
     ({ jti }) => jti,
@@ -160,10 +154,7 @@ export function revokedTokens({ operations, lines }: History): Losses {
   const revocations = operations.filter(({ kind }) => kind === 'revoke a token');
   const records = lines.filter(({ event }) => event === 'token.revoked');
   const recordsOf = groupBy(records, ({ jti }) => jti);
-  const endingsOf = groupBy(
-    operations.filter(({ kind }) => ENDINGS.has(kind)),
-    ({ task }) => task,
-  );
+  const endingsOf = endingsByTask(operations);
   const requested = new Set(revocations.map(({ jti }) => jti));
   const losses = records
     .filter(({ jti }) => !requested.has(jti ?? undefined))

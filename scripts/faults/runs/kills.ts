@@ -11,7 +11,7 @@ import { crashes, unanswered, unserved } from './served.ts';
 const EARLY_EVERY = 10;
 const EARLY_MS = 600;
 
-export interface RandomKillOptions extends TestbedOptions {
+interface RandomKillOptions extends TestbedOptions {
   readonly kills: number;
   /** The maximum time from readiness to the kill, in milliseconds. */
   readonly servesMs: number;
@@ -33,7 +33,7 @@ export function randomKills({ kills, servesMs, ...options }: RandomKillOptions):
   });
 }
 
-export interface ReplicaLossOptions extends Omit<TestbedOptions, 'engine'> {
+interface ReplicaLossOptions extends Omit<TestbedOptions, 'engine'> {
   readonly replicas: number;
   readonly kills: number;
   /** The time between two kills, in milliseconds. */

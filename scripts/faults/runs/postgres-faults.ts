@@ -65,7 +65,7 @@ export async function terminateSessions(postgres: TemporaryPostgres, everyMs: nu
 }
 
 /** From the end of a fault to the start of the next, by `wallClock`. A request that ends later may meet the next fault. */
-export interface Period {
+interface Period {
   readonly from: number;
   readonly until: number;
 }

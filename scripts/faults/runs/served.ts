@@ -9,7 +9,7 @@ const NOTICED_WITHIN_MS = 1_000;
 /** The least share of the requested rate. */
 const LEAST_OF_RATE = 0.9;
 
-export interface Served {
+interface Served {
   readonly figure: string;
   readonly losses: readonly string[];
 }

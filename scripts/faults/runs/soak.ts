@@ -9,7 +9,7 @@ import { wallClock } from '../operations.ts';
 import { type RunResult, type Testbed, type TestbedOptions, withTestbed } from '../testbed.ts';
 import { atRate, unanswered, unserved } from './served.ts';
 
-export interface SoakOptions extends Omit<TestbedOptions, 'replicas'> {
+interface SoakOptions extends Omit<TestbedOptions, 'replicas'> {
   readonly minutes: number;
   readonly warmUpMinutes: number;
   readonly print: (line: string) => void;

@@ -7,14 +7,14 @@ import { isUnanswered, type Operation, wallClock } from '../operations.ts';
 import { type RunResult, type TestbedOptions, withTestbed } from '../testbed.ts';
 import { atRate, unserved } from './served.ts';
 
-export interface StopOptions extends TestbedOptions {
+interface StopOptions extends TestbedOptions {
   readonly perSecond: number;
   readonly times: number;
   /** The time between start and stop, in milliseconds. */
   readonly servesMs: number;
 }
 
-export interface StopResult extends RunResult {
+interface StopResult extends RunResult {
   /** The shortfall of the load. It depends on the machine and not on the service. */
   readonly unsent: readonly string[];
 }
