@@ -35,10 +35,12 @@ export const sourceProgram: readonly string[] = [...fromSource, join(root, 'comp
 
 /** The time limit of a start; the goal is one second. */
 const START_TIMEOUT_MS = 20_000;
+/** The time limit of one request to `/readyz`. */
+const READY_TIMEOUT_MS = 3_000;
 const POLL_MS = 20;
 /** The service finishes requests under way for ten seconds. */
 const STOP_TIMEOUT_MS = 12_000;
-/** The part of the log that shows why a start failed. */
+/** The end of the log that an error shows. */
 const LOG_TAIL_CHARACTERS = 2000;
 
 /**
@@ -57,7 +59,6 @@ export async function startMandate(
   const issuer = `http://127.0.0.1:${port}`;
   const logFile = join(folder, 'mandate.log');
   const environment = {
-    ...environmentWithoutSettings(),
     Service__Issuer: issuer,
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -67,10 +68,10 @@ export async function startMandate(
   if (schema === 'to be applied') await migrate(program, environment, logFile);
 
   const started = performance.now();
-  const child = run([...program, 'serve'], environment, logFile);
+  const child = spawnMandate([...program, 'serve'], environment, logFile);
   const ended = once(child, 'exit').then(() => undefined);
   try {
-    await untilReady(child, issuer, logFile);
+    await untilReady(child, issuer, logFile, START_TIMEOUT_MS);
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -85,32 +86,49 @@ export async function startMandate(
   };
 }
 
-async function migrate(program: readonly string[], environment: NodeJS.ProcessEnv, logFile: string): Promise<void> {
-  const migration = run([...program, 'migrate'], environment, logFile);
+async function migrate(
+  program: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  logFile: string,
+): Promise<void> {
+  const migration = spawnMandate([...program, 'migrate'], environment, logFile);
   await once(migration, 'exit');
   if (migration.exitCode !== 0) {
     throw new MandateDidNotStart(`"mandate migrate" ended with ${migration.exitCode}. ${tail(logFile)}`);
   }
 }
 
-function run(args: readonly string[], environment: NodeJS.ProcessEnv, logFile: string): ChildProcess {
+/**
+ * Starts Node with these arguments and appends the output to the log file.
+ *
+ * @param environment added to this process's environment, from which settings are removed
+ */
+export function spawnMandate(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  logFile: string,
+): ChildProcess {
   const log = openSync(logFile, 'a');
   try {
-    return spawn(process.execPath, args, { cwd: root, env: environment, stdio: ['ignore', log, log] });
+    const env = { ...environmentWithoutSettings(), ...environment };
+    return spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', log, log] });
   } finally {
     closeSync(log);
   }
 }
 
-async function untilReady(child: ChildProcess, issuer: string, logFile: string): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
+/** Waits until `/readyz` answers 200. @throws MandateDidNotStart if the process ends before, or after the time limit */
+export async function untilReady(child: ChildProcess, url: string, logFile: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new MandateDidNotStart(
         `"mandate serve" ended with ${child.exitCode ?? child.signalCode}. ${tail(logFile)}`,
       );
     }
-    const status = await fetch(`${issuer}/readyz`).then(
+    // A kept-alive connection could belong to an earlier process at this address.
+    const init = { headers: { connection: 'close' }, signal: AbortSignal.timeout(READY_TIMEOUT_MS) };
+    const status = await fetch(`${url}/readyz`, init).then(
       (answer) => answer.status,
       () => undefined,
     );
@@ -119,7 +137,7 @@ async function untilReady(child: ChildProcess, issuer: string, logFile: string):
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  throw new MandateDidNotStart(`"mandate serve" was not ready within ${START_TIMEOUT_MS / 1000} s. ${tail(logFile)}`);
+  throw new MandateDidNotStart(`"mandate serve" was not ready within ${timeoutMs / 1000} s. ${tail(logFile)}`);
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -140,5 +158,7 @@ function environmentWithoutSettings(): NodeJS.ProcessEnv {
 }
 
 function tail(logFile: string): string {
-  return `Its log ends with:\n${readFileSync(logFile, 'utf8').slice(-LOG_TAIL_CHARACTERS)}`;
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  const events = lines.filter((line) => !line.includes('"message":"request"')).join('\n');
+  return `Its log ends with:\n${events.slice(-LOG_TAIL_CHARACTERS)}`;
 }

@@ -90,7 +90,7 @@ function copySchemas(folder: string): void {
   }
 }
 
-/** For everybody to read: some tests run a program as another user. */
+/** Readable by every user: some tests run a program as another user. */
 function newFolder(prefix: string): string {
   const folder = mkdtempSync(prefix);
   chmodSync(folder, 0o755);

@@ -1,15 +1,16 @@
 /**
- * How long `mandate audit-verify` takes over a large ledger on SQLite, and how much memory:
+ * The time and memory of `mandate audit-verify` for a large ledger on SQLite:
  *
- *     node --import ./scripts/typescript-loader.mjs scripts/bench/audit.ts [records] [in a checkpoint]
+ *     node --import ./scripts/typescript-loader.mjs scripts/bench/audit.ts [records] [records in a checkpoint]
  *
- * It makes the ledger in a temporary file (a million records, five thousand in a checkpoint, unless told otherwise),
- * runs the built command on it when there is one, else its sources, and prints seconds and the largest resident size.
- * The goal for a million: 20 seconds and 300 MB.
+ * Writes the ledger to a temporary file: by default a million records, 5,000 in a checkpoint. Runs the built command, or
+ * the sources if there is no build or SOURCES is set. Exits with 1 above 20 seconds or 300 MB, which are the goals for a
+ * million records.
  */
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -21,21 +22,21 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import { capturedLog } from '../../test/support/captured-log.ts';
 import { fullEntry } from '../../test/support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../../test/support/ledger/sealing-key.ts';
+import { cpuSeconds, residentMegabytes } from '../machine.ts';
 import { builtProgram, sourceProgram } from '../mandate-process.ts';
 
 const SECONDS_GOAL = 20;
 const MEGABYTES_GOAL = 300;
-/** Rather more often than a verification's memory changes. */
 const SAMPLE_MS = 50;
 const START = instantFromMicros(1_789_653_821_882_457);
 
-const [records = 1_000_000, sealedAtOnce = 5_000] = process.argv.slice(2).map(Number);
+const [records = 1_000_000, checkpointSize = 5_000] = process.argv.slice(2).map(Number);
 
 const folder = mkdtempSync(join(tmpdir(), 'mandate-audit-'));
 try {
   const path = join(folder, 'mandate.db');
   const key = await makeSealingKey();
-  await makeLedger(path, key);
+  await writeLedger(path, key);
   const jwks = join(folder, 'jwks.json');
   writeFileSync(jwks, JSON.stringify(key.jwks));
   await measure(path, jwks);
@@ -43,8 +44,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Written row by row in few transactions, beside the service's own way, which waits for the disk each time. */
-async function makeLedger(path: string, key: SealingKey): Promise<void> {
+/** Inserts the rows of a checkpoint in one transaction. The service would wait for the disk after each record. */
+async function writeLedger(path: string, key: SealingKey): Promise<void> {
   const clock = { now: () => START };
   const storage = await openSqlite({ path }, { clock, log: capturedLog() });
   await storage.migrate();
@@ -52,9 +53,9 @@ async function makeLedger(path: string, key: SealingKey): Promise<void> {
   const insert = direct.prepare(`insert into ledger (ts, event, task_id, agent_id, sponsor, audience, scope, jti,
     delegation_depth, decision, reason, count, detail) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const began = performance.now();
-  for (let first = 0; first < records; first += sealedAtOnce) {
+  for (let first = 0; first < records; first += checkpointSize) {
     direct.transaction(() => {
-      for (let index = first; index < Math.min(first + sealedAtOnce, records); index += 1) {
+      for (let index = first; index < Math.min(first + checkpointSize, records); index += 1) {
         const { at, event, taskId, agentId, sponsor, audience, scope, jti, delegationDepth, decision, reason } =
           fullEntry(index, instantFromMicros(START + index * 1000));
         insert.run(
@@ -67,7 +68,7 @@ async function makeLedger(path: string, key: SealingKey): Promise<void> {
   }
   direct.close();
   await storage.close();
-  console.log(`${records} records, ${sealedAtOnce} in a checkpoint, made in ${seconds(began)} s`);
+  console.log(`${records} records, ${checkpointSize} in a checkpoint, made in ${seconds(began)} s`);
 }
 
 async function measure(path: string, jwks: string): Promise<void> {
@@ -77,38 +78,18 @@ async function measure(path: string, jwks: string): Promise<void> {
     env: { PATH: process.env.PATH, Service__Database__Provider: 'sqlite', Service__Database__Path: path },
     stdio: 'inherit',
   });
-  let [largest, cpu] = [0, 0];
+  let [megabytes, cpu] = [0, 0];
   const sampling = setInterval(() => {
-    largest = Math.max(largest, residentMegabytes(child.pid ?? 0));
-    cpu = Math.max(cpu, cpuSeconds(child.pid ?? 0));
+    megabytes = residentMegabytes(child.pid ?? 0, 'VmHWM') ?? megabytes;
+    cpu = cpuSeconds(child.pid ?? 0) ?? cpu;
   }, SAMPLE_MS);
-  const code = await new Promise((resolve) => child.once('exit', resolve));
+  const [code] = await once(child, 'exit');
   clearInterval(sampling);
-  const taken = seconds(began);
-  console.log(`audit-verify ended with ${code} after ${taken} s (${cpu} s of CPU), at most ${largest} MB resident`);
+  const took = seconds(began);
+  const largest = Math.round(megabytes);
+  console.log(`audit-verify ended with ${code} after ${took} s (${cpu} s of CPU), at most ${largest} MB resident`);
   console.log(`goals: ${SECONDS_GOAL} s, ${MEGABYTES_GOAL} MB`);
-  if (code !== 0 || taken > SECONDS_GOAL || largest > MEGABYTES_GOAL) process.exitCode = 1;
-}
-
-/** Of all its threads, on Linux, where a tick is a hundredth of a second; elsewhere 0. */
-function cpuSeconds(pid: number): number {
-  try {
-    // The name, which comes second, may hold anything; what follows its bracket does not.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / 100;
-  } catch {
-    return 0;
-  }
-}
-
-/** Linux keeps the peak itself; elsewhere 0 is shown. */
-function residentMegabytes(pid: number): number {
-  try {
-    const [, kilobytes = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return Math.round(Number(kilobytes) / 1024);
-  } catch {
-    return 0;
-  }
+  if (code !== 0 || took > SECONDS_GOAL || largest > MEGABYTES_GOAL) process.exitCode = 1;
 }
 
 function seconds(began: number): number {

@@ -1,131 +1,253 @@
 /**
- * The load generator: whole requests prepared as bytes, over keep-alive connections, each answer checked. It speaks
- * just enough HTTP/1.1 over plain sockets, because it shares the machine's cores with what it measures, and
- * whatever a general HTTP client does for each request would be taken from that.
+ * The load generators. They send prepared bytes over keep-alive connections and speak just enough HTTP/1.1: they share
+ * the cores of the machine with the server, and a general HTTP client would use more of them.
  */
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { HttpRequest } from '../requests.ts';
 
 export interface Target {
   readonly host: string;
   readonly port: number;
 }
 
-export interface LoadOptions {
+/** A request as the bytes that go over the wire. */
+export function toBytes({ host, port }: Target, { method, path, headers = {}, body = '' }: HttpRequest): Buffer {
+  const all = { host: `${host}:${port}`, accept: 'application/json', ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length = `content-length: ${Buffer.byteLength(body)}`;
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}${length}\r\n\r\n${body}`);
+}
+
+/** A response that the benchmark does not expect. Its figures would mean nothing. */
+export class UnexpectedAnswer extends Error {
+  override readonly name = 'UnexpectedAnswer';
+}
+
+interface ClosedLoopOptions {
+  /** The number of connections. Each always has one request under way. */
   readonly concurrency: number;
-  /** The round ends after this many seconds, or earlier when the prepared requests are used up. */
+  /** The load ends after this time, or when all prepared requests are sent. */
   readonly seconds: number;
-  /** What the body of every answer has to contain (within one chunk), besides its status being 200. */
+  /** A text that the body of every response must contain. */
   readonly expected: string;
 }
 
-export interface LoadResult {
+interface ClosedLoopResult {
   readonly answered: number;
   readonly seconds: number;
   /** Milliseconds, in ascending order. */
   readonly latencies: Float64Array;
 }
 
-/** An answer that is not the one the round is about: its figures would mean nothing. */
-export class UnexpectedAnswer extends Error {
-  override readonly name = 'UnexpectedAnswer';
-}
-
-/** @throws UnexpectedAnswer at the first answer that is not 200 with `expected` in it */
-export async function driveLoad(
+/**
+ * Closed loop: each connection sends its next request when the last one is answered.
+ *
+ * @throws UnexpectedAnswer at the first response that is not 200, or does not contain `expected`
+ */
+export async function driveClosedLoop(
   target: Target,
   requests: readonly Buffer[],
-  options: LoadOptions,
-): Promise<LoadResult> {
-  const sockets = await Promise.all(Array.from({ length: options.concurrency }, () => open(target)));
+  { concurrency, seconds, expected }: ClosedLoopOptions,
+): Promise<ClosedLoopResult> {
+  const sockets = await Promise.all(Array.from({ length: concurrency }, () => open(target)));
   const latencies = new Float64Array(requests.length);
+  const started = performance.now();
+  const deadline = started + seconds * 1000;
   let next = 0;
   let answered = 0;
-  const started = performance.now();
-  const deadline = started + options.seconds * 1000;
 
-  async function work(socket: Socket): Promise<void> {
-    const read = answerReader(socket);
-    for (;;) {
-      const request = performance.now() < deadline ? requests[next] : undefined;
-      if (request === undefined) {
-        return;
-      }
-      next += 1;
+  const work = async (socket: Socket) => {
+    while (performance.now() < deadline) {
+      const request = requests[next++];
+      if (request === undefined) return;
       const sent = performance.now();
-      socket.write(request);
-      const answer = await read();
-      check(answer, options.expected);
-      latencies[answered] = performance.now() - sent;
-      answered += 1;
+      check(await roundTrip(socket, request), expected);
+      latencies[answered++] = performance.now() - sent;
     }
-  }
-
+  };
   try {
     await Promise.all(sockets.map(work));
-    const seconds = (performance.now() - started) / 1000;
-    return { answered, seconds, latencies: latencies.subarray(0, answered).sort() };
+    const took = (performance.now() - started) / 1000;
+    return { answered, seconds: took, latencies: latencies.subarray(0, answered).sort() };
   } finally {
-    for (const socket of sockets) {
-      socket.destroy();
-    }
+    for (const socket of sockets) socket.destroy();
   }
 }
 
-async function open({ host, port }: Target): Promise<Socket> {
-  const socket = connect({ host, port, noDelay: true });
-  await once(socket, 'connect');
-  return socket;
+interface OpenLoopOptions {
+  /** Requests a second. */
+  readonly rate: number;
+  readonly seconds: number;
+  /** A new connection for each request. By default idle connections are reused, and some are open at the start. */
+  readonly newConnections?: boolean;
 }
 
-/** Answers a function that resolves with the next whole answer (head and body as they came) of this connection. */
-function answerReader(socket: Socket): () => Promise<Buffer> {
-  let received: Buffer = Buffer.alloc(0);
-  let waiting: { resolve(answer: Buffer): void; reject(error: Error): void } | undefined;
+/** The responses of one status. */
+export interface Answers {
+  readonly count: number;
+  /** The responses before the last request was sent. Later ones do not count for a rate. */
+  readonly whileSending: number;
+  /** Milliseconds since the moment when the request was due, in ascending order. */
+  readonly latencies: Float64Array;
+}
 
-  socket.on('data', (chunk: Buffer) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-    if (waiting !== undefined && isWhole(received)) {
-      const { resolve } = waiting;
-      const answer = received;
-      waiting = undefined;
-      received = Buffer.alloc(0);
-      resolve(answer);
+export interface OpenLoopResult {
+  /** Requests sent a second: less than `rate` if the load generator could not keep up. */
+  readonly offered: number;
+  readonly seconds: number;
+  readonly byStatus: ReadonlyMap<number, Answers>;
+  /** Requests without a response. */
+  readonly lost: number;
+}
+
+/** More than a service on two cores holds, processed and queued. */
+const IDLE_AT_START = 192;
+/** The time in which the server accepts them. */
+const ACCEPT_MS = 200;
+/** Requests are sent in small groups: a timer for each would use most of the CPU. */
+const TICK_MS = 4;
+/** The time limit for responses after the last request. */
+const LAST_RESPONSE_MS = 5000;
+
+/**
+ * Open loop: requests are sent at a fixed rate, answered or not. Latencies count from the moment when a request was due,
+ * so a server that slows down the load generator does not look faster (coordinated omission).
+ *
+ * @param requests each is sent once; the load ends when all are sent, if not before
+ */
+export async function driveOpenLoop(
+  target: Target,
+  requests: readonly Buffer[],
+  { rate, seconds, newConnections = false }: OpenLoopOptions,
+): Promise<OpenLoopResult> {
+  const idle: Socket[] = [];
+  const sockets = new Set<Socket>();
+  const latencies = new Map<number, number[]>();
+  const whileSending = new Map<number, number>();
+  let isSending = true;
+  let [sent, underWay, lost] = [0, 0, 0];
+
+  const connection = (): Socket => {
+    const socket = connect({ ...target, noDelay: true });
+    sockets.add(socket);
+    // Reads the end of an idle connection, so that it is no longer writable.
+    return socket.on('error', () => undefined).resume();
+  };
+  const send = async (request: Buffer, due: number): Promise<void> => {
+    sent += 1;
+    underWay += 1;
+    // The connection that was idle longest: the keep-alive timeout of the server should close none.
+    let socket = idle.shift();
+    while (socket?.writable === false) socket = idle.shift();
+    socket ??= connection();
+    try {
+      const response = await roundTrip(socket, request);
+      const status = statusOf(response);
+      const times = latencies.get(status) ?? [];
+      latencies.set(status, times);
+      times.push(performance.now() - due);
+      if (isSending) whileSending.set(status, (whileSending.get(status) ?? 0) + 1);
+      if (newConnections || CLOSES.test(headOf(response))) {
+        sockets.delete(socket);
+        socket.end();
+      } else {
+        idle.push(socket);
+      }
+    } catch {
+      lost += 1;
+      sockets.delete(socket);
+    } finally {
+      underWay -= 1;
     }
-  });
-  const lost = () => waiting?.reject(new UnexpectedAnswer('the server closed a connection instead of answering'));
-  socket.on('error', lost);
-  socket.on('close', lost);
+  };
 
-  return () =>
-    new Promise((resolve, reject) => {
-      waiting = { resolve, reject };
-    });
+  for (let count = 0; count < (newConnections ? 0 : IDLE_AT_START); count += 1) {
+    const socket = connection();
+    await once(socket, 'connect');
+    idle.push(socket);
+  }
+  await pause(ACCEPT_MS);
+
+  const began = performance.now();
+  const total = Math.min(requests.length, Math.floor(rate * seconds));
+  while (sent < total) {
+    const elapsed = (performance.now() - began) / 1000;
+    // At the end all of them are due: rounding could leave out the last one.
+    const due = elapsed >= seconds ? total : Math.min(total, Math.floor(elapsed * rate));
+    for (const request of requests.slice(sent, due)) void send(request, began + (sent / rate) * 1000);
+    await pause(TICK_MS);
+  }
+  isSending = false;
+  const took = (performance.now() - began) / 1000;
+  const deadline = performance.now() + LAST_RESPONSE_MS;
+  while (underWay > 0 && performance.now() < deadline) await pause(TICK_MS);
+  lost += underWay;
+  for (const socket of sockets) socket.destroy();
+  const answers = (times: readonly number[], status: number): Answers => ({
+    count: times.length,
+    whileSending: whileSending.get(status) ?? 0,
+    latencies: Float64Array.from(times).sort(),
+  });
+  return {
+    ...{ offered: sent / took, seconds: took, lost },
+    byStatus: new Map([...latencies].map(([status, times]) => [status, answers(times, status)])),
+  };
+}
+
+async function open(target: Target): Promise<Socket> {
+  const socket = connect({ ...target, noDelay: true });
+  await once(socket, 'connect');
+  return socket.on('error', () => undefined);
+}
+
+/** Sends a request and reads the whole response. @throws UnexpectedAnswer if the connection closes before its end */
+function roundTrip(socket: Socket, request: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let received: Buffer = Buffer.alloc(0);
+    const done = () => socket.off('data', read).off('close', closed);
+    const read = (chunk: Buffer) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      if (!isWhole(received)) return;
+      done();
+      resolve(received);
+    };
+    const closed = () => {
+      done();
+      reject(new UnexpectedAnswer('the server closed a connection instead of answering'));
+    };
+    socket.on('data', read).on('close', closed);
+    if (socket.closed) closed();
+    else socket.write(request);
+  });
 }
 
 const HEAD_END = '\r\n\r\n';
-const LAST_CHUNK = '0\r\n\r\n';
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+const CLOSES = /\r\nconnection: *close\r\n/i;
 
-function isWhole(bytes: Buffer): boolean {
-  const headEnd = bytes.indexOf(HEAD_END);
-  if (headEnd === -1) {
-    return false;
-  }
-  const head = bytes.toString('latin1', 0, headEnd);
-  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  if (length === undefined) {
-    return bytes.subarray(-LAST_CHUNK.length).equals(Buffer.from(LAST_CHUNK));
-  }
-  return bytes.length >= headEnd + HEAD_END.length + Number(length);
+function headOf(response: Buffer): string {
+  return response.toString('latin1', 0, response.indexOf(HEAD_END) + HEAD_END.length);
 }
 
-function check(answer: Buffer, expected: string): void {
-  const status = answer.toString('latin1', 'HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
-  if (status !== '200' || !answer.includes(expected)) {
-    const body = answer.subarray(answer.indexOf(HEAD_END) + HEAD_END.length);
-    // An error's body says what was wrong and holds nothing secret; a success that is not the expected one may hold a token.
-    const detail = status === '200' ? `without ${expected}` : body.toString();
-    throw new UnexpectedAnswer(`an answer was ${status} ${detail}`);
-  }
+function statusOf(response: Buffer): number {
+  return Number(response.toString('latin1', 'HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
+}
+
+function isWhole(bytes: Buffer): boolean {
+  if (!bytes.includes(HEAD_END)) return false;
+  const head = headOf(bytes);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  if (length !== undefined) return bytes.length >= head.length + Number(length);
+  return bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK);
+}
+
+function check(response: Buffer, expected: string): void {
+  const status = statusOf(response);
+  if (status === 200 && response.includes(expected)) return;
+  // An error body describes the problem. The body of another success may contain a token.
+  const detail = status === 200 ? `without ${expected}` : response.subarray(headOf(response).length).toString();
+  throw new UnexpectedAnswer(`an answer was ${status} ${detail}`);
 }

@@ -1,57 +1,91 @@
 /**
- * `npm run bench`: exchange, refresh and introspection on SQLite and Postgres, beside a peer on the same machine in
- * the same run. What is measured and how to read it: docs/performance.md.
+ * `npm run bench`: exchange, refresh and introspection on SQLite and Postgres, beside a peer on the same machine in the
+ * same run. docs/performance.md describes the method.
  */
 
-import type { Contender } from './contender.ts';
-import { writeFigures } from './document.ts';
-import { judge } from './goals.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpuSeconds, describeMachine } from '../machine.ts';
+import { driveClosedLoop } from './load.ts';
 import { type BenchOptions, readOptions, usage } from './options.ts';
 import { startPeer } from './peer.ts';
-import { describePlace } from './place.ts';
-import { summarise, table } from './report.ts';
-import { type Measurement, runRounds } from './rounds.ts';
-import { onStage } from './stage.ts';
+import { judge, type Measurement, replaceFigures, summarise, table } from './report.ts';
+import { withTestbed } from './testbed.ts';
+import { CONCURRENCY, FASTEST, type Workload } from './workload.ts';
 
-/** Requests under way at any time, each on a connection of its own. */
-const CONCURRENCY = 32;
+const PAGE = new URL('../../docs/performance.md', import.meta.url);
+/** Long enough for the JIT compiler and the connection pools. */
+const WARM_UP_SECONDS = 2;
+/** A round prepares this many times the requests of the fastest round so far. It ends early if that is too few. */
+const HEADROOM = 1.3;
 
 async function main(options: BenchOptions): Promise<void> {
-  await onStage(async (stage) => {
+  await withTestbed(async ({ start, cleanup }) => {
     const peer = await startPeer();
-    stage.afterwards(peer.stop);
-    const contenders: Contender[] = [peer.contender];
+    cleanup(peer.stop);
+    const workloads: Workload[] = [peer.workload];
     const ready: string[] = [];
-    for (const database of options.databases) {
-      const mandate = await stage.start(database);
-      contenders.push(mandate.exchange, mandate.refresh, mandate.introspection);
-      ready.push(`${Math.round(mandate.process.readyAfter)} ms on ${database}`);
+    for (const engine of options.databases) {
+      const mandate = await start(engine);
+      workloads.push(mandate.exchange, mandate.refresh, mandate.introspection);
+      ready.push(`${Math.round(mandate.process.readyAfter)} ms on ${engine}`);
     }
-    const measurements = await runRounds(contenders, { ...options, concurrency: CONCURRENCY, progress: printProgress });
-    const figures = describe(options, measurements, peer.contender.name, ready);
+    const figures = describe(options, await runRounds(workloads, options), peer.workload.name, ready);
     console.log(`\n${figures}`);
-    if (options.write) {
-      writeFigures(figures);
-    }
+    if (options.write) writeFileSync(PAGE, replaceFigures(readFileSync(PAGE, 'utf8'), figures));
   });
 }
 
-function printProgress({ contender, round, rate, cpu }: Measurement): void {
-  const perRequest = cpu === undefined ? '' : `, ${cpu.toFixed(2)} ms CPU each`;
-  console.log(`round ${round}  ${contender.padEnd(34)} ${Math.round(rate)} a second${perRequest}`);
+/** The workloads alternate, every second round in reverse order, so that other load on the machine affects all of them. */
+async function runRounds(
+  workloads: readonly Workload[],
+  { rounds, seconds }: BenchOptions,
+): Promise<readonly Measurement[]> {
+  const fastest = new Map<Workload, number>();
+  for (const workload of workloads) {
+    const { rate } = await measure(workload, 0, WARM_UP_SECONDS, FASTEST);
+    fastest.set(workload, rate);
+  }
+  const measurements: Measurement[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const workload of round % 2 === 1 ? workloads : [...workloads].reverse()) {
+      const known = fastest.get(workload) ?? 0;
+      const measurement = await measure(workload, round, seconds, known * HEADROOM);
+      fastest.set(workload, Math.max(known, measurement.rate));
+      measurements.push(measurement);
+      const { rate, cpu } = measurement;
+      const perRequest = cpu === undefined ? '' : `, ${cpu.toFixed(2)} ms CPU each`;
+      console.log(`round ${round}  ${workload.name.padEnd(34)} ${Math.round(rate)} a second${perRequest}`);
+    }
+  }
+  return measurements;
+}
+
+async function measure(workload: Workload, round: number, seconds: number, fastest: number): Promise<Measurement> {
+  const { name, target, pid, expected } = workload;
+  const requests = workload.prepare(Math.ceil(fastest * seconds) + CONCURRENCY);
+  const before = cpuSeconds(pid);
+  const load = await driveClosedLoop(target, requests, { concurrency: CONCURRENCY, seconds, expected });
+  const after = cpuSeconds(pid);
+  return {
+    workload: name,
+    round,
+    rate: load.answered / load.seconds,
+    cpu: before === undefined || after === undefined ? undefined : ((after - before) * 1000) / load.answered,
+    latencies: load.latencies,
+  };
 }
 
 function describe(
-  options: BenchOptions,
+  { seconds, rounds, databases }: BenchOptions,
   measurements: readonly Measurement[],
   reference: string,
   ready: readonly string[],
 ): string {
   const summaries = summarise(measurements, reference);
-  const only = options.databases.length === 1 ? ` --only ${options.databases[0]}` : '';
-  const command = `npm run bench -- --seconds ${options.seconds} --rounds ${options.rounds}${only}`;
+  const only = databases.length === 1 ? ` --only ${databases[0]}` : '';
+  const command = `npm run bench -- --seconds ${seconds} --rounds ${rounds}${only}`;
   return [
-    ...describePlace(new Date()).map((line) => `- ${line}`),
+    ...describeMachine(new Date()).map((line) => `- ${line}`),
     `- Command: \`${command}\`, ${CONCURRENCY} requests at once`,
     `- Ready after start: ${ready.join(', ')}`,
     '',

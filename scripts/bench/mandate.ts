@@ -1,57 +1,56 @@
 /**
- * Mandate as three contenders, exchange, refresh and introspection, on the database its settings name. Agents are
- * registered through the admin API; each exchange presents another subject token, so no work on one is saved for the
- * next; renewals and introspections go round a few hundred tasks opened beforehand.
+ * Mandate as five workloads. Every exchange presents a new subject token, so the service can cache no verification. The
+ * other requests use the open tasks in rotation.
  */
 
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogue } from '../../composition/settings/catalogue.ts';
-import { type AgentKey, makeAgentKey } from '../../test/support/agents/agent-key.ts';
 import type { IdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
 import { type MandateProcess, startMandate } from '../mandate-process.ts';
-import { ASSERTION_LIFETIME, type Contender } from './contender.ts';
-import type { Target } from './load.ts';
-import { post } from './post.ts';
+import {
+  agentRequests,
+  type HttpRequest,
+  introspection,
+  type LoadAgent,
+  makeLoadAgent,
+  operatorRequests,
+} from '../requests.ts';
+import { toBytes } from './load.ts';
+import { ASSERTION_LIFETIME, type Workload } from './workload.ts';
 
 export interface MandateUnderTest {
-  readonly exchange: Contender;
-  readonly refresh: Contender;
-  readonly introspection: Contender;
-  /** Requests that revoke a token each; beyond the number that was asked for, tokens that are revoked already. */
-  readonly revocation: Contender;
-  /** Requests that end a task each, by its grant. */
-  readonly ending: Contender;
   readonly process: MandateProcess;
-  /** Opens everything under `/admin` and `/audit`. */
-  readonly adminKey: string;
+  readonly exchange: Workload;
+  readonly refresh: Workload;
+  readonly introspection: Workload;
+  /** Each request revokes the access token of another task. After the last task, the tokens are already revoked. */
+  readonly revocation: Workload;
+  /** Each request ends another task, by the revocation of its grant. */
+  readonly ending: Workload;
 }
 
-const AUDIENCE = 'https://jira.example/api';
-const SCOPE = 'jira:read jira:comment';
 const AGENTS = 8;
-/** So many that renewals under way at the same moment are always of different tasks. */
+/** Enough that no two concurrent renewals are of the same task. */
 const TASKS = 256;
-/** Each with tokens of their own, as in life, so that no one person's row is a bottleneck. */
+/** Enough that the row of one person is no bottleneck, as in production. */
 const PEOPLE = 1000;
 
-interface Agent {
-  readonly id: string;
-  readonly key: AgentKey;
-}
-
 interface OpenTask {
-  readonly agent: Agent;
+  readonly agent: LoadAgent;
   readonly grant: string;
   readonly token: string;
 }
 
-/** @param database its settings, such as `Service__Database__Path` */
+/**
+ * @param name of the database in the report
+ * @param settings of the database and of the measurement, as environment variables
+ * @param folder for the key and the log
+ */
 export async function startMandateUnderTest(
   name: string,
-  database: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>>,
   provider: IdentityProvider,
   folder: string,
   taskCount = TASKS,
@@ -68,44 +67,39 @@ export async function startMandateUnderTest(
       Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
       Service__Signing__Keys__0__Path: keyFile,
       Service__Admin__ApiKey: adminKey,
-      ...withoutAdmissionLimits(),
-      ...database,
+      // All load comes from one address.
+      Service__RateLimit__Enabled: 'false',
+      Service__Overload__Enabled: 'false',
+      ...settings,
     },
     folder,
   );
   try {
-    const agents = await registerAgents(process.issuer, adminKey);
-    const requests = requestsTo(process.issuer, provider);
-    const tasks = await openTasks(process.issuer, agents, requests.exchangeBody, taskCount);
-    const target = requests.target;
-    const contender = (what: string, expected: string, make: (index: number) => Buffer): Contender => {
+    const { issuer, pid } = process;
+    const requests = agentRequests(issuer, provider, ASSERTION_LIFETIME);
+    const agents = await registerAgents(issuer, adminKey);
+    const { hostname: host, port } = new URL(issuer);
+    const target = { host, port: Number(port) };
+    const exchange = (index: number) => requests.exchange(nth(agents, index), `person-${index % PEOPLE}`);
+    const tasks: OpenTask[] = [];
+    for (let index = 0; index < taskCount; index += 1) {
+      const { refresh_token: grant, access_token: token } = await ask(issuer, exchange(index), 200);
+      tasks.push({ agent: nth(agents, index), grant: String(grant), token: String(token) });
+    }
+    const workload = (kind: string, expected: string, make: (index: number) => HttpRequest): Workload => {
       let made = 0;
-      return {
-        name: `${what}, ${name}`,
-        target,
-        pid: process.pid,
-        expected,
-        prepare: (count) => Array.from({ length: count }, () => make(made++)),
-      };
+      const prepare = (count: number) => Array.from({ length: count }, () => toBytes(target, make(made++)));
+      return { name: `${kind}, ${name}`, target, pid, expected, prepare };
     };
+    const ofTask = (kind: string, expected: string, make: (task: OpenTask) => HttpRequest) =>
+      workload(kind, expected, (index) => make(nth(tasks, index)));
     return {
       process,
-      adminKey,
-      exchange: contender('exchange', '"access_token"', (index) =>
-        post(target, '/oauth2/token', requests.exchangeBody(takeTurns(agents, index))),
-      ),
-      refresh: contender('refresh', '"access_token"', (index) =>
-        post(target, '/oauth2/token', requests.refreshBody(takeTurns(tasks, index))),
-      ),
-      introspection: contender('introspection', '"active":true', (index) =>
-        post(target, '/oauth2/introspect', `token=${takeTurns(tasks, index).token}`),
-      ),
-      revocation: contender('revocation', '', (index) =>
-        post(target, '/oauth2/revoke', requests.revocationBody(takeTurns(tasks, index), 'token')),
-      ),
-      ending: contender('end', '', (index) =>
-        post(target, '/oauth2/revoke', requests.revocationBody(takeTurns(tasks, index), 'grant')),
-      ),
+      exchange: workload('exchange', '"access_token"', exchange),
+      refresh: ofTask('refresh', '"access_token"', ({ agent, grant }) => requests.refresh(agent, grant)),
+      introspection: ofTask('introspection', '"active":true', ({ token }) => introspection(token)),
+      revocation: ofTask('revocation', '', ({ agent, token }) => requests.revoke(agent, token)),
+      ending: ofTask('end', '', ({ agent, grant }) => requests.revoke(agent, grant)),
     };
   } catch (error) {
     await process.stop();
@@ -113,110 +107,25 @@ export async function startMandateUnderTest(
   }
 }
 
-/** All load comes from one address here, which is what a rate limit is for: it is switched off, where there is one. */
-function withoutAdmissionLimits(): Record<string, string> {
-  const known: Readonly<Record<string, unknown>> = catalogue;
-  const keys = ['Service:RateLimit:Enabled', 'Service:Overload:Enabled'].filter((key) => key in known);
-  return Object.fromEntries(keys.map((key) => [key.replaceAll(':', '__'), 'false']));
-}
-
-async function registerAgents(issuer: string, adminKey: string): Promise<readonly Agent[]> {
-  const agents = await Promise.all(
-    Array.from({ length: AGENTS }, async (_, index) => ({
-      id: `bench-agent-${index}`,
-      key: await makeAgentKey('ES256'),
-    })),
-  );
-  for (const { id, key } of agents) {
-    const answer = await fetch(`${issuer}/admin/agents`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        agent_id: id,
-        display_name: `Benchmark agent ${id}`,
-        sponsor_required: true,
-        allowed_scopes: ['jira:read', 'jira:comment'],
-        allowed_audiences: [AUDIENCE],
-        max_task_ttl: 'PT1H',
-        max_token_ttl: 'PT1H',
-        max_delegation_depth: 1,
-        jwks: key.jwks,
-      }),
-    });
-    if (answer.status !== 201) {
-      throw new Error(`registering an agent answered ${answer.status}: ${await answer.text()}`);
-    }
-  }
+async function registerAgents(issuer: string, adminKey: string): Promise<readonly LoadAgent[]> {
+  const agents = await Promise.all(Array.from({ length: AGENTS }, makeLoadAgent));
+  for (const agent of agents) await ask(issuer, operatorRequests(adminKey).register(agent), 201);
   return agents;
 }
 
-interface Requests {
-  readonly target: Target;
-  exchangeBody(agent: Agent): string;
-  refreshBody(task: OpenTask): string;
-  revocationBody(task: OpenTask, revoked: 'token' | 'grant'): string;
-}
-
-function requestsTo(issuer: string, provider: IdentityProvider): Requests {
-  const { hostname: host, port } = new URL(issuer);
-  const exchange = new URLSearchParams({
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
-    requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    resource: AUDIENCE,
-    scope: SCOPE,
-  }).toString();
-  const authenticated = new URLSearchParams({
-    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-  }).toString();
-  const refresh = `${authenticated}&${new URLSearchParams({ grant_type: 'refresh_token', resource: AUDIENCE })}`;
-  const assertion = ({ id, key }: Agent) =>
-    key.signAssertion(id, { aud: issuer, exp: Math.floor(Date.now() / 1000) + ASSERTION_LIFETIME });
-  let people = 0;
-  return {
-    target: { host, port: Number(port) },
-    exchangeBody(agent) {
-      people += 1;
-      const person = `person-${people % PEOPLE}`;
-      const subjectToken = provider.mintAccessToken({ sub: person, sid: `session-${person}`, scope: SCOPE });
-      return `${exchange}&subject_token=${subjectToken}&actor_token=${assertion(agent)}`;
-    },
-    revocationBody: (task, revoked) =>
-      `${authenticated}&token=${task[revoked]}&client_assertion=${assertion(task.agent)}`,
-    refreshBody: (task) => `${refresh}&refresh_token=${task.grant}&client_assertion=${assertion(task.agent)}`,
-  };
-}
-
-async function openTasks(
-  issuer: string,
-  agents: readonly Agent[],
-  exchangeBody: (agent: Agent) => string,
-  count: number,
-): Promise<readonly OpenTask[]> {
-  const tasks: OpenTask[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const agent = takeTurns(agents, index);
-    const answer = await fetch(`${issuer}/oauth2/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: exchangeBody(agent),
-    });
-    if (answer.status !== 200) {
-      throw new Error(`opening a task answered ${answer.status}: ${await answer.text()}`);
-    }
-    const { refresh_token, access_token }: { refresh_token: string; access_token: string } = JSON.parse(
-      await answer.text(),
-    );
-    tasks.push({ agent, grant: refresh_token, token: access_token });
+/** Sends a request of the preparation, outside of any measurement. */
+async function ask(issuer: string, request: HttpRequest, status: number): Promise<Readonly<Record<string, unknown>>> {
+  const { method, path, headers = {}, body = null } = request;
+  const response = await fetch(`${issuer}${path}`, { method, headers, body });
+  if (response.status !== status) {
+    throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
   }
-  return tasks;
+  return JSON.parse(await response.text());
 }
 
-function takeTurns<Item>(items: readonly Item[], index: number): Item {
+/** In rotation. */
+function nth<Item>(items: readonly Item[], index: number): Item {
   const item = items[index % items.length];
-  if (item === undefined) {
-    throw new Error('there is nothing to take turns with');
-  }
+  if (item === undefined) throw new Error('there are no items');
   return item;
 }

@@ -1,48 +1,26 @@
 /** The command line of `npm run bench`. */
 
 import { parseArgs } from 'node:util';
+import type { Engine } from '../temporary-database.ts';
 
 export interface BenchOptions {
   readonly seconds: number;
   readonly rounds: number;
-  readonly databases: readonly ('sqlite' | 'postgres')[];
+  readonly databases: readonly Engine[];
   readonly write: boolean;
 }
 
 export const usage = `npm run bench -- [--seconds 3] [--rounds 5] [--only sqlite|postgres] [--write]
 
-  --seconds  how long each measurement lasts, 1 to 60
-  --rounds   how many measurements of each kind, 1 to 100
+  --seconds  the duration of each measurement, 1 to 60
+  --rounds   the number of measurements of each workload, 1 to 100
   --only     one database instead of both
-  --write    put the figures into docs/performance.md`;
+  --write    write the figures into docs/performance.md`;
 
-/** Answers the sentence that says what is wrong when the arguments cannot be read. */
+/** @returns a sentence about the first problem if the arguments are invalid */
 export function readOptions(args: readonly string[]): BenchOptions | string {
-  const parsed = parse(args);
-  if (typeof parsed === 'string') {
-    return parsed;
-  }
-  const { seconds, rounds, only, write } = parsed;
-  if (!isWholeNumber(seconds, 60)) {
-    return '--seconds must be a whole number from 1 to 60.';
-  }
-  if (!isWholeNumber(rounds, 100)) {
-    return '--rounds must be a whole number from 1 to 100.';
-  }
-  if (only !== undefined && only !== 'sqlite' && only !== 'postgres') {
-    return '--only must be sqlite or postgres.';
-  }
-  return {
-    seconds: Number(seconds),
-    rounds: Number(rounds),
-    databases: only === undefined ? ['sqlite', 'postgres'] : [only],
-    write,
-  };
-}
-
-function parse(args: readonly string[]) {
   try {
-    return parseArgs({
+    const { values } = parseArgs({
       args: [...args],
       options: {
         seconds: { type: 'string', default: '3' },
@@ -50,7 +28,13 @@ function parse(args: readonly string[]) {
         only: { type: 'string' },
         write: { type: 'boolean', default: false },
       },
-    }).values;
+    });
+    const { seconds, rounds, only, write } = values;
+    if (!isWholeNumber(seconds, 60)) return '--seconds must be a whole number from 1 to 60.';
+    if (!isWholeNumber(rounds, 100)) return '--rounds must be a whole number from 1 to 100.';
+    if (only !== undefined && only !== 'sqlite' && only !== 'postgres') return '--only must be sqlite or postgres.';
+    const databases: readonly Engine[] = only === undefined ? ['sqlite', 'postgres'] : [only];
+    return { seconds: Number(seconds), rounds: Number(rounds), databases, write };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

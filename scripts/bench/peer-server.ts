@@ -1,46 +1,33 @@
 /**
- * The peer, run as a child process: `oidc-provider` as it comes, its state in memory, answering client_credentials
- * with `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and keeps no ledger.
+ * The peer, a child process: `oidc-provider` with its state in memory. It answers client_credentials requests with
+ * `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and has no ledger.
  */
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { JWK } from 'oidc-provider';
 import { providerLibrary } from '../../test/support/identity-provider/provider-library.ts';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
 
-/** What the parent hands over in the environment variable `BENCH_PEER`, as JSON. */
+/** From the parent process, as JSON in the environment variable `BENCH_PEER`. */
 export interface PeerSetup {
+  readonly port: number;
   readonly clientId: string;
   readonly clientJwk: JWK;
   readonly resource: string;
   readonly scope: string;
 }
 
-/** What it tells the parent once it listens. */
-export interface PeerListening {
-  readonly port: number;
-}
-
 async function main(): Promise<void> {
   const setup: PeerSetup = JSON.parse(process.env.BENCH_PEER ?? '');
   const { kty, crv, x, y, d } = (await makeSigningKey('ES256')).privateJwk;
-  // The peer is to run as plainly as can be: the loader that read this file asks for source maps, which cost at run time.
+  // The TypeScript loader enabled source maps, which cost CPU.
   process.setSourceMapsEnabled(false);
-  // The notices of the library are advice to somebody who would run this for real.
+  // The library prints advice for production.
   console.warn = () => undefined;
   console.info = () => undefined;
   const { Provider } = await providerLibrary();
 
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') {
-    throw new Error('a listening socket has no port');
-  }
-
-  const provider = new Provider(`http://127.0.0.1:${address.port}`, {
+  const provider = new Provider(`http://127.0.0.1:${setup.port}`, {
     jwks: { keys: [{ kty, crv, x, y, d, use: 'sig', alg: 'ES256' }] },
     clients: [
       {
@@ -68,9 +55,7 @@ async function main(): Promise<void> {
       },
     },
   });
-  server.on('request', provider.callback());
-  const listening: PeerListening = { port: address.port };
-  process.send?.(listening);
+  createServer(provider.callback()).listen(setup.port, '127.0.0.1', () => process.send?.('listening'));
   process.once('disconnect', () => process.exit(0));
 }
 

@@ -1,13 +1,12 @@
 /**
- * What slow clients take from everybody else:
+ * The effect of slow clients on other clients:
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/slow-senders.ts [sqlite|postgres] [seconds]
  *
- * Exchanges come at half the ceiling, in turns alone and beside 300 clients that send heads and bodies a byte a second or
- * do not take their answers: three turns of either, of so many seconds each. The service is the built one, as it is
- * configured by default but for rate limits, all load coming from one address; those clients are a process of their own.
- * Exits with 1 where the p99 beside them is more than twice the p99 alone, in the median of the turns, or one exchange is
- * not answered 200.
+ * Exchanges come at half the ceiling, alternately alone and beside 300 slow clients (slow-clients.ts, a separate process):
+ * three periods of each kind, of this many seconds. The service has its default configuration without rate limits, because
+ * all load comes from one address. Exits with 1 if an exchange is not answered 200, or if the p99 beside the slow clients
+ * is more than twice the p99 alone (the median of the three ratios).
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -15,64 +14,62 @@ import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { fromSource } from '../from-source.ts';
-import { ceilingOf } from './ceiling.ts';
-import type { Contender } from './contender.ts';
-import type { Target } from './load.ts';
-import { driveOpenLoop } from './open-loop.ts';
-import { describePlace } from './place.ts';
-import { type Database, onStage } from './stage.ts';
-import { median, percentile } from './statistics.ts';
+import { describeMachine } from '../machine.ts';
+import type { Engine } from '../temporary-database.ts';
+import { driveOpenLoop, type Target } from './load.ts';
+import { median, percentile } from './report.ts';
+import { withTestbed } from './testbed.ts';
+import { measureCeiling, rateOf, type Workload } from './workload.ts';
 
 const SLOW_CLIENTS = 300;
 const ROUNDS = 3;
-/** Times the p99 without them, at most. */
+/** The maximum ratio of p99 beside the slow clients to p99 alone. */
 const GOAL = 2;
 const SHARE_OF_CEILING = 0.5;
 const CEILING_SECONDS = 3;
 
-async function main(database: Database, seconds: number): Promise<void> {
-  await onStage(async (stage) => {
-    const mandate = await stage.start(database, { Service__Overload__Enabled: 'true' }, 1);
-    for (const line of describePlace(new Date())) console.log(`- ${line}`);
-    await compare(mandate.exchange, seconds);
+async function main(engine: Engine, seconds: number): Promise<void> {
+  await withTestbed(async ({ start }) => {
+    const { exchange } = await start(engine, { Service__Overload__Enabled: 'true' }, 1);
+    for (const line of describeMachine(new Date())) console.log(`- ${line}`);
+    // The first measurement is a warm-up.
+    await measureCeiling(exchange, CEILING_SECONDS);
+    const rate = SHARE_OF_CEILING * rateOf(await measureCeiling(exchange, CEILING_SECONDS));
+    console.log(`- exchanges at ${Math.round(rate)} a second, half of the ceiling`);
+    const ratios: number[] = [];
+    let isServed = true;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const alone = await measure('alone', exchange, rate, seconds);
+      const clients = await startSlowClients(exchange.target);
+      const beside = await measure(`beside ${SLOW_CLIENTS} slow clients`, exchange, rate, seconds);
+      console.log(`- slow clients disconnected by the service: ${await stopSlowClients(clients)}`);
+      ratios.push(beside.p99 / alone.p99);
+      isServed &&= alone.isServed && beside.isServed;
+    }
+    const ratio = median(ratios);
+    const isReached = ratio <= GOAL && isServed;
+    const verdict = isReached ? 'reached' : 'NOT reached';
+    console.log(`- p99 beside them at most ${GOAL} times as long: ${ratio.toFixed(2)}, ${verdict}`);
+    if (!isReached) process.exitCode = 1;
   });
 }
 
-async function compare(exchange: Contender, seconds: number): Promise<void> {
-  const { target, prepare } = exchange;
-  await ceilingOf(exchange, CEILING_SECONDS);
-  const rate = SHARE_OF_CEILING * (await ceilingOf(exchange, CEILING_SECONDS));
-  console.log(`- exchanges at ${Math.round(rate)} a second, half of what is served at most`);
-  const ratios: number[] = [];
-  let isServed = true;
-  const measure = async (what: string): Promise<number> => {
-    const { byStatus, lost } = await driveOpenLoop(target, prepare(Math.ceil(rate * seconds)), { rate, seconds });
-    const served = byStatus.get(200);
-    const others = [...byStatus].flatMap(([status, { count }]) =>
-      status === 200 ? [] : [`${count} answered ${status}`],
-    );
-    if (lost > 0) others.push(`${lost} lost`);
-    if (others.length > 0 || served === undefined) isServed = false;
-    const [half, p99] = [0.5, 0.99].map((share) => percentile(served?.latencies ?? new Float64Array([0]), share));
-    console.log(
-      `- ${what}: ${served?.count ?? 0} served, p50 ${milliseconds(half)}, p99 ${milliseconds(p99)}, ${others.join(', ') || 'nobody else'}; ` +
-        `load ${(loadavg()[0] ?? 0).toFixed(1)}`,
-    );
-    return p99 ?? 0;
-  };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const alone = await measure('alone');
-    const clients = await startSlowClients(target);
-    const beside = await measure(`beside ${SLOW_CLIENTS} slow clients`);
-    console.log(`- of them were sent away: ${await stopSlowClients(clients)}`);
-    ratios.push(beside / alone);
-  }
-  const ratio = median(ratios);
-  const isReached = ratio <= GOAL && isServed;
+async function measure(
+  name: string,
+  { target, prepare }: Workload,
+  rate: number,
+  seconds: number,
+): Promise<{ readonly p99: number; readonly isServed: boolean }> {
+  const { byStatus, lost } = await driveOpenLoop(target, prepare(Math.ceil(rate * seconds)), { rate, seconds });
+  const { count = 0, latencies = new Float64Array([0]) } = byStatus.get(200) ?? {};
+  const unserved = [...byStatus].flatMap(([status, one]) => (status === 200 ? [] : `${one.count} answered ${status}`));
+  if (lost > 0) unserved.push(`${lost} lost`);
+  const [p50 = 0, p99 = 0] = [0.5, 0.99].map((share) => percentile(latencies, share));
   console.log(
-    `- p99 beside them at most ${GOAL} times as long: ${ratio.toFixed(2)}, ${isReached ? 'reached' : 'NOT reached'}`,
+    `- ${name}: ${count} served, p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, ` +
+      `${unserved.join(', ') || 'no others'}; load ${(loadavg()[0] ?? 0).toFixed(1)}`,
   );
-  if (!isReached) process.exitCode = 1;
+  return { p99, isServed: count > 0 && unserved.length === 0 };
 }
 
 async function startSlowClients({ host, port }: Target): Promise<ChildProcess> {
@@ -83,25 +80,22 @@ async function startSlowClients({ host, port }: Target): Promise<ChildProcess> {
 }
 
 async function stopSlowClients(child: ChildProcess): Promise<string> {
-  const told = once(child, 'message');
+  const message = once(child, 'message');
   child.send('stop');
-  const [counts]: Record<string, number>[] = await told;
+  const [counts]: Record<string, number>[] = await message;
   await once(child, 'exit');
-  return (
-    Object.entries(counts ?? {})
-      .map(([kind, count]) => `${kind} ${count}`)
-      .join(', ') || 'none'
-  );
+  const disconnected = Object.entries(counts ?? {}).map(([kind, count]) => `${kind} ${count}`);
+  return disconnected.join(', ') || 'none';
 }
 
-function milliseconds(value = 0): string {
+function milliseconds(value: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }
 
-const [database = 'sqlite', seconds = '20'] = process.argv.slice(2);
-if ((database !== 'sqlite' && database !== 'postgres') || !/^[1-9]\d?$/.test(seconds)) {
+const [engine = 'sqlite', seconds = '20'] = process.argv.slice(2);
+if ((engine !== 'sqlite' && engine !== 'postgres') || !/^[1-9]\d?$/.test(seconds)) {
   console.error('slow-senders.ts [sqlite|postgres] [seconds, from 1 to 99]');
   process.exitCode = 2;
 } else {
-  await main(database, Number(seconds));
+  await main(engine, Number(seconds));
 }

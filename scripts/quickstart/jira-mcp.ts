@@ -12,7 +12,7 @@ import { type GuardedServer, serve } from './guarded-server.ts';
 
 export async function startJiraMcp(issuer: string, log: AccessLog): Promise<GuardedServer> {
   const audience = `http://127.0.0.1:${await freePort()}/mcp`;
-  const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.tell });
+  const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.record });
   const { guard, metadata } = mcpProtection(toolServer, {
     tools: {
       read_issue: { scope: ['jira:read'] },

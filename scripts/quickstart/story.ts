@@ -5,12 +5,12 @@
  */
 
 import type { Agent } from 'mandate/agent';
-import { anAuditorTrustsNobody } from './chapters/audit.ts';
+import { anAuditorVerifiesTheLedger } from './chapters/audit.ts';
 import { theOperatorBlocksHer } from './chapters/block.ts';
 import { theAgentIsDone } from './chapters/end.ts';
-import { aReplayIsRefused, aStrangerVerifiesIt, theAgentExchangesHerToken } from './chapters/exchange.ts';
+import { aReplayIsRefused, aThirdPartyVerifiesIt, theAgentExchangesHerToken } from './chapters/exchange.ts';
 import { theOperatorPullsTheKillSwitch } from './chapters/kill-switch.ts';
-import { theLedgerTellsItAll } from './chapters/ledger.ts';
+import { theLedgerHasEveryDecision } from './chapters/ledger.ts';
 import { theAgentUsesALibrary } from './chapters/library.ts';
 import { theAgentUsesMcpTools } from './chapters/mcp.ts';
 import { anOperatorRegistersAnAgent } from './chapters/registration.ts';
@@ -32,7 +32,7 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<Cast>
   const subjectToken = await aPersonSignsIn(stage, terminal);
   const identity = await anOperatorRegistersAnAgent(stage, terminal);
   const exchange = await theAgentExchangesHerToken(stage, terminal, identity, subjectToken);
-  await aStrangerVerifiesIt(stage, terminal, text(exchange.answer, 'access_token'));
+  await aThirdPartyVerifiesIt(stage, terminal, text(exchange.answer, 'access_token'));
   await aReplayIsRefused(terminal, exchange);
   const { agent, task } = await theAgentUsesALibrary(stage, terminal, identity, subjectToken);
   await aToolServerChecksEveryRequest(stage, terminal, task);
@@ -41,7 +41,7 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<Cast>
   await theAgentIsDone(stage, terminal, task);
   const killed = await theOperatorPullsTheKillSwitch(stage, terminal, agent, subjectToken);
   await theOperatorBlocksHer(stage, terminal, agent, subjectToken);
-  await theLedgerTellsItAll(stage, terminal, killed.id);
-  await anAuditorTrustsNobody(stage, terminal, killed.id);
+  await theLedgerHasEveryDecision(stage, terminal, killed.id);
+  await anAuditorVerifiesTheLedger(stage, terminal, killed.id);
   return { agent, subjectToken };
 }

@@ -1,4 +1,4 @@
-/** The page for those who write agents, held to the code; its examples, and the auditor's, are run as they stand there. */
+/** Compares docs/agents.md with the code, and runs its examples and the auditor's. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,14 +16,14 @@ const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const page = await readFile(at('docs/agents.md'), 'utf8');
 
 describe('docs/agents.md', () => {
-  it('lists every option, with its default', () => {
+  it('lists every option with its default', () => {
     const given = { issuer: 'https://mandate.example', agentId: 'triage', key: { pem: '' }, instance: 'pod-7' };
     for (const [name, value] of Object.entries(checkAgentOptions(given))) {
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'number' ? `${value} |` : ''}`);
     }
   });
 
-  it('lists every reason for which an answer is refused', () => {
+  it('lists every reason of a refused response', () => {
     const reasons: Readonly<Record<Unacceptable, true>> = {
       scope_wider_than_asked: true,
       another_task: true,
@@ -33,7 +33,7 @@ describe('docs/agents.md', () => {
     expect(page).to.include('| `invalid_scope` | `scope_given_up` |');
   });
 
-  it('shows lines that are in the examples', async () => {
+  it('shows only lines of the examples', async () => {
     for (const [, name = '', code = ''] of page.matchAll(/^<!-- from (\S+) -->\n```ts\n(.*?)^```$/gms)) {
       const example = await readFile(at(name), 'utf8');
       for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
@@ -50,7 +50,7 @@ describe('the examples of docs/agents.md', () => {
 
   before(async () => {
     const database: TestDatabase | undefined = databases[0];
-    if (database === undefined) throw new Error('there is no database');
+    if (database === undefined) throw new Error('the tests have no database');
     mandate = await startMandate({ database, issuer: 'own-address' });
     folder = await mkdtemp(join(tmpdir(), 'agents-page-'));
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -68,7 +68,7 @@ describe('the examples of docs/agents.md', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('agent.ts does what it says, and leaves no task behind', async function () {
+  it('agent.ts uses a task and ends it', async function () {
     this.timeout(60_000);
     const server = await startExample('express-tool-server.ts', environment);
     try {
@@ -84,7 +84,7 @@ describe('the examples of docs/agents.md', () => {
     }
   });
 
-  it('agent.ts says what became of it when the answer is no', async function () {
+  it('agent.ts prints the error of a refusal', async function () {
     this.timeout(60_000);
     const { code, output, complaints } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' });
     expect([code, output, complaints]).to.deep.equal([1, '', 'No: invalid_grant\n']);
@@ -116,7 +116,7 @@ describe('the examples of docs/agents.md', () => {
     }
   });
 
-  it('audit-script.ts verifies what was sealed, and finds that a mark no longer holds', async function () {
+  it('audit-script.ts verifies a sealed record, and detects a wrong mark', async function () {
     this.timeout(60_000);
     for (let checkpoint = 0; checkpoint < 2; checkpoint += 1) {
       await mandate.admin('POST', '/admin/agents', { agent_id: `sealed-${checkpoint}` });

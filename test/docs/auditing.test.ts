@@ -1,4 +1,4 @@
-/** The page for auditors, held to the code: what it says to run is run here, as it stands there. */
+/** Compares docs/auditing.md with the code, and runs its script and its commands. */
 
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -54,7 +54,7 @@ for (const database of databases) {
       }
     });
 
-    it('its script says so of a number that no record has, of a record without a seal, and of a wrong key', async () => {
+    it('its script reports an unknown record, a record without a seal, and a wrong key', async () => {
       const failed = async (...given: readonly string[]) => {
         const { code, stdout, stderr } = await run(process.execPath, [script, mandate.url, ...given]).then(
           (done) => ({ ...done, code: 0 }),
@@ -100,7 +100,7 @@ describe('docs/auditing.md', () => {
   const lines = { record: presentRecord({ ...record, decision: 'allow' }), checkpoint: presentCheckpoint(checkpoint) };
 
   for (const [name, line] of Object.entries(lines)) {
-    it(`names the fields of a ${name} in the order in which they are published and exported`, () => {
+    it(`lists the fields of a ${name} in the order of the API and the export`, () => {
       const fields = Object.keys(line).map((field) => `\`${field}\``);
       expect(page.replaceAll(/\s+/g, ' ')).to.include(fields.join(', '));
     });

@@ -1,6 +1,6 @@
 /**
- * The Dockerfile, the deployment examples and their page, held to the code: no engine runs here, so that what they name
- * is compared with what there is.
+ * Compares the Dockerfile, the deployment examples and their page with the code. No container engine runs: the tests
+ * read the files.
  */
 
 import { execFile } from 'node:child_process';
@@ -25,7 +25,7 @@ const text = (path: string) => readFileSync(at(path), 'utf8');
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The member at the end of a path of members; `undefined` where there is none. */
+/** The value at a path of members; `undefined` if a member is missing. */
 function dig(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((part, name) => (part as Members | undefined)?.[name], value);
 }
@@ -54,7 +54,7 @@ const { bin, files, engines } = JSON.parse(text('package.json')) as {
   files: readonly string[];
   engines: { node: string };
 };
-/** How long requests under way have to finish once a stop was asked for. */
+/** The time limit for requests under way after SIGTERM. */
 const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server/server.ts'))?.[1]);
 const PORT = catalogue.PORT.default;
 const program = asProgram(at('composition/main.ts'));
@@ -62,7 +62,7 @@ const nothing = async () => 0;
 const DATABASE = 'postgresql://mandate:secret@db.example/mandate';
 
 const composeText = text('docs/examples/deploy/compose.yaml');
-/** What an operator's `.env` says, by the variables that the example asks for. */
+/** An operator's `.env` with every variable of the example. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: 'superuser-password',
   MANDATE_OWNER_PASSWORD: 'owner-password',
@@ -77,7 +77,7 @@ const interpolated = composeText.replaceAll(
   /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
   (_, name: string, kind: string | undefined, rest: string | undefined) => {
     const value = ENVIRONMENT[name] ?? (kind === '-' ? rest : undefined);
-    if (value === undefined) throw new Error(`nothing is known of ${name}`);
+    if (value === undefined) throw new Error(`the test has no value for ${name}`);
     return value;
   },
 );
@@ -89,16 +89,16 @@ const manifests = parseAllDocuments(text('docs/examples/deploy/kubernetes.yaml')
 });
 const manifest = (kind: string) => {
   const [found, ...others] = manifests.filter((one) => dig(one, 'kind') === kind);
-  if (found === undefined || others.length > 0) throw new Error(`there is not one ${kind}`);
+  if (found === undefined || others.length > 0) throw new Error(`the manifests must have exactly one ${kind}`);
   return found;
 };
 const pod = (kind: string) => dig(manifest(kind), 'spec', 'template', 'spec');
 const container = (kind: string) => dig(pod(kind), 'containers', 0);
 
-/** What stands for a secret's value, by the setting it is for. */
+/** A substitute for the secret of a setting. */
 const secretFor = (key: string) => (key.includes('Database') ? DATABASE : 'a-credential-of-more-than-32-characters');
 
-/** The variables of a container, with those it gets from a ConfigMap. */
+/** The environment variables of a container, with those from its ConfigMap. */
 function variablesOf(kind: string): Record<string, string> {
   const own = (dig(container(kind), 'env') ?? []) as readonly { name: string; value?: string }[];
   const shared = dig(container(kind), 'envFrom') === undefined ? {} : dig(manifest('ConfigMap'), 'data');
@@ -121,7 +121,7 @@ describe('The deployment examples', () => {
   const page = text('docs/deploying.md');
   const everything = [composeText, text('docs/examples/deploy/kubernetes.yaml'), text('Dockerfile'), page].join('\n');
 
-  it('name only settings that there are', () => {
+  it('name only existing settings', () => {
     const variables = [...everything.matchAll(/\bService(?:__\w+?)+\b/g)].map(([name]) => name.replaceAll('__', ':'));
     const keys = [...page.matchAll(/`(Service:[\w:]+)`/g)].map(([, key = '']) => key.replace(':N:', ':0:'));
     expect(variables.length).to.be.greaterThan(20);
@@ -129,7 +129,7 @@ describe('The deployment examples', () => {
   });
 
   for (const [where, environment] of serving) {
-    it(`have settings in ${where} that the service starts with, on a host that is none of development’s`, () => {
+    it(`have valid production settings in ${where}`, () => {
       const result = readSettings({ environment, overrides: [] });
       expect(result).to.deep.include({ kind: 'valid', unknown: [] });
       if (result.kind === 'invalid') return;
@@ -140,7 +140,7 @@ describe('The deployment examples', () => {
   }
 
   for (const [where, environment] of migrating) {
-    it(`give the owner’s connection to the migration alone in ${where}`, () => {
+    it(`give the connection of the database owner only to the migration in ${where}`, () => {
       const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
       expect(result.kind).to.equal('valid');
       expect(environment).to.have.property('Service__Database__MigrationConnectionString');
@@ -150,7 +150,7 @@ describe('The deployment examples', () => {
     });
   }
 
-  it('hold no secret: every setting that is one comes from elsewhere', () => {
+  it('contain no secret: every secret setting comes from a Secret or the .env file', () => {
     const isSecret = (name: string) => {
       const key = catalogueKeyOf(name.replaceAll('__', ':'));
       return key !== undefined && catalogue[key].type.secret;
@@ -171,13 +171,13 @@ describe('The deployment examples', () => {
     expect(everything).not.to.match(/-----BEGIN/);
   });
 
-  it('ask in the page for every variable that the Compose file cannot do without', () => {
+  it('list every required variable of the Compose file on the page', () => {
     const asked = [...composeText.matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name);
     expect(asked).to.have.length.greaterThan(5);
     for (const name of asked) expect(page).to.match(new RegExp(`^${name}=`, 'm'));
   });
 
-  it('run commands that there are', async function () {
+  it('run only existing commands', async function () {
     this.timeout(60_000);
     const { stdout: commands } = await run(process.execPath, [...program, '--help']);
     const has = (name: string) => new RegExp(`^ +\\S+ ${name}\\b`, 'm').test(commands);
@@ -200,30 +200,30 @@ describe('The deployment examples', () => {
     }
   });
 
-  it('lead to pages and files that are there', () => {
+  it('link only to existing pages and files', () => {
     const links = [...page.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link = '']) => link);
     for (const link of links) expect(existsSync(new URL(link, at('docs/'))), link).to.equal(true);
   });
 });
 
 describe('The image', () => {
-  it('is one that nobody can write to, and runs as a user that is not root and has a number', () => {
+  it('is not writable, and runs as a user that is not root, by number', () => {
     expect(last('USER')?.rest[0]).to.match(/^[1-9]\d*:[1-9]\d*$/);
-    // Whoever copies after it, or gives the files away, makes them writable.
+    // A COPY after USER, or a chown, would make files writable.
     expect(finalStage.findLastIndex(({ instruction }) => instruction === 'COPY')).to.be.lessThan(
       finalStage.findIndex(({ instruction }) => instruction === 'USER'),
     );
     expect(finalStage.map(({ line }) => line).join('\n')).not.to.match(/--chown|chown /);
   });
 
-  it('starts what package.json calls mandate, with serve unless told otherwise', () => {
+  it('starts the mandate command of package.json, by default with serve', () => {
     expect(execForm('ENTRYPOINT')).to.deep.equal(['node', `/app/${bin.mandate}`]);
     expect(execForm('CMD')).to.deep.equal(['serve']);
     expect(last('WORKDIR')?.rest).to.deep.equal(['/app']);
     expect(finalStage.map(({ line }) => line)).to.include(`RUN ln -s /app/${bin.mandate} /usr/local/bin/mandate`);
   });
 
-  it('holds what the package does, its production packages, and nothing else', () => {
+  it('contains only the files of the package and its production packages', () => {
     const copied = finalStage.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest.join(' '));
     const [dist] = files;
     expect(files).to.deep.equal(['dist']);
@@ -237,7 +237,7 @@ describe('The image', () => {
     expect(installs.at(-1)).to.deep.equal([]);
   });
 
-  it('is built from what is there, all of what is compiled, and all of it past .dockerignore', () => {
+  it('copies only existing files, every compiled folder, and nothing that .dockerignore excludes', () => {
     const sources = dockerfile
       .filter(({ instruction, rest }) => instruction === 'COPY' && !rest[0]?.startsWith('--from'))
       .flatMap(({ rest }) => rest.slice(0, -1).filter((word) => !word.startsWith('--')));
@@ -251,7 +251,7 @@ describe('The image', () => {
     expect(exceptions.map((line) => line.slice(1))).to.have.members([...new Set(sources)]);
   });
 
-  it('has a Node that the package and its machine code take, the same to build and to run', () => {
+  it('has one Node for build and run, which package.json and better-sqlite3 support', () => {
     const images = dockerfile.filter(({ instruction }) => instruction === 'ARG').map(({ rest }) => rest[0] ?? '');
     const [build = '', slim = ''] = images.map((image) => image.split('=')[1] ?? '');
     expect(slim).to.equal(`${build}-slim`);
@@ -261,12 +261,12 @@ describe('The image', () => {
     expect(sqlite.engines.node.split(' || ')).to.include(`${major}.x`);
   });
 
-  it('exposes the port of the service, and asks /healthz there whether it is up', async () => {
+  it('exposes the port of the service, and checks /healthz there', async () => {
     expect(last('EXPOSE')?.rest).to.deep.equal([PORT]);
     const script = execForm('HEALTHCHECK').at(-1) ?? '';
     expect(execForm('HEALTHCHECK').slice(0, 2)).to.deep.equal(['node', '-e']);
     expect(script).to.include(`|| ${PORT}) + '/healthz'`);
-    // Nobody listens: the check has to say so, and not to fall over.
+    // No process listens on this port: the check exits with 1.
     const unhealthy = run(process.execPath, ['-e', script], { env: { PORT: '9' } });
     expect(
       await unhealthy.then(
@@ -278,7 +278,7 @@ describe('The image', () => {
 });
 
 describe('The Kubernetes manifests', () => {
-  it('run two replicas or more that nothing can take over, as the image’s user', () => {
+  it('run at least two locked-down replicas as the user of the image', () => {
     expect(dig(manifest('Deployment'), 'spec', 'replicas')).to.be.at.least(2);
     const [user, group] = (last('USER')?.rest[0] ?? '').split(':').map(Number);
     for (const kind of ['Job', 'Deployment']) {
@@ -295,7 +295,7 @@ describe('The Kubernetes manifests', () => {
     expect(dig(container('Job'), 'image')).to.equal(dig(container('Deployment'), 'image'));
   });
 
-  it('mount the keys where the settings look for them, readable to the service’s group', () => {
+  it('mount the keys at the path of the setting, readable by the group of the service', () => {
     const path = variablesOf('Deployment').Service__Signing__Keys__0__Path ?? '';
     const mounts = dig(container('Deployment'), 'volumeMounts') as readonly Record<string, unknown>[];
     const mount = mounts.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
@@ -310,7 +310,7 @@ describe('The Kubernetes manifests', () => {
     expect([made?.[1], `${mount?.mountPath}/${made?.[2]}`]).to.deep.equal([dig(secret, 'secretName'), path]);
   });
 
-  it('name in their page the secrets that they take, with every key', () => {
+  it('have every Secret and key on the page', () => {
     const made = [...text('docs/deploying.md').matchAll(/create secret generic (\S+) ((?:[^\n]*\\\n)*[^\n]*)/g)];
     const keys = made.flatMap(([, name = '', rest = '']) =>
       [...rest.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key = '']) => `${name} ${key}`),
@@ -324,7 +324,7 @@ describe('The Kubernetes manifests', () => {
     expect(keys).to.have.members([...new Set(taken)]);
   });
 
-  it('ask the right thing at the right port: whether it hangs without the database, whether it can serve with it', () => {
+  it('have probes at the right port: /healthz for liveness, /readyz for readiness', () => {
     const ports = dig(container('Deployment'), 'ports') as readonly Record<string, unknown>[];
     const http = ports.find(({ name }) => name === 'http');
     expect(String(http?.containerPort)).to.equal(PORT);
@@ -342,7 +342,7 @@ describe('The Kubernetes manifests', () => {
     expect(rules.map((rule) => dig(rule, 'ports', 0, 'port'))).to.deep.equal(ports.map((one) => one.containerPort));
   });
 
-  it('give a stop the time that it takes, and take no more than one replica at a time', () => {
+  it('allow enough time for a stop, and stop one replica at a time', () => {
     const sleep = Number(dig(container('Deployment'), 'lifecycle', 'preStop', 'exec', 'command', 1));
     expect(sleep).to.be.greaterThan(0);
     const grace = dig(pod('Deployment'), 'terminationGracePeriodSeconds');
@@ -354,7 +354,7 @@ describe('The Kubernetes manifests', () => {
     expect(Number(stop?.[1])).to.be.at.least(DRAIN_SECONDS + 5);
   });
 
-  it('choose the replicas, and not the migration, wherever they choose', () => {
+  it('select the replicas and not the migration in every selector', () => {
     const labels = dig(manifest('Deployment'), 'spec', 'template', 'metadata', 'labels');
     expect(dig(manifest('Deployment'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
     expect(dig(manifest('PodDisruptionBudget'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
@@ -366,7 +366,7 @@ describe('The Kubernetes manifests', () => {
 });
 
 describe('The Compose file', () => {
-  it('migrates once Postgres answers, then serves, both of them locked in', () => {
+  it('migrates when Postgres answers, then serves, both locked down', () => {
     expect(dig(compose, 'services', 'migrate', 'depends_on', 'postgres', 'condition')).to.equal('service_healthy');
     const after = dig(compose, 'services', 'mandate', 'depends_on', 'migrate', 'condition');
     expect(after).to.equal('service_completed_successfully');
@@ -387,9 +387,9 @@ describe('The Compose file', () => {
     expect(dig(compose, 'secrets', String(secret), 'file')).to.equal('./signing-key.pem');
   });
 
-  it('makes roles of which one can migrate, and the other then serve and not change the schema', async function () {
+  it('creates one role that can migrate, and one that can serve but not change the schema', async function () {
     this.timeout(60_000);
-    // Roles belong to a whole server, and the suites' own have one of these names.
+    // Roles belong to a whole server, and the shared one has a role of the same name.
     const { server, stop } = await startPostgresServer();
     const as = async <Result>(role: string, database: string, act: (client: pg.Client) => Promise<Result>) => {
       const client = new pg.Client({ connectionString: server.url(role, database) });
@@ -408,7 +408,7 @@ describe('The Compose file', () => {
     const statements = script
       .replaceAll(/^(?:--|\\).*$/gm, '')
       .replaceAll(/:'(\w+)'/g, (_, name: string) =>
-        pg.escapeLiteral(given[variables[name] ?? ''] ?? fail(`nothing is given for ${name}`)),
+        pg.escapeLiteral(given[variables[name] ?? ''] ?? fail(`the Compose file has no ${name}`)),
       )
       .split(';')
       .map((statement) => statement.trim())

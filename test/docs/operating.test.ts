@@ -1,4 +1,4 @@
-/** docs/operating.md, held to what a scrape says: a metric, a label or a reason that is renamed may break somebody's alert. */
+/** Compares docs/operating.md with the metrics and settings: renaming a metric, a label or a reason breaks alerts. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ import { ledgerEvents } from '../../domain/ledger/record.ts';
 const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
 const definitions = serviceDefinitions;
 
-/** What each label that an expression may choose by can be; those of what a file or a release names are not closed. */
+/** The values of each label that an alert may select. */
 const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {
   surface: surfaces,
   outcome: outcomes,
@@ -27,12 +27,12 @@ const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {
 function section(title: string): string {
   const from = page.indexOf(`\n## ${title}\n`);
   const to = page.indexOf('\n## ', from + 1);
-  if (from === -1) throw new Error(`there is no section ${title}`);
+  if (from === -1) throw new Error(`the page has no section ${title}`);
   return page.slice(from, to === -1 ? undefined : to);
 }
 
 describe('docs/operating.md', () => {
-  it('has every metric, its labels and what it is, in the words of its HELP', () => {
+  it('lists every metric with its labels and its HELP text', () => {
     const rows = [...section('Metrics').matchAll(/^\| `(mandate_\w+)` \| (.*?) \| (.*) \|$/gm)].map(
       ([, name, labels, help]) => [name, labels, help],
     );
@@ -45,7 +45,7 @@ describe('docs/operating.md', () => {
     );
   });
 
-  it('names no metric that there is not', () => {
+  it('names only existing metrics', () => {
     const known = new Set([
       ...definitions.map(({ name }) => String(name)),
       ...processMetrics()
@@ -58,7 +58,7 @@ describe('docs/operating.md', () => {
     expect(named.filter((name) => !isKnown(name))).to.deep.equal([]);
   });
 
-  it('alerts on label values that there are', () => {
+  it('has alerts only on existing label values', () => {
     const alerts = [...section('Alerts worth having').matchAll(/^\| `([^`]+)`.*\|.*\|.*\|$/gm)].map(
       ([, expression = '']) => expression.replaceAll('\\|', '|'),
     );
@@ -70,7 +70,7 @@ describe('docs/operating.md', () => {
     }
   });
 
-  it('names no setting that there is not', () => {
+  it('names only existing settings', () => {
     const named = [...page.matchAll(/`(Service:[A-Za-z0-9:]+[A-Za-z0-9])(?=[`:…])/g)].map(([, key = '']) => key);
     expect(named.length).to.be.greaterThan(10);
     const isKnown = (key: string) =>
@@ -78,7 +78,7 @@ describe('docs/operating.md', () => {
     expect(named.filter((key) => !isKnown(key))).to.deep.equal([]);
   });
 
-  it('links to headings of its own that are there', () => {
+  it('links only to its existing headings', () => {
     const anchors = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
       heading
         .toLowerCase()

@@ -1,4 +1,4 @@
-/** The page for those who write tool servers, held to the code; its examples are run as they stand there. */
+/** Compares docs/tool-servers.md with the code, and runs its examples. */
 
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const page = await readFile(at('docs/tool-servers.md'), 'utf8');
 
 describe('docs/tool-servers.md', () => {
-  it('lists every refusal, in the order of the specification', () => {
+  it('lists every refusal in the order of the specification', () => {
     const rows = refusalReasons.map((reason) => {
       const { status, error, sentence } = describeRefusal(reason);
       return `| \`${reason}\` | ${status} | \`${error}\` | ${sentence} |`;
@@ -22,7 +22,7 @@ describe('docs/tool-servers.md', () => {
     expect(page).to.include(rows.join('\n'));
   });
 
-  it('lists every option, with its default', () => {
+  it('lists every option with its default', () => {
     const options = checkOptions({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
     for (const [name, value] of Object.entries(options)) {
       const shown = /^(issuer|audience)$/.test(name) ? 'required' : name === 'realm' ? 'the audience' : String(value);
@@ -30,14 +30,14 @@ describe('docs/tool-servers.md', () => {
     }
   });
 
-  it('names the fields of an event in their order', () => {
+  it('lists the fields of an event in their order', () => {
     const act = { sub: 'agent:a', instance: 'b', depth: 1 };
     const event = accessEvent({ at: 0, route: 'x', reason: null, signed: { act } });
     const fields = Object.keys(event).map((field) => `\`${field}\``);
     expect(page.replaceAll(/\s+/g, ' ')).to.include(fields.join(', '));
   });
 
-  it('shows lines that are in the examples', async () => {
+  it('shows only lines of the examples', async () => {
     for (const [, name = '', code = ''] of page.matchAll(/^<!-- from (\S+) -->\n```ts\n(.*?)^```$/gms)) {
       const example = await readFile(at(name), 'utf8');
       for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
@@ -50,12 +50,12 @@ describe('the examples of docs/tool-servers.md', () => {
   let mandate: Mandate;
   before(async () => {
     const [database] = databases;
-    if (database === undefined) throw new Error('there is no database');
+    if (database === undefined) throw new Error('the tests have no database');
     mandate = await sharedMandate(database);
   });
 
   for (const name of ['express-tool-server.ts', 'fastify-tool-server.ts']) {
-    it(`${name} does what it says`, async function () {
+    it(`${name} allows and refuses requests, and logs each decision`, async function () {
       this.timeout(60_000);
       const environment = { MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA };
       const { url, child, lines, stop } = await startExample(name, environment);

@@ -7,16 +7,16 @@ import { byLength } from '../support/length.ts';
 
 interface Project {
   readonly tests: string;
-  /** In a process beside that of the others, as `npm test` runs each file. */
-  readonly beside?: string;
+  /** A second test file, in a parallel process. */
+  readonly parallel?: string;
   readonly typecheck?: string;
   readonly lint?: string;
 }
 
-/** Runs .ci/run over a project with these tests and checks; answers its exit code and its last line. */
+/** Runs .ci/run in a project with these tests and checks. Returns its exit code and its last line. */
 function ciRun({
   tests,
-  beside,
+  parallel,
   typecheck = 'true',
   lint = 'true',
 }: Project): readonly [number | null, string | undefined] {
@@ -26,8 +26,8 @@ function ciRun({
     symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
     mkdirSync(join(root, 'test'));
     writeFileSync(join(root, 'test/a.test.cjs'), tests);
-    if (beside !== undefined) writeFileSync(join(root, 'test/b.test.cjs'), beside);
-    const test = `mocha ${beside === undefined ? '' : '--parallel --jobs 2'} test/*.cjs`;
+    if (parallel !== undefined) writeFileSync(join(root, 'test/b.test.cjs'), parallel);
+    const test = `mocha ${parallel === undefined ? '' : '--parallel --jobs 2'} test/*.cjs`;
     writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { test, typecheck, lint } }));
     const { status, stdout } = spawnSync('bash', [join(root, '.ci/run')], { cwd: tmpdir(), encoding: 'utf8' });
     return [status, stdout.trimEnd().split('\n').at(-1)];
@@ -44,46 +44,51 @@ describe('.ci/run', function () {
   const runs: readonly (readonly [string, Project, number, string])[] = [
     ['counts the tests and the two checks', { tests: passing }, 0, '4 passed, 0 failed'],
     [
-      'fails for a test, and still runs the checks',
+      'fails if a test fails, and still runs the checks',
       { tests: `${passing} it('c', () => { throw new Error('no'); });`, lint: 'false' },
       1,
       '3 passed, 2 failed',
     ],
-    ['fails for a check', { tests: passing, typecheck: 'false' }, 1, '3 passed, 1 failed'],
-    ['fails when there is no test', { tests: '' }, 1, '2 passed, 1 failed'],
+    ['fails if a check fails', { tests: passing, typecheck: 'false' }, 1, '3 passed, 1 failed'],
+    ['fails without a test', { tests: '' }, 1, '2 passed, 1 failed'],
     [
-      'fails when the tests break off',
+      'fails if the test process exits early',
       { tests: `${passing} it('c', () => process.exit(0));` },
       1,
       '2 passed, 1 failed',
     ],
-    ['fails when only some are asked for', { tests: `${passing} it.only('c', () => {});` }, 1, '2 passed, 1 failed'],
-    ['fails when all are skipped', { tests: "it.skip('a', () => {});" }, 1, '2 passed, 1 failed'],
-    ['does not count what is skipped', { tests: `${passing} it.skip('c', () => {});` }, 0, '4 passed, 0 failed'],
-    ['counts the tests of several processes', { tests: passing, beside: passing }, 0, '6 passed, 0 failed'],
     [
-      'fails when a file cannot be loaded beside others',
-      { tests: passing, beside: "import { missing } from 'node:fs';" },
+      'fails if a test is exclusive (it.only)',
+      { tests: `${passing} it.only('c', () => {});` },
+      1,
+      '2 passed, 1 failed',
+    ],
+    ['fails if all tests are skipped', { tests: "it.skip('a', () => {});" }, 1, '2 passed, 1 failed'],
+    ['does not count skipped tests', { tests: `${passing} it.skip('c', () => {});` }, 0, '4 passed, 0 failed'],
+    ['counts the tests of parallel processes', { tests: passing, parallel: passing }, 0, '6 passed, 0 failed'],
+    [
+      'fails if a file of a parallel process cannot be loaded',
+      { tests: passing, parallel: "import { missing } from 'node:fs';" },
       1,
       '4 passed, 1 failed',
     ],
     [
-      'fails when one of several processes breaks off',
-      { tests: passing, beside: `${passing} it('c', () => process.exit(0));` },
+      'fails if one of several processes exits early',
+      { tests: passing, parallel: `${passing} it('c', () => process.exit(0));` },
       1,
       '4 passed, 1 failed',
     ],
     [
-      'fails when only some are asked for beside others',
-      { tests: passing, beside: `${passing} it.only('c', () => {});` },
+      'fails if a test of a parallel process is exclusive (it.only)',
+      { tests: passing, parallel: `${passing} it.only('c', () => {});` },
       1,
       '4 passed, 1 failed',
     ],
   ];
   const IN_SHORT = [
     'counts the tests and the two checks',
-    'fails when the tests break off',
-    'fails when only some are asked for',
+    'fails if the test process exits early',
+    'fails if a test is exclusive (it.only)',
   ];
   const tried = byLength({ short: runs.filter(([title]) => IN_SHORT.includes(title)), full: runs });
   for (const [title, project, status, last] of tried) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 
-/** A project of its own, whose one package is a folder beside it: npm works for real, and needs no network. */
+/** A temporary project whose only package is a local folder: npm installs it without a network. */
 function project(engine = '>=20.19') {
   const root = mkdtempSync(join(tmpdir(), 'mandate-install-'));
   const write = (path: string, value: unknown) => writeFileSync(join(root, path), JSON.stringify(value));
@@ -48,7 +48,7 @@ describe('ensure-installed', () => {
     for (const root of roots) rmSync(root, { recursive: true, force: true });
   });
 
-  it('installs what is missing, with its words on stderr, and then has nothing to do or say', function () {
+  it('installs missing packages, prints to stderr, and does nothing the next time', function () {
     this.timeout(60_000);
     const { root } = fresh();
     const first = run(root);
@@ -59,7 +59,7 @@ describe('ensure-installed', () => {
     expect(run(root)).to.include({ status: 0, stdout: '', stderr: '' });
   });
 
-  it('installs again when the lock file has changed, or when the stamp is of another machine', function () {
+  it('installs again if the lock file has changed, or if the stamp is from another machine', function () {
     this.timeout(60_000);
     const { root, lockWith } = fresh();
     run(root);
@@ -72,7 +72,7 @@ describe('ensure-installed', () => {
     expect(run(root).stderr).to.equal('');
   });
 
-  it('leaves alone what somebody has installed by hand', function () {
+  it('accepts packages that were installed by hand', function () {
     this.timeout(60_000);
     const { root } = fresh();
     run(root);
@@ -81,35 +81,35 @@ describe('ensure-installed', () => {
     expect(readFileSync(stampOf(root), 'utf8')).to.match(/^[0-9a-f]{64}$/);
   });
 
-  it('installs once when it is run twice at the same time', async function () {
+  it('installs once if two processes run at the same time', async function () {
     this.timeout(60_000);
     const { root } = fresh();
     const runs = [1, 2].map(
       () =>
         new Promise<string>((resolve) => {
           const child = spawn(process.execPath, [script], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
-          let said = '';
+          let output = '';
           child.stderr.on('data', (chunk) => {
-            said += String(chunk);
+            output += String(chunk);
           });
-          child.on('close', (code) => resolve(`${code} ${said}`));
+          child.on('close', (code) => resolve(`${code} ${output}`));
         }),
     );
-    const said = await Promise.all(runs);
-    expect(said.every((each) => each.startsWith('0 '))).to.equal(true);
-    expect(said.filter((each) => each.includes('Installing packages'))).to.have.length(1);
+    const results = await Promise.all(runs);
+    expect(results.every((each) => each.startsWith('0 '))).to.equal(true);
+    expect(results.filter((each) => each.includes('Installing packages'))).to.have.length(1);
   });
 
-  it('takes over from one that died', function () {
+  it('takes over the lock of a dead process', function () {
     this.timeout(60_000);
     const { root } = fresh();
     mkdirSync(join(root, '.mandate'));
-    // Of a process that has certainly ended.
+    // The id of a process that has ended.
     writeFileSync(join(root, '.mandate/installing'), String(spawnSync(process.execPath, ['-e', '']).pid));
     expect(run(root)).to.include({ status: 0 });
   });
 
-  it('says which Node it needs', () => {
+  it('names the required version of Node', () => {
     const { root } = fresh('>=99.1');
     expect(run(root)).to.include({
       status: 1,
@@ -118,7 +118,7 @@ describe('ensure-installed', () => {
     });
   });
 
-  it('fails when npm does, and leaves neither stamp nor lock', function () {
+  it('fails if npm fails, and leaves neither stamp nor lock', function () {
     this.timeout(60_000);
     const { root } = fresh();
     writeFileSync(

@@ -1,96 +1,93 @@
-/**
- * The process that puts load on the service, apart from whoever brings about the fault: it is told whom to ask, says
- * what the service must know about people and agents, and keeps every answer in a file.
- */
+/** Controls the process of the load generator (driver-process.ts). */
 
-import { createWriteStream } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import { type Acting, actsOf } from './acts.ts';
-import { countOrder, type DriverMessage, type LoadOrders, type Pace, stopOrder } from './orders.ts';
-import { assembleCast } from './people-and-agents.ts';
-import { seeded } from './random.ts';
-import { requestsOf } from './requests.ts';
-import { openSession } from './session.ts';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { fromSource } from '../../from-source.ts';
+import type { Operation } from '../operations.ts';
 
-/** After a request that nobody answered: whoever is down needs time to come back more than it needs questions. */
-const UNANSWERED_PAUSE_MS = 50;
-const REGISTERING_ATTEMPTS = 40;
-/** A timer for each request would be most of the work. */
-const TICK_MS = 5;
-/** By so much a group may be late, and so large. */
-const LATE_SECONDS = 0.1;
-
-const say = (message: DriverMessage) => process.send?.(message);
-
-const cast = await assembleCast();
-say({ kind: 'cast', settings: cast.settings, agents: cast.agents.map(({ id }) => id) });
-
-let isOver = false;
-let answered = 0;
-/** Takes the place of so many requests at a time. */
-let pace: Pace | undefined;
-
-process.on('message', (message: LoadOrders | Pace | typeof stopOrder | typeof countOrder) => {
-  if (message === stopOrder) isOver = true;
-  else if (message === countOrder) say({ kind: 'count', answered });
-  else if ('perSecond' in message) pace = message;
-  else void load(message);
-});
-
-async function load(orders: LoadOrders): Promise<void> {
-  const [kept, anew] = [openSession(orders.urls), openSession(orders.urls, false)];
-  const requests = requestsOf(cast, orders.issuer, orders.adminKey);
-  for (const agent of cast.agents) {
-    for (let attempts = 1; (await kept.send(requests.register(agent))).status !== 201; attempts++) {
-      if (attempts === REGISTERING_ATTEMPTS) throw new Error('an agent could not be registered');
-      await pause(UNANSWERED_PAUSE_MS);
-    }
-  }
-  const file = createWriteStream(orders.file);
-  const random = seeded(orders.seed);
-  const keep: Acting['keep'] = (one) => {
-    file.write(`${JSON.stringify(one)}\n`);
-    answered += 1;
-  };
-  const acting = { requests, agents: cast.agents, random };
-  const act = actsOf({ ...acting, session: kept, keep });
-  const actAnew = actsOf({ ...acting, session: anew, keep: (one) => keep({ ...one, anew: true }) });
-  pace = orders.pace;
-  say({ kind: 'loading' });
-
-  const work = async () => {
-    while (!isOver && pace === undefined) {
-      if (!(await act())) await pause(UNANSWERED_PAUSE_MS);
-      if (orders.pauseMs > 0) await pause(orders.pauseMs);
-    }
-  };
-  await Promise.all(Array.from({ length: orders.concurrency }, work));
-  if (pace !== undefined) await atPace(pace, (nth) => (pace?.newConnections && nth % 2 === 0 ? actAnew() : act()));
-  kept.close();
-  anew.close();
-  await new Promise((written) => file.end(written));
-  say({ kind: 'over', answered });
+export interface LoadOptions {
+  /** The replicas, which get the requests in rotation. */
+  readonly urls: readonly string[];
+  readonly issuer: string;
+  readonly adminKey: string;
+  readonly seed: number;
+  /** Requests under way at a time. */
+  readonly concurrency: number;
+  /** The pause of a worker between two requests. */
+  readonly pauseMs: number;
+  /** A fixed rate instead of fixed concurrency. */
+  readonly rate?: Rate | undefined;
+  /** The file for the operations, one a line. */
+  readonly file: string;
 }
 
-/**
- * Begins so many a second, in small groups, whether or not those before have been answered. What this process was too
- * slow for is left out: sent late and all at once, it would be another load than was asked for.
- */
-async function atPace({ perSecond }: Pace, act: (nth: number) => Promise<boolean>): Promise<void> {
-  const underWay = new Set<Promise<boolean>>();
-  const atOnce = Math.ceil(perSecond * LATE_SECONDS);
-  let began = performance.now();
-  for (let sent = 0; !isOver; await pause(TICK_MS)) {
-    const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
-    if (due - sent > atOnce) {
-      began += ((due - sent - atOnce) / perSecond) * 1000;
-      // It did not run for a while: connections that were closed meanwhile are found out before they are used again.
-      await pause(TICK_MS);
-    }
-    for (const until = Math.min(due, sent + atOnce); sent < until; sent++) {
-      const one = act(sent).finally(() => underWay.delete(one));
-      underWay.add(one);
-    }
-  }
-  await Promise.all(underWay);
+export interface Rate {
+  readonly perSecond: number;
+  /** A new connection for every second request. */
+  readonly newConnections: boolean;
+}
+
+/** The first message of the process. */
+export interface Ready {
+  /** Settings of the service, for the identity provider and the transmitter. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly agents: readonly string[];
+}
+
+/** `load`, `count` and `stop` each have one reply. */
+export type DriverMessage =
+  | { readonly kind: 'load'; readonly options: LoadOptions }
+  | { readonly kind: 'rate'; readonly rate: Rate }
+  | { readonly kind: 'count' }
+  | { readonly kind: 'stop' };
+
+export interface Driver extends Ready {
+  /** Resolves when the agents are registered and the load has begun. */
+  load(options: LoadOptions): Promise<void>;
+  /** Changes to a fixed rate. */
+  setRate(rate: Rate): void;
+  /** The number of operations so far. */
+  count(): Promise<number>;
+  /** Waits for the requests under way. Resolves with all operations in the order of their ends. */
+  finish(): Promise<readonly Operation[]>;
+  /** Ends the process, and with it the identity provider. */
+  end(): Promise<void>;
+}
+
+const PROGRAM = fileURLToPath(new URL('./driver-process.ts', import.meta.url));
+
+export async function startDriver(): Promise<Driver> {
+  const child = fork(PROGRAM, { execArgv: [...fromSource] });
+  const gone = once(child, 'exit');
+  const failed = gone.then(([code]) => Promise.reject(new Error(`the load generator ended with ${code}`)));
+  failed.catch(() => undefined);
+  const reply = async (): Promise<unknown> => (await Promise.race([once(child, 'message'), failed]))[0];
+  const send = (message: DriverMessage) => void child.send(message);
+  const ready = (await reply()) as Ready;
+  let file = '';
+  return {
+    ...ready,
+    async load(options) {
+      file = options.file;
+      send({ kind: 'load', options });
+      await reply();
+    },
+    setRate: (rate) => send({ kind: 'rate', rate }),
+    async count() {
+      send({ kind: 'count' });
+      return Number(await reply());
+    },
+    async finish() {
+      send({ kind: 'stop' });
+      await reply();
+      const lines = readFileSync(file, 'utf8').trim().split('\n');
+      return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+    },
+    async end() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
 }

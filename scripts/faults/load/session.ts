@@ -1,71 +1,58 @@
-/** One client of several replicas: it asks them in turns, over kept connections, and never asks anything twice. */
+/** An HTTP client of several replicas. It sends each request once, to the replicas in rotation. */
 
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { wallClock } from './wall-clock.ts';
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { HttpRequest } from '../../requests.ts';
+import { wallClock } from '../operations.ts';
 
 export interface Reply {
+  /** 0 without a whole response. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Why there is no whole answer. */
+  /** Why there is no whole response. */
   readonly lost?: string;
   readonly began: number;
   readonly ended: number;
 }
 
-export interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
 export interface Session {
-  send(asked: Asked): Promise<Reply>;
+  send(request: HttpRequest): Promise<Reply>;
   close(): void;
 }
 
-/** More than the service ever takes: kill switches have most of a minute where there is much to end. */
-const PATIENCE_MS = 60_000;
-/** Why there is no answer where that was not enough: nothing that is done to the service excuses it. */
-export const HUNG = 'no answer';
+/** Longer than the longest request: a kill switch may take most of a minute. */
+const TIMEOUT_MS = 60_000;
+/** The value of `lost` after this time. No fault of a run can explain it. */
+export const TIMED_OUT = 'no answer';
 
-/** @param isKept whether connections are used again */
-export function openSession(urls: readonly string[], isKept = true): Session {
-  const agent = new Agent({ keepAlive: isKept });
-  let turn = 0;
+export function openSession(urls: readonly string[], { keepAlive = true } = {}): Session {
+  const agent = new Agent({ keepAlive });
+  let sent = 0;
   return {
-    send({ method, path, headers = {}, body = '' }) {
-      turn += 1;
+    async send({ method, path, headers = {}, body = '' }) {
+      sent += 1;
       const began = wallClock();
-      return new Promise((resolve) => {
-        const lose = (error: NodeJS.ErrnoException) =>
-          resolve({
-            ...{ status: 0, headers: {}, body: {}, began, ended: wallClock() },
-            lost: error.code ?? error.message,
-          });
-        const length = { 'content-length': String(Buffer.byteLength(body)) };
-        const url = `${urls[turn % urls.length]}${path}`;
-        const sent = request(url, { agent, method, headers: { ...headers, ...length }, timeout: PATIENCE_MS });
-        sent.once('timeout', () => sent.destroy(new Error(HUNG)));
-        sent.once('error', lose);
-        sent.once('response', (response) => {
-          let text = '';
-          response.setEncoding('utf8');
-          response.on('data', (chunk: string) => {
-            text += chunk;
-          });
-          response.once('error', lose);
-          response.once('end', () => {
-            const isJson = /json/.test(response.headers['content-type'] ?? '');
-            resolve({
-              ...{ status: response.statusCode ?? 0, headers: response.headers, began, ended: wallClock() },
-              body: isJson ? JSON.parse(text) : {},
-            });
-          });
-        });
-        sent.end(body);
-      });
+      const length = String(Buffer.byteLength(body));
+      try {
+        const options = { agent, method, headers: { ...headers, 'content-length': length }, timeout: TIMEOUT_MS };
+        const outgoing = request(`${urls[sent % urls.length]}${path}`, options).end(body);
+        outgoing.on('timeout', () => outgoing.destroy(new Error(TIMED_OUT)));
+        // An error after the head of the response: reading the body reports it too.
+        outgoing.on('error', () => undefined);
+        const [incoming]: IncomingMessage[] = await once(outgoing, 'response');
+        if (incoming === undefined) throw new Error('a response event without a response');
+        const content = await text(incoming);
+        const isJson = /json/.test(incoming.headers['content-type'] ?? '');
+        return {
+          ...{ status: incoming.statusCode ?? 0, headers: incoming.headers, began, ended: wallClock() },
+          body: isJson ? JSON.parse(content) : {},
+        };
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        return { status: 0, headers: {}, body: {}, began, ended: wallClock(), lost: code ?? message };
+      }
     },
     close: () => agent.destroy(),
   };

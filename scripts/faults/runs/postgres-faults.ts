@@ -1,66 +1,51 @@
-/** Runs in which it is Postgres that something happens to, again and again, while the service stays up. */
+/** Runs with repeated faults of Postgres. The service stays up. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { wallClock } from '../load/wall-clock.ts';
-import type { Reconciled } from '../reconciliation/reconcile.ts';
-import type { StageDatabase } from '../stage/database.ts';
-import { openStage, type StageOptions } from '../stage/stage.ts';
-import { type Respite, recovery } from './recovery.ts';
+import type { TemporaryPostgres } from '../../temporary-database.ts';
+import { isIndeterminate, longestAnswer, type Operation, wallClock } from '../operations.ts';
+import { type RunResult, type TestbedOptions, withTestbed } from '../testbed.ts';
 import { unanswered } from './served.ts';
 
 export interface PostgresFault {
-  /** Brings it about, and resolves once its cause is gone; told how often it happened before. */
-  readonly strike: (database: StageDatabase, nth: number) => Promise<void>;
+  /** Causes the fault. Resolves when its cause is gone. @param nth the number of faults before */
+  readonly strike: (postgres: TemporaryPostgres, nth: number) => Promise<void>;
   readonly times: number;
-  /** How long the service is left alone before each, and after the last, in milliseconds. */
-  readonly respiteMs: number;
+  /** The time before each fault and after the last, in milliseconds. */
+  readonly pauseMs: number;
 }
 
-export interface PostgresOutcome {
-  readonly outcome: Reconciled;
-  readonly figures: readonly string[];
-}
-
-export async function postgresFaults(
-  options: Omit<StageOptions, 'engine'>,
-  { strike, times, respiteMs }: PostgresFault,
-): Promise<PostgresOutcome> {
-  const stage = await openStage({ ...options, engine: 'postgres' });
-  try {
-    await stage.begin();
-    await pause(respiteMs);
-    const respites: Respite[] = [];
+export function postgresFaults(
+  options: Omit<TestbedOptions, 'engine'>,
+  { strike, times, pauseMs }: PostgresFault,
+): Promise<RunResult> {
+  return withTestbed({ ...options, engine: 'postgres' }, async ({ start, finish, services, postgres }) => {
+    if (postgres === undefined) throw new Error('there is no Postgres');
+    await start();
+    await pause(pauseMs);
+    const periods: Period[] = [];
     for (let nth = 0; nth < times; nth++) {
-      await strike(stage.database, nth);
+      await strike(postgres, nth);
       const from = wallClock();
-      await pause(respiteMs);
-      respites.push({ from, until: nth === times - 1 ? Number.POSITIVE_INFINITY : wallClock() });
+      await pause(pauseMs);
+      periods.push({ from, until: nth === times - 1 ? Number.POSITIVE_INFINITY : wallClock() });
     }
-    await Promise.all(stage.servers.map((server) => server.untilReady()));
-    const outcome = await stage.end();
-    const { figure, faults } = recovery(outcome.kept, respites);
-    const losses = [...outcome.losses, ...faults, ...unanswered(outcome.kept)];
-    return { outcome: { ...outcome, losses }, figures: [figure] };
-  } finally {
-    await stage.close();
-  }
+    await Promise.all(services.map((service) => service.untilReady()));
+    const result = await finish();
+    const { figure, losses } = recovery(result.operations, periods);
+    const all = [...result.losses, ...losses, ...unanswered(result.operations)];
+    return { ...result, losses: all, figures: [figure] };
+  });
 }
 
-function postgresOf({ postgres }: StageDatabase) {
-  if (postgres === undefined) throw new Error('there is no Postgres to do anything to');
-  return postgres;
-}
-
-/** Stopped as by an operator and, every other time, as by a crash; down for a second. */
-export async function restart(database: StageDatabase, nth: number, downMs = 1_000): Promise<void> {
-  const postgres = postgresOf(database);
+/** Stops Postgres for a second, alternately as an operator does and as a crash does. */
+export async function restart(postgres: TemporaryPostgres, nth: number): Promise<void> {
   await postgres.halt(nth % 2 === 0 ? 'fast' : 'immediate');
-  await pause(downMs);
+  await pause(1_000);
   await postgres.start();
 }
 
-export async function freeze(database: StageDatabase, frozenMs: number): Promise<void> {
-  const postgres = postgresOf(database);
+/** Suspends every process of Postgres (SIGSTOP): connections stay open without responses. */
+export async function freeze(postgres: TemporaryPostgres, frozenMs: number): Promise<void> {
   postgres.freeze();
   await pause(frozenMs);
   postgres.thaw();
@@ -69,12 +54,53 @@ export async function freeze(database: StageDatabase, frozenMs: number): Promise
 const TERMINATE = `select count(pg_terminate_backend(pid)) as ended from pg_stat_activity
   where application_name = 'mandate' and backend_type = 'client backend'`;
 
-/** @returns how many sessions were ended */
-export async function terminateBackends({ sql }: StageDatabase, everyMs: number, forMs: number): Promise<number> {
+/** @returns the number of terminated sessions @throws if there was none */
+export async function terminateSessions(postgres: TemporaryPostgres, everyMs: number, forMs: number): Promise<number> {
   let ended = 0;
   for (const until = wallClock() + forMs; wallClock() < until; await pause(everyMs)) {
-    ended += Number((await sql(TERMINATE))[0]?.ended);
+    ended += Number((await postgres.query(TERMINATE))[0]?.ended);
   }
-  if (ended === 0) throw new Error('the service had no sessions that could be ended');
+  if (ended === 0) throw new Error('the service had no sessions to terminate');
   return ended;
+}
+
+/** From the end of a fault to the start of the next, by `wallClock`. A request that ends later may meet the next fault. */
+interface Period {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The time limits of docs/operating.md, in milliseconds. */
+const RECOVERED_WITHIN_MS = 5_000;
+const ANSWERED_WITHIN_MS = 9_000;
+
+/** How soon all requests were served after each fault, and the longest time to a response. */
+export function recovery(
+  operations: readonly Operation[],
+  periods: readonly Period[],
+): { readonly figure: string; readonly losses: readonly string[] } {
+  const unservedIn = ({ from, until }: Period) =>
+    operations.filter((one) => isIndeterminate(one) && one.began >= from && one.ended < until);
+  const delays = periods.flatMap((period) => unservedIn(period).map(({ began }) => began - period.from));
+  const worst = Math.round(Math.max(0, ...delays));
+  const late = periods.flatMap((period) =>
+    unservedIn(period).filter(({ began }) => began > period.from + RECOVERED_WITHIN_MS),
+  );
+  const dead = periods.filter(
+    ({ from, until }) => !operations.some((one) => !isIndeterminate(one) && one.began >= from && one.began < until),
+  );
+  const longest = Math.round(longestAnswer(operations));
+  const slow = operations.filter(({ status, began, ended }) => status !== 0 && ended - began > ANSWERED_WITHIN_MS);
+  return {
+    figure: `the last request that was not served came at most ${worst} ms after the end of a fault`,
+    losses: [
+      ...(worst > RECOVERED_WITHIN_MS ? [`it took ${worst} ms until every request was served: ${names(late)}`] : []),
+      ...(dead.length > 0 ? [`after ${dead.length} of the faults no request was served`] : []),
+      ...(longest > ANSWERED_WITHIN_MS ? [`an answer took ${longest} ms: ${names(slow)}`] : []),
+    ],
+  };
+}
+
+function names(operations: readonly Operation[]): string {
+  return [...new Set(operations.map(({ kind, status, error }) => `"${kind}" ${status} ${error ?? ''}`))].join(', ');
 }

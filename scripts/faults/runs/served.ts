@@ -1,46 +1,51 @@
-/** What clients did not get, held against what was done to the service: nothing else excuses it. */
+/** Whether clients were served: which losses of responses the fault explains. */
 
-import { isLost, type Kept } from '../load/kept.ts';
+import { isUnanswered, type Operation } from '../operations.ts';
 
-/** Of the requests that reached a process whose database was there. */
+/** The maximum share of 503, of the requests that reached a process. */
 const UNSERVED_SHARE = 0.01;
-/** For a client to find out that its connection is gone. */
+/** The time until a client notices that its connection is closed. */
 const NOTICED_WITHIN_MS = 1_000;
-/** What a load may fall short of the rate that was asked for. */
+/** The least share of the requested rate. */
 const LEAST_OF_RATE = 0.9;
 
-export interface Judged {
+interface Served {
   readonly figure: string;
   readonly losses: readonly string[];
 }
 
-/** Those who reached a replica, and were told to come back. */
-export function unserved(kept: readonly Kept[]): Judged {
-  const asked = kept.filter(({ refused }) => refused !== true);
-  const share = asked.filter(({ status }) => status === 503).length / asked.length;
+/** At most one request in a hundred may get a 503. */
+export function unserved(operations: readonly Operation[]): Served {
+  const received = operations.filter(({ connectionRefused }) => connectionRefused !== true);
+  const share = received.filter(({ status }) => status === 503).length / received.length;
   const percent = `${(share * 100).toFixed(2)} %`;
   return {
     figure: `of the requests that reached a replica, ${percent} were answered 503`,
-    losses: share > UNSERVED_SHARE ? [`${percent} were answered 503 while nothing was wrong with the database`] : [],
+    losses: share > UNSERVED_SHARE ? [`${percent} were answered 503 while the database had no fault`] : [],
   };
 }
 
-/** @param kills by `wallClock`, when a process was killed; whoever it had heard and not answered then is excused */
-export function unanswered(kept: readonly Kept[], kills: readonly number[] = []): readonly string[] {
-  return kept
-    .filter(isLost)
+/** @param kills by `wallClock`. A kill explains missing responses to the requests that were then under way. */
+export function unanswered(operations: readonly Operation[], kills: readonly number[] = []): readonly string[] {
+  return operations
+    .filter(isUnanswered)
     .filter(({ began, ended }) => !kills.some((at) => began - NOTICED_WITHIN_MS <= at && at <= ended))
-    .map(({ act, error }) => `"${act}" was not answered, and nobody had been killed: ${error}`);
+    .map(({ kind, error }) => `"${kind}" was not answered, and no process was killed: ${error}`);
 }
 
-/** A load that does not come about finds nothing. */
-export function atRate(kept: readonly Kept[], perSecond: number): Judged {
-  const began = kept.map((one) => one.began).sort((one, other) => one - other);
+/** @param ends the exit code or signal of each process that the run killed */
+export function crashes(ends: readonly (number | string)[]): readonly string[] {
+  return ends.filter((end) => end !== 'SIGKILL').map((end) => `a process ended by itself, with ${end}`);
+}
+
+/** A load below its rate may miss a fault. */
+export function atRate(operations: readonly Operation[], perSecond: number): Served {
+  const began = operations.map((one) => one.began).sort((one, other) => one - other);
   const seconds = ((began.at(-1) ?? 0) - (began[0] ?? 0)) / 1000;
-  const rate = seconds > 0 ? kept.length / seconds : 0;
+  const rate = seconds > 0 ? operations.length / seconds : 0;
+  const isTooLow = rate < perSecond * LEAST_OF_RATE;
   return {
     figure: `${Math.round(rate)} requests a second were sent`,
-    losses:
-      rate < perSecond * LEAST_OF_RATE ? [`only ${Math.round(rate)} of ${perSecond} requests a second were sent`] : [],
+    losses: isTooLow ? [`only ${Math.round(rate)} of ${perSecond} requests a second were sent`] : [],
   };
 }

@@ -10,7 +10,7 @@ import type { Terminal } from '../terminal.ts';
 /** The scope that the forgery adds. */
 const WIDENED = [...GRANTED, 'jira:admin'].join(' ');
 
-export async function anAuditorTrustsNobody(stage: Stage, terminal: Terminal, taskId: string): Promise<void> {
+export async function anAuditorVerifiesTheLedger(stage: Stage, terminal: Terminal, taskId: string): Promise<void> {
   terminal.chapter('An auditor verifies the ledger');
   terminal.say(
     'Every second the new records are sealed: a Merkle tree with a signed root, linked to the last. With',

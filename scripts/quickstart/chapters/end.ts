@@ -2,8 +2,7 @@
 
 import { type Task, TaskOver } from 'mandate/agent';
 import { discover } from '../agent.ts';
-import { type Answer, postForm, text } from '../http.ts';
-import { readMember } from '../read-member.ts';
+import { type Answer, postForm, readMember, text } from '../http.ts';
 import { thrownBy } from '../refusal.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';

@@ -1,15 +1,13 @@
 /** One exchange written out: the request, the response, its verification by a third party, and a refused replay. */
 
-import { decodeJwt } from 'jose';
+import { createRemoteJWKSet, decodeJwt, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
 import { type AgentIdentity, discover, exchangeForm, type Form } from '../agent.ts';
 import { AGENT_ID, AGENT_SCOPES, ASKED, ada, GRANTED } from '../authority.ts';
 import { claimsTable } from '../claims-table.ts';
-import { type Answer, outcome, postForm, text } from '../http.ts';
-import { readMember } from '../read-member.ts';
+import { type Answer, outcome, postForm, readMember, send, text } from '../http.ts';
 import { showRefusal } from '../refusal.ts';
 import type { Stage } from '../stage.ts';
-import { must } from '../story-broke.ts';
-import { verifyAsStranger } from '../stranger.ts';
+import { must, StoryBroke } from '../story-broke.ts';
 import { layOut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -52,13 +50,30 @@ export async function theAgentExchangesHerToken(
   return { endpoint, form, answer };
 }
 
-export async function aStrangerVerifiesIt({ issuer, jira }: Stage, terminal: Terminal, token: string): Promise<void> {
+export async function aThirdPartyVerifiesIt({ issuer, jira }: Stage, terminal: Terminal, token: string): Promise<void> {
   terminal.chapter('A third party verifies it');
   terminal.say(`A third party with only the URL ${issuer} verifies the token with a standard library (jose).`);
-  const { protectedHeader, payload } = await verifyAsStranger(issuer, token, jira.audience);
+  const { protectedHeader, payload } = await verifyAsThirdParty(issuer, token, jira.audience);
   terminal.confirm(
     `Signed with ${protectedHeader.alg}, type ${protectedHeader.typ}, by a key that the issuer publishes, for ${payload.aud}.`,
   );
+}
+
+/** Verifies with only the issuer's URL and a library for signed tokens. */
+async function verifyAsThirdParty(
+  issuer: string,
+  token: string,
+  audience: string,
+): Promise<JWTVerifyResult<JWTPayload>> {
+  const metadata = await send(`${issuer}/.well-known/openid-configuration`);
+  const keys = createRemoteJWKSet(new URL(text(metadata, 'jwks_uri')));
+  try {
+    return await jwtVerify(token, keys, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'] });
+  } catch (error) {
+    throw new StoryBroke(
+      `A third party should be able to verify the task token, but verification failed: ${String(error)}`,
+    );
+  }
 }
 
 export async function aReplayIsRefused(terminal: Terminal, { endpoint, form }: Exchange): Promise<void> {

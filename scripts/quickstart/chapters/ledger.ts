@@ -31,7 +31,11 @@ const RENEWAL = 'token.refreshed allow';
 /** A task's first renewal has a separate record; all others are counted in one record at its end. */
 const LEAST_RENEWALS = 3;
 
-export async function theLedgerTellsItAll({ operator }: Stage, terminal: Terminal, taskId: string): Promise<void> {
+export async function theLedgerHasEveryDecision(
+  { operator }: Stage,
+  terminal: Terminal,
+  taskId: string,
+): Promise<void> {
   terminal.chapter('The ledger has every decision');
   terminal.say('The operator reads the records (GET /audit):');
   const rows = await operator.readLedger();

@@ -2,7 +2,7 @@
 
 import { Client, InsufficientScopeError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Agent } from 'mandate/agent';
-import { accessTable } from '../access-table.ts';
+import { accessTable } from '../access-log.ts';
 import { GRANTED } from '../authority.ts';
 import { send } from '../http.ts';
 import { showToolRefusal, thrownBy } from '../refusal.ts';

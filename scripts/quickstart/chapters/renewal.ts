@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Task } from 'mandate/agent';
 import type { AccessEvent } from 'mandate/tool-server';
-import { accessTable } from '../access-table.ts';
+import { accessTable } from '../access-log.ts';
 import { TOKEN_SECONDS } from '../authority.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';

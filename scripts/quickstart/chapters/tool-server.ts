@@ -1,7 +1,7 @@
 /** A server with `mandate/tool-server` allows some requests and refuses others. */
 
 import type { Task } from 'mandate/agent';
-import { accessTable } from '../access-table.ts';
+import { accessTable } from '../access-log.ts';
 import { read, send, text } from '../http.ts';
 import { showToolRefusal } from '../refusal.ts';
 import type { Stage } from '../stage.ts';

@@ -2,10 +2,14 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { driveLoad, type Target, UnexpectedAnswer } from '../../../scripts/bench/load.ts';
-import { post } from '../../../scripts/bench/post.ts';
+import { driveClosedLoop, driveOpenLoop, type Target, toBytes, UnexpectedAnswer } from '../../../scripts/bench/load.ts';
 
-describe('the load generator of the benchmark', () => {
+function post(target: Target, path: string, body: string): Buffer {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return toBytes(target, { method: 'POST', path, headers, body });
+}
+
+describe('the load generators of the benchmark', () => {
   let server: Server | undefined;
 
   async function serve(listener: RequestListener): Promise<Target> {
@@ -23,7 +27,7 @@ describe('the load generator of the benchmark', () => {
 
   const options = { concurrency: 4, seconds: 30, expected: '"ok":true' };
 
-  async function failure(promise: Promise<unknown>): Promise<unknown> {
+  function failure(promise: Promise<unknown>): Promise<unknown> {
     return promise.then(
       () => undefined,
       (error: unknown) => error,
@@ -37,7 +41,7 @@ describe('the load generator of the benchmark', () => {
       response.end('{"ok":true}');
     });
     const sent = Array.from({ length: 50 }, (_, index) => `request=${index}`);
-    const result = await driveLoad(
+    const result = await driveClosedLoop(
       target,
       sent.map((body) => post(target, '/token', body)),
       options,
@@ -48,7 +52,7 @@ describe('the load generator of the benchmark', () => {
     expect([...result.latencies]).to.deep.equal([...result.latencies].sort((a, b) => a - b));
   });
 
-  it('keeps as many requests under way as it is told, and no more', async () => {
+  it('keeps exactly the given number of requests under way', async () => {
     const waiting: ServerResponse[] = [];
     let most = 0;
     const target = await serve((_, response) => {
@@ -61,34 +65,50 @@ describe('the load generator of the benchmark', () => {
       }
     });
     const requests = Array.from({ length: 10 * options.concurrency }, () => post(target, '/token', 'a=b'));
-    expect((await driveLoad(target, requests, options)).answered).to.equal(40);
+    expect((await driveClosedLoop(target, requests, options)).answered).to.equal(40);
     expect(most).to.equal(4);
   });
 
-  it('reads an answer that comes in pieces or in chunks', async () => {
+  it('reads a response that comes in several chunks', async () => {
     const target = await serve((_, response) => {
       response.write('{"ok":true');
       setImmediate(() => response.end(',"more":1}'));
     });
-    expect((await driveLoad(target, [post(target, '/', ''), post(target, '/', '')], options)).answered).to.equal(2);
+    expect((await driveClosedLoop(target, [post(target, '/', ''), post(target, '/', '')], options)).answered).to.equal(
+      2,
+    );
   });
 
-  it('ends at the first answer that is not 200, and says what it was', async () => {
+  it('ends at the first response that is not 200, with its status and body in the error', async () => {
     const target = await serve((_, response) => response.writeHead(400).end('{"ok":true,"error":"invalid_scope"}'));
-    const error = await failure(driveLoad(target, [post(target, '/', '')], options));
+    const error = await failure(driveClosedLoop(target, [post(target, '/', '')], options));
     expect(error).to.be.instanceOf(UnexpectedAnswer);
     expect(String(error)).to.contain('400').and.to.contain('invalid_scope');
   });
 
-  it('ends at a 200 that is not the expected one, and repeats nothing of it', async () => {
+  it('ends at a 200 without the expected text, with nothing of its body in the error', async () => {
     const target = await serve((_, response) => response.end('{"active":false,"token":"secret"}'));
-    const error = await failure(driveLoad(target, [post(target, '/', '')], options));
+    const error = await failure(driveClosedLoop(target, [post(target, '/', '')], options));
     expect(error).to.be.instanceOf(UnexpectedAnswer);
     expect(String(error)).to.not.contain('secret');
   });
 
-  it('ends when the server hangs up instead of answering', async () => {
+  it('ends when the server closes a connection instead of answering', async () => {
     const target = await serve((request) => request.socket.destroy());
-    expect(await failure(driveLoad(target, [post(target, '/', '')], options))).to.be.instanceOf(UnexpectedAnswer);
+    expect(await failure(driveClosedLoop(target, [post(target, '/', '')], options))).to.be.instanceOf(UnexpectedAnswer);
+  });
+
+  it('counts, at a fixed rate, the responses of each status and the requests without one', async () => {
+    const statuses = [200, 503];
+    const target = await serve((request, response) => {
+      if (request.url === '/lost') request.socket.destroy();
+      else response.writeHead(statuses[Number(request.url?.slice(1))] ?? 500, { connection: 'close' }).end('{}');
+    });
+    const requests = ['/0', '/1', '/0', '/lost', '/0'].map((path) => post(target, path, ''));
+    for (const newConnections of [false, true]) {
+      const result = await driveOpenLoop(target, requests, { rate: 500, seconds: 1, newConnections });
+      expect([result.byStatus.get(200)?.count, result.byStatus.get(503)?.count, result.lost]).to.deep.equal([3, 1, 1]);
+      expect(result.byStatus.get(200)?.latencies).to.have.lengthOf(3);
+    }
   });
 });

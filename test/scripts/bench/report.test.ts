@@ -1,21 +1,29 @@
 import { expect } from 'chai';
-import { END_MARK, replaceFigures, START_MARK } from '../../../scripts/bench/document.ts';
-import { judge } from '../../../scripts/bench/goals.ts';
 import { readOptions } from '../../../scripts/bench/options.ts';
-import { processCpuSeconds } from '../../../scripts/bench/process-cpu.ts';
-import { type Summary, summarise, table } from '../../../scripts/bench/report.ts';
-import { median, percentile } from '../../../scripts/bench/statistics.ts';
+import {
+  END_MARK,
+  judge,
+  type Measurement,
+  median,
+  percentile,
+  replaceFigures,
+  START_MARK,
+  type Summary,
+  summarise,
+  table,
+} from '../../../scripts/bench/report.ts';
+import { cpuSeconds, residentMegabytes } from '../../../scripts/machine.ts';
 
-function measurement(contender: string, round: number, rate: number) {
-  return { contender, round, rate, cpu: 1000 / rate, latencies: Float64Array.from([1, 2, 30]) };
+function measurement(workload: string, round: number, rate: number): Measurement {
+  return { workload, round, rate, cpu: 1000 / rate, latencies: Float64Array.from([1, 2, 30]) };
 }
 
-function summary(contender: string, figures: Partial<Summary>): Summary {
-  return { contender, rate: 1000, slowest: 900, fastest: 1100, ratio: 1, cpu: 0.4, p50: 3, p99: 9, ...figures };
+function summary(workload: string, figures: Partial<Summary>): Summary {
+  return { workload, rate: 1000, slowest: 900, fastest: 1100, ratio: 1, cpu: 0.4, p50: 3, p99: 9, ...figures };
 }
 
 describe('the report of the benchmark', () => {
-  it('compares each round with the reference of the same round, and takes the median', () => {
+  it('takes the median of the ratios to the reference of the same round', () => {
     const [, own] = summarise(
       [
         measurement('peer', 1, 1000),
@@ -27,18 +35,18 @@ describe('the report of the benchmark', () => {
       ],
       'peer',
     );
-    expect(own).to.include({ contender: 'exchange', rate: 1500, slowest: 400, fastest: 2400, ratio: 1.2 });
+    expect(own).to.include({ workload: 'exchange', rate: 1500, slowest: 400, fastest: 2400, ratio: 1.2 });
     expect(own).to.include({ p50: 2, p99: 30 });
   });
 
-  it('is a table whose columns are aligned', () => {
+  it('is a table with aligned columns', () => {
     const lines = table([summary('a', { rate: 12345 }), summary('a longer name', { cpu: undefined })]).split('\n');
     expect(new Set(lines.map((line) => line.length)).size).to.equal(1);
     expect(lines[2]).to.contain('12,345');
     expect(lines[3]).to.contain('n/a');
   });
 
-  it('says of each goal that was measured whether it is reached', () => {
+  it('says for each measured goal whether it is reached', () => {
     const lines = judge([
       summary('exchange, SQLite', { ratio: 0.91, cpu: 0.51, rate: 1000 }),
       summary('introspection, SQLite', { rate: 2000 }),
@@ -50,7 +58,7 @@ describe('the report of the benchmark', () => {
     ]);
   });
 
-  it('takes the place of the former figures in the document, and of nothing else', () => {
+  it('replaces only the figures between the marks of the document', () => {
     const before = `# Title\n\n${START_MARK}\n\nold\n\n${END_MARK}\n\nlast line\n`;
     const after = replaceFigures(before, 'new');
     expect(after).to.equal(`# Title\n\n${START_MARK}\n\nnew\n\n${END_MARK}\n\nlast line\n`);
@@ -59,27 +67,29 @@ describe('the report of the benchmark', () => {
 });
 
 describe('the figures of the benchmark', () => {
-  it('take the middle value, or the mean of the two in the middle', () => {
+  it('have a median: the middle value, or the mean of the two middle values', () => {
     expect(median([5, 1, 3])).to.equal(3);
     expect(median([4, 1, 3, 2])).to.equal(2.5);
     expect(median([])).to.be.NaN;
   });
 
-  it('take the percentile that so large a share does not exceed', () => {
+  it('have percentiles: the value that this share does not exceed', () => {
     const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1);
     expect(percentile(hundred, 0.5)).to.equal(50);
     expect(percentile(hundred, 0.99)).to.equal(99);
     expect(percentile(new Float64Array(), 0.5)).to.be.NaN;
   });
 
-  it('count the CPU time of a process as the process itself does', function () {
-    const before = processCpuSeconds(process.pid);
-    if (before === undefined) {
+  it('have the CPU time and the memory of a process, as the process itself reports them', function () {
+    const [cpu, megabytes] = [cpuSeconds(process.pid), residentMegabytes(process.pid, 'VmRSS')];
+    if (cpu === undefined || megabytes === undefined) {
       expect(process.platform).to.not.equal('linux');
       this.skip();
     }
     const { user, system } = process.cpuUsage();
-    expect(before).to.be.closeTo((user + system) / 1e6, 0.1);
+    expect(cpu).to.be.closeTo((user + system) / 1e6, 0.1);
+    expect(megabytes).to.be.closeTo(process.memoryUsage.rss() / 1024 ** 2, 10);
+    expect(residentMegabytes(process.pid, 'VmHWM')).to.be.at.least(megabytes);
   });
 });
 
@@ -88,7 +98,7 @@ describe('the options of the benchmark', () => {
     expect(readOptions([])).to.deep.equal({ seconds: 3, rounds: 5, databases: ['sqlite', 'postgres'], write: false });
   });
 
-  it('are read', () => {
+  it('can be given', () => {
     const args = ['--seconds', '10', '--rounds', '2', '--only', 'postgres', '--write'];
     expect(readOptions(args)).to.deep.equal({ seconds: 10, rounds: 2, databases: ['postgres'], write: true });
   });
@@ -101,7 +111,7 @@ describe('the options of the benchmark', () => {
     ['--fast'],
     ['x'],
   ]) {
-    it(`are refused with a sentence: ${args.join(' ')}`, () => {
+    it(`are rejected with a sentence: ${args.join(' ')}`, () => {
       expect(readOptions(args)).to.be.a('string');
     });
   }

@@ -1,10 +1,9 @@
-/** A run in small: every act of the load once or twice, as it is answered, and the ledger that bears it out. */
+/** A small fault run: every kind of operation once or twice, and the ledger that matches it. */
 
-import type { Act, Kept } from '../../../scripts/faults/load/kept.ts';
-import type { LedgerLine } from '../../../scripts/faults/reconciliation/evidence.ts';
+import type { LedgerLine, Operation, OperationKind } from '../../../scripts/faults/operations.ts';
 
 export interface ARun {
-  readonly kept: Kept[];
+  readonly operations: Operation[];
   readonly lines: LedgerLine[];
   readonly agents: string[];
 }
@@ -13,16 +12,16 @@ const AGENT = 'load-agent';
 const OTHER_AGENT = 'agent-that-registered';
 
 export function aRun(): ARun {
-  const kept: Kept[] = [];
+  const operations: Operation[] = [];
   const lines: LedgerLine[] = [];
   let now = 1_000;
-  const ask = (act: Act, status: number, more: Partial<Kept> = {}): void => {
+  const ask = (kind: OperationKind, status: number, more: Partial<Operation> = {}): void => {
     now += 10;
-    kept.push({ act, status, began: now, ended: now + 5, ...more });
+    operations.push({ kind, status, began: now, ended: now + 5, ...more });
   };
   const record = (event: string, reason: string | null, more: Partial<LedgerLine> = {}): void => {
-    const nobody = { task_id: null, agent_id: null, sponsor: null, jti: null };
-    lines.push({ seq: lines.length + 1, checkpoint: 1, event, reason, ...nobody, ...more });
+    const unnamed = { task_id: null, agent_id: null, sponsor: null, jti: null };
+    lines.push({ seq: lines.length + 1, checkpoint: 1, event, reason, ...unnamed, ...more });
   };
 
   const started = (name: string) => {
@@ -37,7 +36,7 @@ export function aRun(): ARun {
 
   record('agent.registered', null, { agent_id: AGENT });
 
-  // A task that is renewed three times, then killed.
+  // A task that is renewed three times, then ended.
   const killed = started('killed');
   const { task } = killed.one;
   ask('refresh', 200, { task, jti: 'jti-first' });
@@ -52,7 +51,7 @@ export function aRun(): ARun {
   ask('refresh', 400, { task, error: 'access_denied task_revoked' });
   record('token.denied', 'task_revoked', killed.named);
 
-  // A token that is revoked, of a task that lasts until everything is ended.
+  // A revoked token, of a task that the run ends.
   const revoked = started('revoked');
   ask('revoke a token', 200, revoked.one);
   record('token.revoked', 'client_revoked', { ...revoked.named, jti: revoked.one.jti });
@@ -86,7 +85,7 @@ export function aRun(): ARun {
   ask('disable by event', 202, disabled.one);
   record('sponsor.signal', 'ssf_account_disabled', { sponsor: disabled.one.sub });
   disabled.end('ssf_account_disabled');
-  // Another source has blocked the person already: the operator's block stands beside it.
+  // Besides the block of another source, the operator's block has a record.
   ask('block', 200, disabled.one);
   record('sponsor.blocked', 'sponsor_blocked', { sponsor: disabled.one.sub });
 
@@ -99,7 +98,7 @@ export function aRun(): ARun {
   ask('disable an agent', 200, { agent: OTHER_AGENT });
   record('agent.updated', 'changed:enabled', { agent_id: OTHER_AGENT });
 
-  // Requests that a fault has hit: decided, or not.
+  // Requests without a response, or with a 503: decided, or not.
   ask('exchange', 0, { sub: 'person-lost', agent: AGENT, error: 'ECONNRESET' });
   const lost = { sponsor: 'person-lost', task_id: 'task-lost', agent_id: AGENT };
   record('token.issued', null, { ...lost, jti: 'jti-lost' });
@@ -109,5 +108,5 @@ export function aRun(): ARun {
   ask('block', 503, { sub: 'person-refused', retryAfter: '5' });
   record('sponsor.blocked', 'sponsor_blocked', { sponsor: 'person-refused' });
 
-  return { kept, lines, agents: [AGENT] };
+  return { operations, lines, agents: [AGENT] };
 }

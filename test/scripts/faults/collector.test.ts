@@ -2,39 +2,39 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type Collector, openCollector } from '../../../scripts/faults/stage/collector.ts';
+import { type Collector, openCollector } from '../../../scripts/faults/collector.ts';
 
-// A file, for its thread as well: Node does not preload anything for one that evaluates a string.
-const PROGRAM = fileURLToPath(new URL('letting-go.mjs', import.meta.url));
-/** Or V8 would collect by itself, in a process that has nothing to do. */
-const NOT_BY_ITSELF = '--no-memory-reducer';
+// A file: Node preloads no module for a thread that evaluates a string.
+const PROGRAM = fileURLToPath(new URL('garbage.mjs', import.meta.url));
+/** An idle V8 would collect its garbage without a signal. */
+const NO_IDLE_COLLECTION = '--no-memory-reducer';
 
-describe('a collector of garbage', () => {
+describe('the garbage collector of a soak', () => {
   let collector: Collector;
   let child: ChildProcess;
-  let said = '';
+  let output = '';
   before(async function () {
     if (process.platform !== 'linux') this.skip();
     collector = openCollector();
-    const args = [NOT_BY_ITSELF, ...collector.preload, PROGRAM];
+    const args = [NO_IDLE_COLLECTION, ...collector.preload, PROGRAM];
     child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout?.setEncoding('utf8').on('data', (text) => {
-      said += text;
+      output += text;
     });
-    await saying(/thread ready/);
+    await printed(/thread ready/);
   });
   after(() => {
     child?.kill('SIGKILL');
     collector?.close();
   });
 
-  const saying = async (what: RegExp) => {
-    while (!what.test(said) && child.stdout !== null) await once(child.stdout, 'data');
+  const printed = async (text: RegExp) => {
+    while (!text.test(output) && child.stdout !== null) await once(child.stdout, 'data');
   };
 
-  it('has every thread collect, and says what is left', async () => {
+  it('collects on every thread, and reports the remaining heap', async () => {
     const { megabytes, heapMegabytes } = await collector.collect(child.pid ?? 0);
-    await Promise.all([saying(/main gone/), saying(/thread gone/)]);
+    await Promise.all([printed(/main gone/), printed(/thread gone/)]);
     expect(heapMegabytes).to.be.above(1).and.below(megabytes);
   });
 });

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { descriptorsOf } from '../../../scripts/faults/stage/descriptors.ts';
+import { descriptorsOf } from '../../../scripts/faults/descriptors.ts';
 
-// A process of its own: this one closes what earlier tests have left to it whenever it gets to it.
-const PROGRAM = fileURLToPath(new URL('accepting.mjs', import.meta.url));
+// A separate process: this one may close descriptors of earlier tests at any time.
+const PROGRAM = fileURLToPath(new URL('connections.mjs', import.meta.url));
 
 describe('the descriptors of a process', () => {
   let child: ChildProcess;
@@ -19,20 +19,20 @@ describe('the descriptors of a process', () => {
   after(() => child?.kill('SIGKILL'));
 
   const descriptors = () => descriptorsOf(child.pid ?? 0, port);
-  const told = async (what: string) => expect(await once(child, 'message')).to.deep.equal([what, undefined]);
+  const message = async (text: string) => expect(await once(child, 'message')).to.deep.equal([text, undefined]);
   const connected = async () => {
-    const accepted = told('connected');
+    const accepted = message('connected');
     const client = connect(port, '127.0.0.1');
     await Promise.all([accepted, once(client, 'connect')]);
     return client;
   };
 
-  it('are connections of clients as long as these have them open, and then its own', async () => {
+  it('count a connection for the client until the client closes it', async () => {
     const before = descriptors();
     expect(before).to.include({ clients: 0 }).and.to.have.property('own').that.is.above(0);
     const [first, second] = [await connected(), await connected()];
     expect(descriptors()).to.deep.equal({ clients: 2, own: before.own });
-    const left = told('left');
+    const left = message('left');
     first.destroy();
     await Promise.all([left, once(first, 'close')]);
     expect(descriptors()).to.deep.equal({ clients: 1, own: before.own + 1 });

@@ -1,10 +1,9 @@
-/** What the fault runs hold against each other, tried against ledgers and answers in which something is wrong. */
+/** The comparisons of a fault run find every single contradiction between responses, ledger and state. */
 
 import { expect } from 'chai';
-import type { Act, Kept } from '../../../scripts/faults/load/kept.ts';
-import { HUNG, type Reply, type Session } from '../../../scripts/faults/load/session.ts';
-import type { LedgerLine } from '../../../scripts/faults/reconciliation/evidence.ts';
-import { reconcile } from '../../../scripts/faults/reconciliation/reconcile.ts';
+import { reconcile } from '../../../scripts/faults/checks/reconcile.ts';
+import { type Reply, type Session, TIMED_OUT } from '../../../scripts/faults/load/session.ts';
+import type { LedgerLine, Operation, OperationKind } from '../../../scripts/faults/operations.ts';
 import { type ARun, aRun } from './a-run.ts';
 
 const PATHS: Readonly<Record<string, RegExp>> = {
@@ -16,7 +15,7 @@ const PATHS: Readonly<Record<string, RegExp>> = {
   ledger: /^\/audit\?/,
 };
 
-/** @param instead what is answered otherwise than by a service that has kept everything, by the name of a path */
+/** @param instead responses that differ from those of a service without losses, by the name of a path */
 async function lossesOf(run: ARun, instead: Readonly<Record<string, Partial<Reply>>> = {}, code = 0) {
   const right: Readonly<Record<string, (path: string) => Partial<Reply>>> = {
     introspection: () => ({ body: { active: false } }),
@@ -40,7 +39,7 @@ async function lossesOf(run: ARun, instead: Readonly<Record<string, Partial<Repl
 type Change = (run: ARun) => void;
 type Named = Partial<LedgerLine> & Pick<LedgerLine, 'event'>;
 
-function placeOf<Item extends object>(items: readonly Item[], named: Partial<Item>): number {
+function indexOf<Item extends object>(items: readonly Item[], named: Partial<Item>): number {
   const at = items.findIndex((item) =>
     Object.entries(named).every(([key, value]) => item[key as keyof Item] === value),
   );
@@ -51,17 +50,17 @@ function placeOf<Item extends object>(items: readonly Item[], named: Partial<Ite
 const lost =
   (named: Named): Change =>
   ({ lines }) =>
-    void lines.splice(placeOf(lines, named), 1);
+    void lines.splice(indexOf(lines, named), 1);
 const rewritten =
   (named: Named, change: Partial<LedgerLine>): Change =>
   ({ lines }) => {
-    const at = placeOf(lines, named);
+    const at = indexOf(lines, named);
     lines.splice(at, 1, ...lines.slice(at, at + 1).map((line) => ({ ...line, ...change })));
   };
 const doubled =
   (named: Named): Change =>
   ({ lines }) =>
-    void lines.push(...lines.slice(placeOf(lines, named)).slice(0, 1));
+    void lines.push(...lines.slice(indexOf(lines, named)).slice(0, 1));
 const invented =
   (line: Named): Change =>
   ({ lines }) =>
@@ -70,85 +69,97 @@ const invented =
       ...line,
     });
 const answered =
-  (named: Partial<Kept> & { readonly act: Act }, change: Partial<Kept>): Change =>
-  ({ kept }) => {
-    const at = placeOf(kept, named);
-    kept.splice(at, 1, ...kept.slice(at, at + 1).map((one) => ({ ...one, ...change })));
+  (named: Partial<Operation> & { readonly kind: OperationKind }, change: Partial<Operation>): Change =>
+  ({ operations }) => {
+    const at = indexOf(operations, named);
+    operations.splice(at, 1, ...operations.slice(at, at + 1).map((one) => ({ ...one, ...change })));
   };
 const later =
-  (one: Partial<Kept> & Pick<Kept, 'act' | 'status'>): Change =>
-  ({ kept }) =>
-    void kept.push({ began: 9_000, ended: 9_005, ...one });
+  (one: Partial<Operation> & Pick<Operation, 'kind' | 'status'>): Change =>
+  ({ operations }) =>
+    void operations.push({ began: 9_000, ended: 9_005, ...one });
 
 const killed = { task_id: 'task-killed' };
 const ofKilled = { task: 'task-killed', jti: 'jti-killed' };
 
 const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
-  'a token without its record': [lost({ event: 'token.issued', sponsor: 'person-killed' }), /has 0 records/],
-  'a record with another token': [rewritten({ event: 'token.issued' }, { jti: 'another' }), /none its own/],
-  'a record with another agent': [rewritten({ event: 'token.issued' }, { agent_id: 'another' }), /none its own/],
-  'a record with another task': [rewritten({ event: 'token.issued' }, { task_id: 'another' }), /none its own/],
-  'two records of one person': [doubled({ event: 'token.issued', jti: 'jti-lost' }), /asked once and has 2/],
+  'a token without its record': [
+    lost({ event: 'token.issued', sponsor: 'person-killed' }),
+    /its person has 0 records, and none matches/,
+  ],
+  'a record with another token': [
+    rewritten({ event: 'token.issued' }, { jti: 'another' }),
+    /its person has 1 records, and none matches/,
+  ],
+  'a record with another agent': [
+    rewritten({ event: 'token.issued' }, { agent_id: 'another' }),
+    /its person has 1 records, and none matches/,
+  ],
+  'a record with another task': [
+    rewritten({ event: 'token.issued' }, { task_id: 'another' }),
+    /its person has 1 records, and none matches/,
+  ],
+  'two records of one person': [doubled({ event: 'token.issued', jti: 'jti-lost' }), /has one exchange and 2 records/],
   'two records of one token': [
     rewritten({ event: 'token.issued', jti: 'jti-lost' }, { jti: 'jti-killed' }),
     /two records name one token/,
   ],
-  'a token that nobody asked for': [
-    invented({ event: 'token.issued', sponsor: 'somebody', jti: 'x', task_id: 'x' }),
-    /nobody asked for it/,
+  'a token without an exchange': [
+    invented({ event: 'token.issued', sponsor: 'another', jti: 'x', task_id: 'x' }),
+    /is recorded without an exchange/,
   ],
-  'a token for whoever was refused': [
-    answered({ act: 'exchange', sub: 'person-lost' }, { status: 400, error: 'invalid_grant' }),
-    /is recorded and was refused/,
+  'a token whose exchange was refused': [
+    answered({ kind: 'exchange', sub: 'person-lost' }, { status: 400, error: 'invalid_grant' }),
+    /is recorded, and its exchange was refused/,
   ],
   'a token for a blocked person': [
     invented({ event: 'token.issued', sponsor: 'person-blocked', jti: 'x', task_id: 'x' }),
-    /asked once and has 2/,
+    /has one exchange and 2 records/,
   ],
 
-  'a renewal too few': [rewritten({ event: 'token.refreshed', count: 2 }, { count: 1 }), /has 2 renewals/],
-  'a renewal too many': [rewritten({ event: 'token.refreshed', count: 2 }, { count: 3 }), /has 4 renewals/],
+  'one renewal missing': [rewritten({ event: 'token.refreshed', count: 2 }, { count: 1 }), /has 2 renewals/],
+  'one renewal too many': [rewritten({ event: 'token.refreshed', count: 2 }, { count: 3 }), /has 4 renewals/],
   'no summary of the renewals': [lost({ event: 'token.refreshed', count: 2 }), /has 1 renewals/],
-  'a first renewal of nobody': [
+  'a first renewal whose token was not answered': [
     rewritten({ event: 'token.refreshed', jti: 'jti-first' }, { jti: 'x' }),
-    /the first renewal of the task task-killed is recorded 1 times, or as nobody's/,
+    /task-killed has 1 records of its first renewal, or its token was not answered/,
   ],
-  'a renewal that nobody asked for': [
+  'a renewal without a request': [
     invented({ event: 'token.refreshed', task_id: 'task-revoked', jti: 'x' }),
-    /task-revoked is recorded as renewed/,
+    /task-revoked is recorded as renewed without a request/,
   ],
 
   'a task without an end': [lost({ event: 'task.revoked', ...killed }), /task-killed has 0 records of its end/],
   'a task with two ends': [doubled({ event: 'task.revoked', ...killed }), /task-killed has 2 records of its end/],
-  'an end that nobody asked for': [
+  'an end for another reason than requested': [
     rewritten({ event: 'task.revoked', ...killed }, { reason: 'sponsor_blocked' }),
-    /recorded as task.revoked sponsor_blocked, which nobody asked for/,
+    /recorded as task.revoked sponsor_blocked, without such a request/,
   ],
-  'an end that was not due': [
+  'an expiry before the end of the task': [
     rewritten({ event: 'task.revoked', ...killed }, { event: 'task.expired', reason: 'task_ttl_elapsed' }),
     /recorded as task.expired task_ttl_elapsed/,
   ],
   'a renewal after the end': [
-    later({ act: 'refresh', status: 200, task: 'task-killed', jti: 'x' }),
-    /was renewed after its end had been answered/,
+    later({ kind: 'refresh', status: 200, task: 'task-killed', jti: 'x' }),
+    /was renewed after the response about its end/,
   ],
   'an active token after the end': [
-    later({ act: 'introspect', status: 200, active: true, ...ofKilled }),
-    /was called active after its end/,
+    later({ kind: 'introspect', status: 200, active: true, ...ofKilled }),
+    /was active after the response about its end/,
   ],
   'an active token after its revocation': [
-    later({ act: 'introspect', status: 200, active: true, task: 'task-revoked', jti: 'jti-revoked' }),
-    /was called active after its end/,
+    later({ kind: 'introspect', status: 200, active: true, task: 'task-revoked', jti: 'jti-revoked' }),
+    /was active after the response about its end/,
   ],
-  'an inactive token before anybody asked for its end': [
-    answered({ act: 'introspect', active: true, ...ofKilled }, { active: false }),
-    /was called inactive, and nobody had asked for its end/,
+  'an inactive token before any request for its end': [
+    answered({ kind: 'introspect', active: true, ...ofKilled }, { active: false }),
+    /was inactive before any request for its end/,
   ],
   'a revocation without its record': [lost({ event: 'token.revoked' }), /was answered and has no record/],
   'two records of a revocation': [doubled({ event: 'token.revoked' }), /is recorded 2 times/],
-  'a revocation that nobody asked for': [
+  'a revocation without a request': [
     invented({ event: 'token.revoked', jti: 'jti-killed' }),
-    /is recorded as revoked, and nobody asked/,
+    /is recorded as revoked without a request/,
   ],
 
   'a refused renewal without its record': [lost({ event: 'token.denied', reason: 'task_revoked' }), /"refresh" for/],
@@ -156,11 +167,18 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
     lost({ event: 'token.denied', reason: 'audience_not_allowed' }),
     /"exchange for another audience" for person-elsewhere: 1 answered, 0 unanswered, 0 records/,
   ],
-  'a refused person without the record': [
+  'a refused person without its record': [
     lost({ event: 'token.denied', reason: 'sponsor_disabled' }),
     /"exchange for a blocked person"/,
   ],
   'a block without its record': [lost({ event: 'sponsor.blocked', sponsor: 'person-blocked' }), /"block" for/],
+  'two answered blocks without a record': [
+    (run) => {
+      later({ kind: 'block', status: 200, sub: 'person-blocked' })(run);
+      lost({ event: 'sponsor.blocked', sponsor: 'person-blocked' })(run);
+    },
+    /"block" for person-blocked: 2 answered, 0 unanswered, 0 records/,
+  ],
   'two records of a block': [doubled({ event: 'sponsor.blocked', sponsor: 'person-blocked' }), /"block" for/],
   'a deactivation without its record': [lost({ event: 'sponsor.signal', reason: 'scim_deactivated' }), /"deactivate"/],
   'an activation without its record': [lost({ event: 'sponsor.signal', reason: 'scim_reactivated' }), /"activate"/],
@@ -174,92 +192,103 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
     /"register"/,
   ],
   'a disabled agent without its record': [lost({ event: 'agent.updated' }), /"disable an agent"/],
-  'a block that nobody asked for': [
-    invented({ event: 'sponsor.blocked', reason: 'sponsor_blocked', sponsor: 'somebody' }),
-    /nobody asked for the record 1000, sponsor.blocked/,
+  'a block without a request': [
+    invented({ event: 'sponsor.blocked', reason: 'sponsor_blocked', sponsor: 'another' }),
+    /the record 1000, sponsor.blocked sponsor_blocked, has no request/,
   ],
-  'a refusal that nobody was given': [
-    invented({ event: 'token.denied', reason: 'sponsor_disabled', sponsor: 'somebody' }),
-    /nobody asked for the record 1000, token.denied sponsor_disabled/,
+  'a refusal without a request': [
+    invented({ event: 'token.denied', reason: 'sponsor_disabled', sponsor: 'another' }),
+    /the record 1000, token.denied sponsor_disabled, has no request/,
   ],
-  'an agent that nobody registered': [invented({ event: 'agent.registered', agent_id: 'x' }), /nobody asked for/],
-  'a change that nobody makes': [
+  'an agent without a registration': [
+    invented({ event: 'agent.registered', agent_id: 'x' }),
+    /the record 1000, agent.registered null, has no request/,
+  ],
+  'a record of an operation that the load does not have': [
     invented({ event: 'agent.deleted', agent_id: 'agent-that-registered' }),
-    /nobody asked/,
+    /the record 1000, agent.deleted null, has no request/,
   ],
 
-  'a request that found no turn, and nobody was told': [
+  'a recorded overload without a 503': [
     invented({ event: 'ssf.denied', reason: 'overloaded' }),
     /ssf.denied overloaded is recorded 1 times, of 0 requests/,
   ],
-  'more that found no turn than were told, summed up': [
+  'a sum of overloads above the number of 503': [
     (run) => {
-      later({ act: 'log out', status: 503, retryAfter: '1' })(run);
+      later({ kind: 'log out', status: 503, retryAfter: '1' })(run);
       invented({ event: 'signal.denied', reason: 'overloaded', count: 2 })(run);
     },
     /signal.denied overloaded is recorded 2 times, of 1 requests/,
   ],
-  'a request that found no turn and is recorded of somebody': [
-    invented({ event: 'admin.denied', reason: 'overloaded', sponsor: 'somebody' }),
-    /nobody asked for the record 1000, admin.denied overloaded/,
+  'a recorded overload that names a person': [
+    invented({ event: 'admin.denied', reason: 'overloaded', sponsor: 'another' }),
+    /the record 1000, admin.denied overloaded, has no request/,
   ],
 
-  'a 503 that does not say when to come back': [
-    answered({ act: 'exchange', status: 503 }, { retryAfter: undefined }),
+  'a 503 without Retry-After': [
+    answered({ kind: 'exchange', status: 503 }, { retryAfter: undefined }),
     /"exchange" was answered 503/,
   ],
-  'a request that hangs': [answered({ act: 'exchange', status: 0 }, { error: HUNG }), /was answered 0 no answer/],
-  'a 500': [later({ act: 'introspect', status: 500 }), /"introspect" was answered 500/],
+  'a request that hangs': [answered({ kind: 'exchange', status: 0 }, { error: TIMED_OUT }), /was answered 0 no answer/],
+  'a 500': [later({ kind: 'introspect', status: 500 }), /"introspect" was answered 500/],
   'a token for another audience': [
-    answered({ act: 'exchange for another audience' }, { status: 200 }),
+    answered({ kind: 'exchange for another audience' }, { status: 200 }),
     /"exchange for another audience" was answered 200/,
   ],
-  'a renewal that is refused without a cause': [
-    answered({ act: 'refresh', status: 400 }, { task: 'task-revoked' }),
+  'a renewal refused without a cause': [
+    answered({ kind: 'refresh', status: 400 }, { task: 'task-revoked' }),
     /"refresh" was answered 400/,
   ],
-  'a renewal that is refused as one that is not known': [
-    answered({ act: 'refresh', status: 400 }, { error: 'invalid_grant' }),
+  'a renewal refused as unknown': [
+    answered({ kind: 'refresh', status: 400 }, { error: 'invalid_grant' }),
     /"refresh" was answered 400 invalid_grant/,
   ],
 };
 
-describe('the reconciliation of a fault run', () => {
-  it('finds nothing where everything is in order, and counts what was left behind', async () => {
+describe('the comparisons of a fault run', () => {
+  it('finds nothing in a run without losses, and counts the tasks left behind', async () => {
     expect(await lossesOf(aRun())).to.deep.include({ losses: [], leftBehind: 1 });
   });
 
-  it('finds nothing where requests found no turn, and as many were told', async () => {
+  it('finds nothing if as many overloads are recorded as answered', async () => {
     const run = aRun();
-    for (const act of ['kill a task', 'provision', 'log out', 'disable by event', 'refresh'] as const)
-      later({ act, status: 503, retryAfter: '1' })(run);
+    for (const kind of ['kill a task', 'provision', 'log out', 'disable by event', 'refresh'] as const)
+      later({ kind, status: 503, retryAfter: '1' })(run);
     for (const surface of ['admin', 'scim', 'signal', 'ssf', 'token'])
       invented({ event: `${surface}.denied`, reason: 'overloaded' })(run);
     expect((await lossesOf(run)).losses).to.deep.equal([]);
   });
 
-  for (const [what, [change, loss]] of Object.entries(WRONG)) {
-    it(`finds ${what}`, async () => {
+  for (const [problem, [change, loss]] of Object.entries(WRONG)) {
+    it(`finds ${problem}`, async () => {
       const run = aRun();
       change(run);
       expect((await lossesOf(run)).losses.join('\n')).to.match(loss);
     });
   }
 
-  for (const [what, instead, loss] of [
-    ['a token that is active again', { introspection: { body: { active: true } } }, /jti-killed is still active/],
-    ['a revoked token that is active', { introspection: { body: { active: true } } }, /jti-revoked is still active/],
+  for (const [problem, instead, loss] of [
+    [
+      'an ended token that is active again',
+      { introspection: { body: { active: true } } },
+      /jti-killed is still active/,
+    ],
+    [
+      'a revoked token that is active again',
+      { introspection: { body: { active: true } } },
+      /jti-revoked is still active/,
+    ],
     ['an introspection without an answer', { introspection: { status: 0 } }, /jti-killed is still active \(0\)/],
-    ['a block that is gone', { block: { status: 404 } }, /person-blocked is not on the list/],
-    ['a block of an event that is gone', { block: { status: 404 } }, /person-disabled is not on the list/],
-    ['a block that was lifted and stands', { block: { status: 200 } }, /person-provisioned is still on the list/],
-    ['a user that is gone', { user: { status: 404 } }, /"provision" was answered, and the user user-1/],
+    ['a block that is missing', { block: { status: 404 } }, /person-blocked is not blocked/],
+    ['a block of an event that is missing', { block: { status: 404 } }, /person-disabled is not blocked/],
+    ['a lifted block that is still there', { block: { status: 200 } }, /person-provisioned is still blocked/],
+    ['a user that is missing', { user: { status: 404 } }, /"provision" was answered, and the user user-1/],
     ['a user that is inactive again', { user: { body: { active: false } } }, /"activate" was answered, and the user/],
-    ['an agent that is gone', { agent: { status: 404 } }, /"register" was answered, and the agent/],
+    ['an agent that is missing', { agent: { status: 404 } }, /"register" was answered, and the agent/],
     ['an agent that is enabled again', { agent: { body: { enabled: true } } }, /"disable an agent" was answered/],
-    ['a kill switch that does not work', { kill: { status: 409 } }, /a kill switch answered 409/],
+    ['a kill switch that is refused', { kill: { status: 409 } }, /a kill switch answered 409/],
   ] as const) {
-    it(`finds ${what}`, async () => {
+    it(`finds ${problem}`, async () => {
       expect((await lossesOf(aRun(), instead)).losses.join('\n')).to.match(loss);
     });
   }
@@ -270,11 +299,12 @@ describe('the reconciliation of a fault run', () => {
     expect((await lossesOf(run)).losses).to.deep.equal(['1 records were never sealed']);
   });
 
-  it('finds a ledger that does not verify, and a run in which nobody was served', async () => {
+  it('finds a ledger that does not verify, and a run without a token', async () => {
     expect((await lossesOf(aRun(), {}, 3)).losses).to.deep.equal(['audit-verify ended with 3']);
-    const unserved = { kept: [], lines: [], agents: [] };
-    expect((await lossesOf(unserved)).losses).to.deep.equal(['nobody was given a token']);
-    const refused = { ...aRun(), kept: aRun().kept.filter(({ act, status }) => act !== 'exchange' || status !== 200) };
-    expect((await lossesOf(refused)).losses).to.include('nobody was given a token');
+    const unserved = { operations: [], lines: [], agents: [] };
+    expect((await lossesOf(unserved)).losses).to.deep.equal(['no exchange was answered with a token']);
+    const operations = aRun().operations.filter(({ kind, status }) => kind !== 'exchange' || status !== 200);
+    const refused = { ...aRun(), operations };
+    expect((await lossesOf(refused)).losses).to.include('no exchange was answered with a token');
   });
 });

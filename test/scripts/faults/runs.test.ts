@@ -1,62 +1,68 @@
-/** What a fault run finds in the answers by themselves: who waited, who was not served, what grew. */
+/** The findings of a fault run without the ledger: waiting times, missing responses, and growth. */
 
 import { expect } from 'chai';
-import type { Kept } from '../../../scripts/faults/load/kept.ts';
-import { byThemselves } from '../../../scripts/faults/runs/killing.ts';
-import { recovery } from '../../../scripts/faults/runs/recovery.ts';
-import { atRate, unanswered, unserved } from '../../../scripts/faults/runs/served.ts';
-import { type Collected, judged, type Sample } from '../../../scripts/faults/runs/soaking.ts';
+import type { Operation } from '../../../scripts/faults/operations.ts';
+import { recovery } from '../../../scripts/faults/runs/postgres-faults.ts';
+import { atRate, crashes, unanswered, unserved } from '../../../scripts/faults/runs/served.ts';
+import { type Collection, judge, type Sample } from '../../../scripts/faults/runs/soak.ts';
 
 const SECOND = 1_000;
 
-function one(began: number, change: Partial<Kept> = {}): Kept {
-  return { act: 'introspect', status: 200, began, ended: began + 10, ...change };
+function one(began: number, change: Partial<Operation> = {}): Operation {
+  return { kind: 'introspect', status: 200, began, ended: began + 10, ...change };
 }
 const refused = (began: number) => one(began, { status: 503, retryAfter: '5' });
 
 describe('the recovery from a fault', () => {
-  const respites = [{ from: 10 * SECOND, until: 18 * SECOND }];
-  const faultsOf = (kept: readonly Kept[]) => recovery([one(9 * SECOND), one(17 * SECOND), ...kept], respites).faults;
+  const periods = [{ from: 10 * SECOND, until: 18 * SECOND }];
+  const lossesOf = (operations: readonly Operation[]) =>
+    recovery([one(9 * SECOND), one(17 * SECOND), ...operations], periods).losses;
 
-  it('may take five seconds, as long as everybody is answered in nine', () => {
-    const kept = [refused(9_500), refused(14_900), one(2_000, { ended: 10_900 })];
-    expect(faultsOf(kept)).to.deep.equal([]);
-    expect(recovery([one(17_000), ...kept], respites).figure).to.match(/ 4900 ms later/);
+  it('may take five seconds, if every response comes within nine', () => {
+    const operations = [refused(9_500), refused(14_900), one(2_000, { ended: 10_900 })];
+    expect(lossesOf(operations)).to.deep.equal([]);
+    expect(recovery([one(17_000), ...operations], periods).figure).to.match(/ at most 4900 ms after/);
   });
 
-  it('is told to take too long, to keep somebody waiting, and not to come', () => {
-    expect(faultsOf([refused(15_100)])).to.match(/it took 5100 ms until everything was served again/);
-    expect(faultsOf([one(2_000, { ended: 11_100 })])).to.match(/an answer took 9100 ms/);
-    expect(recovery([refused(10_100)], respites).faults).to.match(/after 1 of the faults nothing was served/);
+  it('fails if it takes longer, if a response takes longer, and if no request is served', () => {
+    expect(lossesOf([refused(15_100)])).to.match(/it took 5100 ms until every request was served/);
+    expect(lossesOf([one(2_000, { ended: 11_100 })])).to.match(/an answer took 9100 ms/);
+    expect(recovery([refused(10_100)], periods).losses).to.match(/after 1 of the faults no request was served/);
   });
 });
 
 describe('requests that were not served', () => {
-  it('are excused by one in a hundred, and where nobody listened', () => {
-    const kept = Array.from({ length: 199 }, (_, at) => one(at));
-    expect(unserved([...kept, refused(1), ...Array.from({ length: 50 }, () => one(1, { status: 0, refused: true }))]))
+  it('may be one in a hundred, besides those that no process received', () => {
+    const operations = Array.from({ length: 199 }, (_, at) => one(at));
+    expect(
+      unserved([
+        ...operations,
+        refused(1),
+        ...Array.from({ length: 50 }, () => one(1, { status: 0, connectionRefused: true })),
+      ]),
+    )
       .to.have.property('losses')
       .that.deep.equals([]);
-    expect(unserved([...kept, refused(1), refused(2), refused(3)]).losses).to.match(/1.49 % were answered 503/);
+    expect(unserved([...operations, refused(1), refused(2), refused(3)]).losses).to.match(/1.49 % were answered 503/);
   });
 
-  it('are excused by a kill that they were under way at, or had not heard of', () => {
+  it('are explained by a kill while they were under way, or shortly before', () => {
     const broken = (began: number, ended: number) => one(began, { status: 0, error: 'ECONNRESET', ended });
-    const kept = [broken(900, 1_001), broken(1_100, 1_101), one(5_000, { status: 0, refused: true })];
-    expect(unanswered(kept, [1_000])).to.deep.equal([]);
-    expect(unanswered(kept)).to.have.length(2);
+    const operations = [broken(900, 1_001), broken(1_100, 1_101), one(5_000, { status: 0, connectionRefused: true })];
+    expect(unanswered(operations, [1_000])).to.deep.equal([]);
+    expect(unanswered(operations)).to.have.length(2);
     expect(unanswered([broken(900, 999), broken(2_100, 2_101)], [1_000])).to.have.length(2);
   });
 
-  it('are not excused by a process that went down by itself', () => {
-    expect(byThemselves(['SIGKILL', 'SIGKILL'])).to.deep.equal([]);
-    expect(byThemselves(['SIGKILL', 1, 'SIGABRT'])).to.have.length(2);
+  it('are not explained by a process that ended by itself', () => {
+    expect(crashes(['SIGKILL', 'SIGKILL'])).to.deep.equal([]);
+    expect(crashes(['SIGKILL', 1, 'SIGABRT'])).to.have.length(2);
   });
 
-  it('were perhaps never sent', () => {
-    const kept = Array.from({ length: 101 }, (_, at) => one(at * 10));
-    expect(atRate(kept, 100).losses).to.deep.equal([]);
-    expect(atRate(kept, 120).losses).to.deep.equal(['only 101 of 120 requests a second were sent']);
+  it('are missing if the load was below its rate', () => {
+    const operations = Array.from({ length: 101 }, (_, at) => one(at * 10));
+    expect(atRate(operations, 100).losses).to.deep.equal([]);
+    expect(atRate(operations, 120).losses).to.deep.equal(['only 101 of 120 requests a second were sent']);
     expect(atRate([], 1).losses).to.have.length(1);
   });
 });
@@ -71,27 +77,27 @@ describe('a soak', () => {
       };
     });
 
-  const alive = (perMinute = 0): readonly Collected[] =>
+  const alive = (perMinute = 0): readonly Collection[] =>
     [10, 30].map((minute) => ({ minute, heapMegabytes: 40, megabytes: 120 + minute * perMinute }));
 
-  it('is passed by memory that breathes, and descriptors that come and go', () => {
-    expect(judged(samples(), alive()).losses).to.deep.equal([]);
+  it('allows memory and descriptors that go up and down', () => {
+    expect(judge(samples(), alive()).losses).to.deep.equal([]);
     expect(
-      judged(
+      judge(
         samples((minute) => ({ megabytes: 200 + minute * 0.9 })),
         alive(0.9),
       ).losses,
     ).to.deep.equal([]);
   });
 
-  it('is not by what grows, or by too little to tell', () => {
-    const lossesOf = (change: (minute: number) => Partial<Sample>) => judged(samples(change), alive()).losses;
+  it('fails if they grow, and if there are too few samples', () => {
+    const lossesOf = (change: (minute: number) => Partial<Sample>) => judge(samples(change), alive()).losses;
     expect(lossesOf((minute) => ({ megabytes: 200 + minute * 1.1 }))).to.match(/^memory grows by 1.10/);
-    expect(judged(samples(), alive(1.1)).losses).to.match(/^what is alive of memory grows by 1.10/);
+    expect(judge(samples(), alive(1.1)).losses).to.match(/^live memory grows by 1.10/);
     expect(lossesOf(() => ({ megabytes: 400 }))).to.match(/400 MB resident/);
     expect(lossesOf((minute) => ({ descriptors: 60 + minute }))).to.match(/descriptors more at the end/);
     expect(lossesOf(() => ({ sessions: 25 }))).to.match(/25 sessions in Postgres/);
-    expect(judged(samples().slice(0, 2), alive()).losses).to.match(/too few samples/);
-    expect(judged(samples(), alive().slice(0, 1)).losses).to.match(/too few samples/);
+    expect(judge(samples().slice(0, 2), alive()).losses).to.match(/too few samples/);
+    expect(judge(samples(), alive().slice(0, 1)).losses).to.match(/too few samples/);
   });
 });

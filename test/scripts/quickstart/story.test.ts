@@ -1,4 +1,4 @@
-/** The story that the quickstart tells, against the service itself, run from its sources; and what it invites to then. */
+/** Runs the story of the quickstart against the service from its sources, then the commands that it shows at the end. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,7 +18,7 @@ interface Recording {
   text(): string;
 }
 
-/** A terminal that keeps what it is given. */
+/** A terminal that stores its output. */
 function recording(): Recording {
   const [chapters, commands, lines]: [string[], string[], string[]] = [[], [], []];
   return {
@@ -28,7 +28,7 @@ function recording(): Recording {
       chapter: (title) => chapters.push(title),
       say: (...sentences) => lines.push(...sentences),
       show: (table) => lines.push(...table),
-      command: (line) => void [lines, commands].map((kept) => kept.push(line)),
+      command: (line) => void [lines, commands].map((list) => list.push(line)),
       confirm: (sentence) => lines.push(sentence),
       refused: (sentence) => lines.push(sentence),
       fail: (sentence) => lines.push(sentence),
@@ -50,12 +50,12 @@ describe('the story of the quickstart', function () {
   });
   after(() => stage?.clear());
 
-  it('is told to its end, the seal of the ledger', () => {
+  it('runs to its last chapter, the verification of the ledger', () => {
     expect(told.chapters).to.have.lengthOf(14);
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
     for (const reason of [...reasons, 'operator_kill_switch', 'task_revoked', 'expired', 'sponsor_disabled'])
       expect(told.text()).to.contain(reason);
-    // Which checkpoint it is depends on how many seconds the story took until then.
+    // The number of the checkpoint depends on the duration of the story.
     expect(told.text())
       .to.contain('The seal is intact')
       .and.to.match(/The seal is not intact\. Checkpoint \d+ /);
@@ -68,7 +68,7 @@ describe('the story of the quickstart', function () {
     expect(told.text()).to.not.contain('PRIVATE KEY');
   });
 
-  it('fits one hundred columns wherever lines are not wrapped by the terminal', () => {
+  it('fits one hundred columns in lines that the terminal does not wrap', () => {
     const tables = told
       .text()
       .split('\n')
@@ -76,7 +76,7 @@ describe('the story of the quickstart', function () {
     expect(Math.max(...[...tables, ...told.commands].map((line) => line.length))).to.be.at.most(98);
   });
 
-  describe('once it is told', () => {
+  describe('after its end', () => {
     let task: Task;
     let over: Promise<unknown>;
     let stop = (): void => undefined;
@@ -103,20 +103,20 @@ describe('the story of the quickstart', function () {
       for (const former = read(); read() === former; ) await pause(20);
     };
 
-    it('keeps the token of a task in a file that only its owner reads', () => {
+    it('writes the token of a task to a file that only its owner can read', () => {
       expect(statSync(stage.taskTokenFile).mode & 0o777).to.equal(0o600);
       expect(invited.text()).to.not.contain(readFileSync(stage.taskTokenFile, 'utf8'));
     });
 
-    it('invites to commands that work, the last of which ends the task', async () => {
+    it('shows commands that work; the last one ends the task', async () => {
       const answers: number[] = [];
       for (const command of invited.commands) {
-        // What is promised of the token after the last command needs the better part of its seconds.
+        // The requests after the last command need a token that is valid for some seconds.
         if (command === invited.commands.at(-1)) await untilNewToken();
         answers.push(await answerTo(command));
       }
       expect(answers).to.deep.equal([200, 201, 401, 200, 200, 200, 200]);
-      // What the text promises after it.
+      // The text promises: refused at once, or some seconds later.
       const [reading = '', commenting = ''] = invited.commands;
       expect([await answerTo(reading), await answerTo(commenting)]).to.deep.equal([200, 401]);
       const end = await over;
@@ -125,7 +125,7 @@ describe('the story of the quickstart', function () {
   });
 });
 
-/** The status of what a curl command asks for. */
+/** Sends the request of a curl command. Returns the status. */
 async function answerTo(command: string): Promise<number> {
   const {
     method = 'GET',

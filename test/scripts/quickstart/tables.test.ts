@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AccessEvent } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { accessTable } from '../../../scripts/quickstart/access-table.ts';
+import { accessTable } from '../../../scripts/quickstart/access-log.ts';
 import { claimsTable } from '../../../scripts/quickstart/claims-table.ts';
 import { ledgerTable } from '../../../scripts/quickstart/ledger-table.ts';
 import { layOut } from '../../../scripts/quickstart/table.ts';
@@ -10,7 +10,7 @@ import { layOut } from '../../../scripts/quickstart/table.ts';
 const WIDTH = 98;
 
 describe('a table of the quickstart', () => {
-  it('wraps at spaces, and inside a word only where it must', () => {
+  it('wraps at spaces, and inside a word only if the word is too long', () => {
     const lines = layOut(
       [
         { title: 'a', width: 5 },
@@ -21,7 +21,7 @@ describe('a table of the quickstart', () => {
     expect(lines).to.deep.equal(['a    b', '---  ----', 'one  abcd', 'two  efgh', '     i']);
   });
 
-  it('is never wider than its columns may be, and loses nothing', () => {
+  it('is never wider than its columns, and keeps every character', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'ccccccc'), maxLength: 30 });
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 5 }), (rows) => {
@@ -56,19 +56,19 @@ describe('the claims of two tokens side by side', () => {
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
   });
 
-  it('name members of objects one by one, and moments by their time of day', () => {
+  it('show each member of an object, and the time of day of an instant', () => {
     expect(lines.join('\n'))
       .to.match(/^act\.sub +agent:triage-bot$/m)
       .and.to.match(/^exp +03:55:59 UTC$/m);
   });
 
-  it('begin with who and for whom', () => {
+  it('begin with the person and the agent', () => {
     expect(lines.slice(2, 5).map((line) => line.split(' ')[0])).to.deep.equal(['sub', 'act.sub', 'act.depth']);
   });
 });
 
 describe('the ledger of the quickstart', () => {
-  it('fits one hundred columns with the longest of what the story writes', () => {
+  it('fits one hundred columns with the longest values of the story', () => {
     const lines = ledgerTable([
       {
         seq: 10,
@@ -87,7 +87,7 @@ describe('the ledger of the quickstart', () => {
     );
   });
 
-  it('says of renewals that share a record how many they are', () => {
+  it('shows the number of renewals in one record', () => {
     const [, , line] = ledgerTable([{ seq: 11, event: 'token.refreshed', decision: 'allow', reason: null, count: 12 }]);
     expect(line).to.match(/^11 +token\.refreshed +allow +12 more$/);
   });
@@ -100,7 +100,7 @@ describe('the access events of the quickstart', () => {
     ...{ task_id: 'task_01M7YXMQC78QKPZ3BBB5RQN96R', jti: 'tok_01M7YXMQFHN8XTDZX2DRCVPFSX' },
   };
 
-  it('fit one hundred columns with the longest of what the story does', () => {
+  it('fit one hundred columns with the longest values of the story', () => {
     const lines = accessTable([event]);
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
     expect(lines[2]).to.match(
@@ -108,9 +108,9 @@ describe('the access events of the quickstart', () => {
     );
   });
 
-  it('name nobody where nobody was made out', () => {
-    const nobody = { sub: null, act: null, depth: null, task_id: null, jti: null };
-    const [, , line] = accessTable([{ ...event, ...nobody, route: null, reason: 'missing_token' }]);
+  it('leave out a person and an agent that are unknown', () => {
+    const unknown = { sub: null, act: null, depth: null, task_id: null, jti: null };
+    const [, , line] = accessTable([{ ...event, ...unknown, route: null, reason: 'missing_token' }]);
     expect(line).to.match(/^04:05:06 +deny +missing_token$/);
   });
 });

@@ -1,44 +1,44 @@
-/** Short versions of the fault runs (scripts/faults): what they find in seconds, so that nobody has to wait for them. */
+/** Short versions of the fault runs (scripts/faults). */
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { killing } from '../../../../scripts/faults/runs/killing.ts';
-import { postgresFaults, terminateBackends } from '../../../../scripts/faults/runs/postgres-faults.ts';
-import { stoppingUnderLoad } from '../../../../scripts/faults/runs/stopping.ts';
+import { randomKills } from '../../../../scripts/faults/runs/kills.ts';
+import { postgresFaults, terminateSessions } from '../../../../scripts/faults/runs/postgres-faults.ts';
+import { stopUnderLoad } from '../../../../scripts/faults/runs/stop-under-load.ts';
 import { processProgram } from '../../../../scripts/one-piece.ts';
 
 const MAIN = fileURLToPath(new URL('../../../../composition/main.ts', import.meta.url));
 const SEED = 20_261_121;
 
-const aStage = () => ({ program: [processProgram(MAIN)], seed: SEED, concurrency: 4 }) as const;
+const testbed = () => ({ program: [processProgram(MAIN)], seed: SEED, concurrency: 4 }) as const;
 
-describe('a service under mixed load, every answer held against the ledger', function () {
+describe('a service under mixed load', function () {
   this.timeout(120_000);
 
   for (const engine of ['sqlite', 'postgres'] as const) {
     it(`loses nothing when it is killed at random moments on ${engine}`, async () => {
-      const { losses, kept } = await killing({ ...aStage(), engine, kills: 2, servesMs: 2_000 });
+      const { losses, operations } = await randomKills({ ...testbed(), engine, kills: 2, servesMs: 2_000 });
       expect(losses).to.deep.equal([]);
-      expect(kept.filter(({ status }) => status === 200)).to.have.length.greaterThan(20);
-      expect(kept.filter(({ status }) => status === 0)).not.to.have.length(0);
+      expect(operations.filter(({ status }) => status === 200)).to.have.length.greaterThan(20);
+      expect(operations.filter(({ status }) => status === 0)).not.to.have.length(0);
     });
   }
 
-  it('loses nothing when its sessions in Postgres are ended, and serves again within five seconds', async () => {
-    const { outcome } = await postgresFaults(aStage(), {
-      strike: async (database) => void (await terminateBackends(database, 100, 1_000)),
+  it('loses nothing when its sessions in Postgres are terminated, and recovers within five seconds', async () => {
+    const { losses, operations } = await postgresFaults(testbed(), {
+      strike: async (postgres) => void (await terminateSessions(postgres, 100, 1_000)),
       times: 1,
-      respiteMs: 1_500,
+      pauseMs: 1_500,
     });
-    expect(outcome.losses).to.deep.equal([]);
-    expect(outcome.kept.filter(({ status }) => status === 503)).not.to.have.length(0);
+    expect(losses).to.deep.equal([]);
+    expect(operations.filter(({ status }) => status === 503)).not.to.have.length(0);
   });
 
-  it('resets no request that it accepted when it is told to stop, and ends with 0', async () => {
-    const options = { ...aStage(), engine: 'sqlite', perSecond: 50, times: 1, servesMs: 1_000 } as const;
-    const { outcome } = await stoppingUnderLoad(options);
-    expect(outcome.losses).to.deep.equal([]);
-    expect(outcome.kept.filter(({ status }) => status === 200)).to.have.length.greaterThan(20);
-    expect(outcome.kept.filter(({ refused }) => refused)).not.to.have.length(0);
+  it('answers every accepted request when it is stopped, and exits with 0', async () => {
+    const options = { ...testbed(), engine: 'sqlite', perSecond: 50, times: 1, servesMs: 1_000 } as const;
+    const { losses, operations } = await stopUnderLoad(options);
+    expect(losses).to.deep.equal([]);
+    expect(operations.filter(({ status }) => status === 200)).to.have.length.greaterThan(20);
+    expect(operations.filter(({ connectionRefused }) => connectionRefused)).not.to.have.length(0);
   });
 });

@@ -1,0 +1,43 @@
+/** A kind of request to a running server, and its rate under full load. */
+
+import { driveClosedLoop, type Target } from './load.ts';
+
+export interface Workload {
+  /** The name in the report. */
+  readonly name: string;
+  readonly target: Target;
+  /** The process of the server. */
+  readonly pid: number;
+  /** A text that the body of every response must contain. */
+  readonly expected: string;
+  /** Makes new requests. Each can be sent once, before its assertion expires (`ASSERTION_LIFETIME`). */
+  prepare(count: number): readonly Buffer[];
+}
+
+/** Seconds; the maximum that the service accepts (specification "Client assertion rules", 2). */
+export const ASSERTION_LIFETIME = 300;
+
+/** Requests under way at any time, each on its own connection. */
+export const CONCURRENCY = 32;
+/** Requests a second; no workload is faster. */
+export const FASTEST = 4000;
+
+/** The responses of one or more periods. */
+export interface Throughput {
+  readonly answers: number;
+  readonly seconds: number;
+}
+
+/** @param fastest the number of requests to prepare for each second; the load ends early if the service is faster */
+export async function measureCeiling(workload: Workload, seconds: number, fastest = FASTEST): Promise<Throughput> {
+  const { target, expected } = workload;
+  const requests = workload.prepare(Math.ceil(fastest * seconds) + CONCURRENCY);
+  const result = await driveClosedLoop(target, requests, { concurrency: CONCURRENCY, seconds, expected });
+  return { answers: result.answered, seconds: result.seconds };
+}
+
+/** Responses a second, over all periods. */
+export function rateOf(...periods: readonly Throughput[]): number {
+  const sum = (field: keyof Throughput) => periods.reduce((total, period) => total + period[field], 0);
+  return sum('answers') / sum('seconds');
+}

@@ -1,0 +1,48 @@
+/**
+ * Every response is one that a fault can explain: a 503 has `Retry-After`, a refusal has a cause, no response is another
+ * 5xx, and no request hangs.
+ */
+
+import { TIMED_OUT } from '../load/session.ts';
+import { endingsByTask, isIndeterminate, type Losses, type Operation, type OperationKind } from '../operations.ts';
+
+const EXPECTED: Readonly<Record<OperationKind, number>> = {
+  exchange: 200,
+  'exchange for another audience': 400,
+  'exchange for a blocked person': 400,
+  refresh: 200,
+  introspect: 200,
+  'revoke a token': 200,
+  'revoke a grant': 200,
+  'kill a task': 200,
+  block: 200,
+  provision: 201,
+  deactivate: 200,
+  activate: 200,
+  'log out': 200,
+  'disable by event': 202,
+  register: 201,
+  'disable an agent': 200,
+};
+
+/** The error and reason of a refresh after the end of its task. */
+const TASK_ENDED: ReadonlySet<string | undefined> = new Set([
+  'access_denied task_revoked',
+  'access_denied sponsor_disabled',
+]);
+
+export function unexpectedResponses(operations: readonly Operation[]): Losses {
+  const endingsOf = endingsByTask(operations);
+  const isExpected = (one: Operation): boolean => {
+    if (isIndeterminate(one)) return one.status === 0 ? one.error !== TIMED_OUT : one.retryAfter !== undefined;
+    if (one.status === EXPECTED[one.kind]) return true;
+    const isTaskEnded = one.kind === 'refresh' && one.status === 400 && TASK_ENDED.has(one.error);
+    return isTaskEnded && endingsOf(one.task).some(({ began }) => began < one.ended);
+  };
+  return operations
+    .filter((one) => !isExpected(one))
+    .map(
+      ({ kind, status, error = '', retryAfter = 'none' }) =>
+        `"${kind}" was answered ${status} ${error} (Retry-After ${retryAfter})`,
+    );
+}

@@ -1,0 +1,152 @@
+/**
+ * Fault runs: one kind of fault under mixed load, then a comparison of every response with the ledger.
+ *
+ *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/faults/main.ts FAULT [--seed 1] …
+ *
+ * docs/operating.md ("Fault runs") lists the faults, their options and the comparisons. Exits with 1 if anything is lost.
+ */
+
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { describeMachine } from '../machine.ts';
+import { builtProgram } from '../mandate-process.ts';
+import { isIndeterminate, longestAnswer, type Operation } from './operations.ts';
+import { randomKills, replicaLoss } from './runs/kills.ts';
+import { freeze, type PostgresFault, postgresFaults, restart, terminateSessions } from './runs/postgres-faults.ts';
+import { soak } from './runs/soak.ts';
+import { stopUnderLoad } from './runs/stop-under-load.ts';
+import type { RunResult } from './testbed.ts';
+
+/** The time in which an orchestrator restarts a container. */
+const AWAY_MS = 3000;
+/** The maximum number of losses in the report. */
+const PRINTED_LOSSES = 20;
+
+const number = (value: number) => ({ type: 'number', default: value }) as const;
+const common = {
+  seed: { ...number(1), describe: 'of the random choices' },
+  database: { choices: ['sqlite', 'postgres'] as const, default: 'postgres' as const },
+  program: { type: 'string', default: builtProgram[0] ?? '', describe: 'another build of the service' },
+} as const;
+
+await yargs(hideBin(process.argv))
+  .command(
+    'kill-9',
+    'kill the service at random moments',
+    { ...common, kills: number(200), 'serves-ms': number(1500) },
+    async ({ kills, servesMs, ...options }) => {
+      const result = await randomKills({ ...testbed(options), kills, servesMs });
+      print(options, `killed ${kills} times with SIGKILL on ${options.database}`, result);
+    },
+  )
+  .command(
+    'replica-loss',
+    'kill one of several replicas (Postgres)',
+    { ...common, kills: number(6), 'every-seconds': number(120), replicas: number(3), 'pause-ms': number(20) },
+    async ({ kills, everySeconds, replicas, pauseMs, ...options }) => {
+      const times = { everyMs: everySeconds * 1000, awayMs: AWAY_MS };
+      const result = await replicaLoss({ ...testbed(options), replicas, kills, pauseMs, ...times });
+      print(options, `killed one of ${replicas} replicas every ${everySeconds} s, ${kills} times`, result);
+    },
+  )
+  .command(
+    'postgres-restarts',
+    'stop Postgres, every other time as by a crash, and start it again',
+    { ...common, times: number(20), 'respite-ms': number(6000) },
+    async ({ times, respiteMs, ...options }) => {
+      const result = await postgresFaults(testbed(options), { strike: restart, times, pauseMs: respiteMs });
+      print(options, `stopped and started Postgres ${times} times`, result);
+    },
+  )
+  .command(
+    'postgres-freeze',
+    'suspend every process of Postgres (Linux)',
+    { ...common, seconds: number(15), times: number(2), 'respite-ms': number(10_000) },
+    async ({ seconds, times, respiteMs, ...options }) => {
+      const strike: PostgresFault['strike'] = (postgres) => freeze(postgres, seconds * 1000);
+      const result = await postgresFaults(testbed(options), { strike, times, pauseMs: respiteMs });
+      print(options, `froze Postgres ${times} times for ${seconds} s`, result);
+    },
+  )
+  .command(
+    'backend-terminations',
+    'terminate all sessions of the service in Postgres',
+    { ...common, seconds: number(60), 'every-ms': number(100), 'respite-ms': number(8000) },
+    async ({ seconds, everyMs, respiteMs, ...options }) => {
+      let ended = 0;
+      const strike: PostgresFault['strike'] = async (postgres) => {
+        ended = await terminateSessions(postgres, everyMs, seconds * 1000);
+      };
+      const result = await postgresFaults(testbed(options), { strike, times: 1, pauseMs: respiteMs });
+      print(options, `ended all sessions every ${everyMs} ms for ${seconds} s, ${ended} of them in all`, result);
+    },
+  )
+  .command(
+    'stop-under-load',
+    'stop the service (SIGTERM) at a steady rate of requests',
+    { ...common, times: number(10), rate: number(200), 'serves-ms': number(6000) },
+    async ({ times, rate, servesMs, ...options }) => {
+      const result = await stopUnderLoad({ ...testbed(options), perSecond: rate, times, servesMs });
+      const title = `stopped one process on ${options.database} ${times} times at ${rate} requests a second`;
+      print(options, title, { ...result, losses: [...result.losses, ...result.unsent] });
+    },
+  )
+  .command(
+    'soak',
+    'send half the ceiling for a long time (Linux)',
+    { ...common, minutes: number(30), 'warm-up-minutes': number(10) },
+    async ({ minutes, warmUpMinutes, ...options }) => {
+      const log = (line: string) => console.log(line);
+      const result = await soak({ ...testbed(options), minutes, warmUpMinutes, print: log });
+      print(options, `a soak on ${options.database}`, result);
+    },
+  )
+  .check((options) => {
+    const bad = Object.entries(options).find(([, value]) => typeof value === 'number' && !isWholeNumber(value));
+    if (bad !== undefined) throw new Error(`--${bad[0]} must be a whole number.`);
+    return true;
+  })
+  .demandCommand(1, 'Name a fault.')
+  .strict()
+  .fail((message, error) => {
+    // A usage error has a message, an error of a run has none.
+    if (!message) throw error;
+    console.error(message);
+    process.exit(2);
+  })
+  .parseAsync();
+
+interface Options {
+  readonly seed: number;
+  readonly database: 'sqlite' | 'postgres';
+  readonly program: string;
+}
+
+function testbed({ seed, database, program }: Options) {
+  return { engine: database, program: [program], seed };
+}
+
+function isWholeNumber(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function print({ seed }: Options, title: string, result: RunResult): void {
+  const { operations, records, leftBehind, auditVerify, figures, losses } = result;
+  const count = (has: (one: Operation) => boolean) => operations.filter(has).length;
+  const lines = [
+    ...describeMachine(new Date()),
+    `${title}, seed ${seed}`,
+    ...figures,
+    `requests ${operations.length}: answered ${count((one) => !isIndeterminate(one))}, ` +
+      `503 ${count(({ status }) => status === 503)}, no answer ${count(({ status }) => status === 0)} (of these ` +
+      `${count(({ connectionRefused }) => connectionRefused === true)} found no process listening); ` +
+      `the longest answer took ${Math.round(longestAnswer(operations))} ms`,
+    `exchanges answered with a token ${count(({ kind, status }) => kind === 'exchange' && status === 200)}, renewals ` +
+      `${count(({ kind, status }) => kind === 'refresh' && status === 200)}, refusals ${count(({ status }) => status === 400)}`,
+    `records ${records}; tasks left behind by exchanges without an answer ${leftBehind}; audit-verify ${auditVerify}`,
+  ];
+  for (const line of lines) console.log(`- ${line}`);
+  for (const loss of losses.slice(0, PRINTED_LOSSES)) console.log(`  LOST: ${loss}`);
+  console.log(losses.length === 0 ? 'Lost: nothing' : `Lost: ${losses.length}, see above`);
+  if (losses.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,89 @@
+/** The machine and its processes: their description for a report, CPU time, memory and CPU affinity. */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os';
+
+/** The lines at the head of every report: the hardware, the versions, the date and the commit. */
+export function describeMachine(now: Date): readonly string[] {
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
+  return [
+    `Machine: ${cpus()[0]?.model ?? 'unknown CPU'}, ${availableParallelism()} cores, ${memory}, ${platform()} ${release()} ${arch()}`,
+    `Versions: Node ${process.versions.node}, oidc-provider ${packageVersion('oidc-provider')}`,
+    `Date: ${now.toISOString().slice(0, 10)}, commit ${commit()}`,
+  ];
+}
+
+function packageVersion(name: string): string {
+  const text = readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), 'utf8');
+  const { version }: { version: string } = JSON.parse(text);
+  return version;
+}
+
+function commit(): string {
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', args, {
+      cwd: new URL('..', import.meta.url),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  try {
+    const head = git('rev-parse', '--short', 'HEAD').trim();
+    // `npm run bench -- --write` itself changes a page in docs.
+    return git('status', '--porcelain', '--', '.', ':!docs') === '' ? head : `${head} with local changes`;
+  } catch {
+    return 'none';
+  }
+}
+
+/** `USER_HZ`: 100 on every architecture that Node supports. */
+const TICKS_PER_SECOND = 100;
+
+/**
+ * CPU time of a process and all its threads, user and system, in seconds, as the kernel counts it.
+ *
+ * @returns `undefined` if there is no such process, or no `/proc`
+ */
+export function cpuSeconds(pid: number): number | undefined {
+  const stat = procFile(pid, 'stat');
+  // proc(5): field 2 is the command in parentheses, which may contain spaces. utime and stime are fields 14 and 15.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields && (Number(fields[14 - 3]) + Number(fields[15 - 3])) / TICKS_PER_SECOND;
+}
+
+/**
+ * Resident memory of a process in MB: its current size (VmRSS) or its peak (VmHWM).
+ *
+ * @returns `undefined` if there is no such process, or no `/proc`
+ */
+export function residentMegabytes(pid: number, field: 'VmRSS' | 'VmHWM'): number | undefined {
+  const kilobytes = procFile(pid, 'status')?.match(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm'))?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+}
+
+function procFile(pid: number, name: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Pins the service to the first core and the load generator to the others, with all their threads. Otherwise a growing
+ * load takes CPU time from the service that it measures.
+ *
+ * @returns `false` if this is impossible: it requires Linux, `taskset` and two cores
+ */
+export function pinToSeparateCores(servicePid: number, loadPid: number): boolean {
+  const cores = availableParallelism();
+  if (process.platform !== 'linux' || cores < 2) return false;
+  const pin = (pid: number, list: string) => execFileSync('taskset', ['-acp', list, String(pid)], { stdio: 'ignore' });
+  try {
+    pin(servicePid, '0');
+    pin(loadPid, `1-${cores - 1}`);
+    return true;
+  } catch {
+    return false;
+  }
+}

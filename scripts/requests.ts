@@ -1,0 +1,173 @@
+/** The requests that benchmarks and fault runs send to Mandate. */
+
+import { randomUUID } from 'node:crypto';
+import { type AgentKey, makeAgentKey } from '../test/support/agents/agent-key.ts';
+import type { IdentityProvider } from '../test/support/identity-provider/identity-provider.ts';
+import { patch, USER_SCHEMA } from '../test/support/replicas/endings.ts';
+import { SCIM_TOKEN } from '../test/support/scim-client.ts';
+import { PUSH_CREDENTIAL, type Transmitter } from '../test/support/transmitter.ts';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** An agent and its private key. */
+export interface LoadAgent {
+  readonly id: string;
+  readonly key: AgentKey;
+}
+
+const AUDIENCE = 'https://jira.example/api';
+const SCOPE = 'jira:read jira:comment';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+
+export async function makeLoadAgent(): Promise<LoadAgent> {
+  return { id: `load-agent-${randomUUID()}`, key: await makeAgentKey('ES256') };
+}
+
+/** Requests of agents to the token endpoint and the revocation endpoint. */
+export interface AgentRequests {
+  exchange(agent: LoadAgent, sub: string, audience?: string): HttpRequest;
+  refresh(agent: LoadAgent, grant: string): HttpRequest;
+  /** @param token an access token, or a grant, which ends its task */
+  revoke(agent: LoadAgent, token: string): HttpRequest;
+}
+
+/** @param lifetime of the client assertions, in seconds */
+export function agentRequests(issuer: string, provider: IdentityProvider, lifetime = 60): AgentRequests {
+  const assertion = ({ id, key }: LoadAgent) => key.signAssertion(id, { aud: issuer, exp: now() + lifetime });
+  const authentication = (agent: LoadAgent) => ({
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: assertion(agent),
+  });
+  return {
+    exchange: (agent, sub, audience = AUDIENCE) =>
+      form('/oauth2/token', {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: provider.mintAccessToken({ sub, sid: `session-of-${sub}`, scope: SCOPE }),
+        subject_token_type: ACCESS_TOKEN,
+        actor_token: assertion(agent),
+        actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        requested_token_type: ACCESS_TOKEN,
+        resource: audience,
+        scope: SCOPE,
+      }),
+    refresh: (agent, grant) =>
+      form('/oauth2/token', {
+        ...{ grant_type: 'refresh_token', refresh_token: grant, resource: AUDIENCE },
+        ...authentication(agent),
+      }),
+    revoke: (agent, token) => form('/oauth2/revoke', { token, ...authentication(agent) }),
+  };
+}
+
+export function introspection(token: string): HttpRequest {
+  return form('/oauth2/introspect', { token });
+}
+
+/** Requests of operators and auditors. */
+export interface OperatorRequests {
+  killTask(task: string): HttpRequest;
+  killAgent(agent: string): HttpRequest;
+  block(sub: string): HttpRequest;
+  findBlock(sub: string): HttpRequest;
+  register(agent: LoadAgent): HttpRequest;
+  disableAgent(agent: string): HttpRequest;
+  findAgent(agent: string): HttpRequest;
+  audit(cursor: string | undefined): HttpRequest;
+}
+
+export function operatorRequests(adminKey: string): OperatorRequests {
+  const send = (method: string, path: string, body?: object) =>
+    withBearer(adminKey, { method, path, body, type: 'application/json' });
+  return {
+    killTask: (task) => send('DELETE', `/admin/tasks/${task}`),
+    killAgent: (agent) => send('DELETE', `/admin/agents/${agent}/tasks`),
+    block: (sub) => send('PUT', `/admin/sponsors/${sub}/block`),
+    findBlock: (sub) => send('GET', `/admin/sponsors/${sub}`),
+    register: (agent) => send('POST', '/admin/agents', registration(agent)),
+    disableAgent: (agent) => send('PATCH', `/admin/agents/${agent}`, { enabled: false }),
+    findAgent: (agent) => send('GET', `/admin/agents/${agent}`),
+    audit: (cursor) => send('GET', `/audit?limit=1000${cursor === undefined ? '' : `&cursor=${cursor}`}`),
+  };
+}
+
+function registration({ id, key }: LoadAgent): object {
+  return {
+    agent_id: id,
+    display_name: 'An agent of a load generator',
+    sponsor_required: true,
+    allowed_scopes: SCOPE.split(' '),
+    allowed_audiences: [AUDIENCE],
+    max_task_ttl: 'PT4H',
+    max_token_ttl: 'PT1H',
+    max_delegation_depth: 1,
+    jwks: key.jwks,
+  };
+}
+
+/** Requests of a provisioning client (SCIM, RFC 7644). */
+export const scimRequests = {
+  provision: (sub: string) => {
+    const user = { schemas: [USER_SCHEMA], userName: `${sub}@example.org`, externalId: sub, active: true };
+    return scim('POST', '/Users', user);
+  },
+  setActive: (user: string, active: boolean) => scim('PATCH', `/Users/${user}`, patch({ active })),
+  findUser: (user: string) => scim('GET', `/Users/${user}`),
+};
+
+function scim(method: string, path: string, body?: object): HttpRequest {
+  return withBearer(SCIM_TOKEN, { method, path: `/scim/v2${path}`, body, type: 'application/scim+json' });
+}
+
+/** Requests of the identity provider and of the Shared Signals transmitter. */
+export interface SignalRequests {
+  logOut(sub: string): HttpRequest;
+  disableByEvent(sub: string): HttpRequest;
+}
+
+export function signalRequests(provider: IdentityProvider, transmitter: Transmitter): SignalRequests {
+  return {
+    logOut(sub) {
+      const key = provider.signingKey();
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+      const claims = { iss: provider.issuer, aud: provider.clientId, sub, events, iat: now(), jti: randomUUID() };
+      const token = key.sign({ alg: key.alg, typ: 'logout+jwt', kid: key.kid }, claims);
+      return form('/backchannel-logout', { logout_token: token });
+    },
+    disableByEvent: (sub) => ({
+      ...{ method: 'POST', path: '/events' },
+      headers: { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' },
+      body: transmitter.sign({
+        sub_id: { format: 'opaque', id: sub },
+        events: { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': {} },
+      }),
+    }),
+  };
+}
+
+function form(path: string, fields: Readonly<Record<string, string>>): HttpRequest {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return { method: 'POST', path, headers, body: new URLSearchParams(fields).toString() };
+}
+
+interface JsonRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: object | undefined;
+  /** The media type of the body. */
+  readonly type: string;
+}
+
+function withBearer(token: string, { method, path, body, type }: JsonRequest): HttpRequest {
+  const authorization = `Bearer ${token}`;
+  if (body === undefined) return { method, path, headers: { authorization } };
+  return { method, path, headers: { authorization, 'content-type': type }, body: JSON.stringify(body) };
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
+}
