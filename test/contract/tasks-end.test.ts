@@ -140,13 +140,19 @@ onEveryDatabase('ending tasks', ({ storage }) => {
     });
   }
 
-  it('ends tasks delegated from an expired task', async () => {
-    const root = await openedTask(storage(), { expiresAt: LATER });
-    const child = await openedTask(storage(), { parentTaskId: root.task.taskId });
-    expect(await end(theTask(root))).to.deep.equal(ended(1));
-    expect(await stateOf(child)).to.deep.equal(revoked('parent_revoked'));
-    expect(await stateOf(root)).to.deep.equal(LIVE);
-  });
+  for (const [which, tasks] of [
+    ['the expired task', 1],
+    ['the person of its parent', 2],
+  ] as const) {
+    it(`by ${which} ends tasks delegated from an expired task`, async () => {
+      const root = await openedTask(storage());
+      const over = await openedTask(storage(), { parentTaskId: root.task.taskId, expiresAt: LATER });
+      const child = await openedTask(storage(), { parentTaskId: over.task.taskId });
+      expect(await end(tasks === 1 ? theTask(over) : itsSponsor(root))).to.deep.equal(ended(tasks));
+      expect(await stateOf(child)).to.deep.equal(revoked('parent_revoked'));
+      expect(await stateOf(over)).to.deep.equal(LIVE);
+    });
+  }
 
   it('finds no task and no agent that is not stored', async () => {
     expect(await end({ kind: 'task', taskId: makeTaskId(ulid()) })).to.deep.equal({ kind: 'not_found' });

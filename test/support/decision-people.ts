@@ -14,10 +14,9 @@ import { NOON } from './domain-fixtures.ts';
 export const ADA = 'ada@example.org' as SponsorKey;
 export const GRACE = 'grace@example.org' as SponsorKey;
 export const SOURCES = ['admin', 'scim', 'ssf'] as const;
+const taskIdOf = (last: string) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`);
 /** In the order of their creation. */
-export const TASKS = ['A', 'B', 'C', 'D'].map((last) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`)) as [
-  ...[TaskId, TaskId, TaskId, TaskId],
-];
+export const TASKS = [taskIdOf('A'), taskIdOf('B'), taskIdOf('C'), taskIdOf('D')] as const;
 export const NO_TASKS = liveTasks([]);
 
 /** @param sponsors of the selected tasks */
@@ -30,7 +29,7 @@ export function liveTasks(
   return { taskIds, delegated: new Set(delegated), sponsors: selected.length === 0 ? [] : sponsors };
 }
 
-/** Its four values differ from those that a judge would give a new block. */
+/** Placed and stated at times that no test gives a new block. */
 export function aStatedBlock(changes: Partial<StatedBlock> = {}): StatedBlock {
   const [blockedAt, statedAt] = [instantFromMicros(NOON + 11), instantFromMicros(NOON + 7)];
   return { sponsorKey: ADA, source: 'ssf', kind: 'deleted', blockedAt, statedAt, ...changes };
