@@ -27,8 +27,8 @@ export interface Facts {
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
-   * is up is not live. Locks their rows and the rows of their grants until the transaction ends: no task joins them, and
-   * no renewal is counted.
+   * is up is not live. Locks their rows until the transaction ends, so that no task joins them. A running renewal is waited
+   * for when their grants are revoked, and counted.
    */
   live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
   /**

@@ -5,7 +5,7 @@
 
 /**
  * The order. An engine takes all locks of a class before the next class, and then, in this order: the rows of the tasks
- * that end and of their grants (`live_tasks`), and the ledger's fence, with which it appends. Nothing is locked later. One
+ * that end (`live_tasks`), the rows of their grants, and the ledger's fence, with which it appends. Nothing is locked later. One
  * question locks its rows in the order of their keys. A SCIM write about two refused people asks two questions: it can meet
  * another end of the same tasks in a circle, which Postgres resolves by rolling one back; that one is retried.
  */

@@ -1,8 +1,8 @@
-/** Reads the tasks that end, and locks their rows and those of their grants until the transaction ends. */
+/** Reads the tasks that end, and locks their rows until the transaction ends. */
 
-import type { About, LiveTasks, TaskSelection } from '../../../application/decisions/fact.ts';
+import type { About, LiveTasks } from '../../../application/decisions/fact.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
-import { storable } from '../rows/column.ts';
+import { selectedBy } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 
@@ -60,7 +60,7 @@ const selectChildren = {
  * holds its parent's row instead. So it has committed once that row is locked here, and is found by reading again.
  */
 export async function readLiveTasks(run: Run, { selection, at }: About<'live_tasks'>): Promise<LiveTasks> {
-  const { column, key } = selected(selection);
+  const { column, key } = selectedBy(selection);
   for (;;) {
     const { rows } = await run<{ found: string }>(trees[column], [key, bindInstant(at)]);
     const { taskIds, delegated, sponsors } = JSON.parse(rows[0]?.found ?? '') as FoundTasks;
@@ -69,25 +69,8 @@ export async function readLiveTasks(run: Run, { selection, at }: About<'live_tas
       const children = await run<{ task_id: TaskId }>(selectChildren, [ids, bindInstant(at)]);
       const known = new Set(delegated.length === 0 && children.rows.length === 0 ? [] : taskIds);
       if (children.rows.some((child) => !known.has(child.task_id))) continue;
-      await run(lockGrants, [ids]);
     }
     return { taskIds, delegated: new Set(delegated), sponsors: [...new Set(sponsors)] };
-  }
-}
-
-/** The column that the selected tasks share, and its value. */
-function selected(selection: TaskSelection): { readonly column: keyof typeof trees; readonly key: string } {
-  switch (selection.kind) {
-    case 'task':
-      return { column: 'task_id', key: selection.taskId };
-    case 'agent':
-      return { column: 'agent_id', key: selection.agentId };
-    case 'sponsor':
-      return { column: 'sponsor_key', key: storable('sponsor_key', selection.sponsorKey) };
-    case 'session':
-      return { column: 'session_id', key: storable('session_id', selection.sessionId) };
-    case 'subject':
-      return { column: 'sponsor', key: storable('sponsor', selection.subject) };
   }
 }
 
@@ -101,9 +84,7 @@ const dueTasks = {
 
 export async function readDueTasks(run: Run, { overBy, limit }: About<'due_tasks'>): Promise<readonly TaskId[]> {
   const { rows } = await run<{ task_id: TaskId }>(dueTasks, [bindInstant(overBy), limit]);
-  const taskIds = rows.map((row) => row.task_id);
-  if (taskIds.length > 0) await run(lockGrants, [JSON.stringify(taskIds)]);
-  return taskIds;
+  return rows.map((row) => row.task_id);
 }
 
 const endedTasks = {
@@ -117,17 +98,3 @@ export async function readEndedTasks(run: Run, { endedBy, limit }: About<'ended_
   const { rows } = await run<{ task_id: TaskId }>(endedTasks, [bindInstant(endedBy), limit]);
   return rows.map((row) => row.task_id);
 }
-
-/**
- * Waits for running renewals, so that their counts are final. Looked up task by task: for one statement over all of them a
- * planner may read every grant. Their order is free, because only the transaction that holds a task's row waits for its
- * grants.
- */
-const lockGrants = {
-  name: 'lock_grants_of_tasks',
-  text: `select count(*) from (
-      select grants.* from json_array_elements_text($1::json) as named (task_id) cross join lateral (
-        select g.grant_hash from task_grants g where g.task_id = named.task_id for update
-      ) grants offset 0
-    ) locked`,
-};

@@ -1,5 +1,6 @@
 /** Rows of `tasks` and `task_grants`, and the tasks and grants that they hold. */
 
+import type { TaskSelection } from '../../../application/decisions/fact.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
@@ -136,4 +137,22 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
     instant(task.createdAt),
     instant(task.expiresAt),
   ];
+}
+
+type SelectionColumn = 'task_id' | 'agent_id' | 'sponsor_key' | 'session_id' | 'sponsor';
+
+/** The column that the selected tasks share, and its value. */
+export function selectedBy(selection: TaskSelection): { readonly column: SelectionColumn; readonly key: string } {
+  switch (selection.kind) {
+    case 'task':
+      return { column: 'task_id', key: selection.taskId };
+    case 'agent':
+      return { column: 'agent_id', key: selection.agentId };
+    case 'sponsor':
+      return { column: 'sponsor_key', key: storable('sponsor_key', selection.sponsorKey) };
+    case 'session':
+      return { column: 'session_id', key: storable('session_id', selection.sessionId) };
+    case 'subject':
+      return { column: 'sponsor', key: storable('sponsor', selection.subject) };
+  }
 }

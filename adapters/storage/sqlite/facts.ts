@@ -1,20 +1,13 @@
 /** Reads the facts of decisions (application/decisions/fact.ts) from SQLite. */
 
-import type {
-  About,
-  Answer,
-  FactName,
-  GrantFacts,
-  LogoutTimes,
-  TaskSelection,
-} from '../../../application/decisions/fact.ts';
+import type { About, Answer, FactName, GrantFacts, LogoutTimes } from '../../../application/decisions/fact.ts';
 import type { SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
-import type { TaskRow } from '../rows/task-row.ts';
+import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import type { Run } from './handle.ts';
 
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };
@@ -48,7 +41,7 @@ const readers: Readers = {
   },
 
   live_tasks: (run, { selection, at }) => {
-    const { column, key } = selected(selection);
+    const { column, key } = selectedBy(selection);
     const { rows } = run<LiveTaskRow>(LIVE_TASKS[column], [key, key, at]);
     return {
       taskIds: rows.map((row) => row.task_id),
@@ -171,22 +164,6 @@ const LIVE_TASKS = {
   session_id: liveTasks('session_id', "session_id = ? and state = 'live'"),
   sponsor: liveTasks('sponsor', "sponsor = ? and state = 'live'"),
 } as const;
-
-/** The column that the selected tasks share, and its value. */
-function selected(selection: TaskSelection): { readonly column: keyof typeof LIVE_TASKS; readonly key: string } {
-  switch (selection.kind) {
-    case 'task':
-      return { column: 'task_id', key: selection.taskId };
-    case 'agent':
-      return { column: 'agent_id', key: selection.agentId };
-    case 'sponsor':
-      return { column: 'sponsor_key', key: storable('sponsor_key', selection.sponsorKey) };
-    case 'session':
-      return { column: 'session_id', key: storable('session_id', selection.sessionId) };
-    case 'subject':
-      return { column: 'sponsor', key: storable('sponsor', selection.subject) };
-  }
-}
 
 const dueTasks = `select task_id from (
     select task_id, created_at from tasks where state = 'live' and expires_at <= ? order by expires_at limit ?
