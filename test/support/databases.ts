@@ -102,7 +102,7 @@ export const sqliteInMemory: TestDatabase = {
   },
 };
 
-const postgres: TestDatabase = {
+export const postgres: TestDatabase = {
   name: 'Postgres',
   engine: 'postgres',
   async fresh(schema = 'applied') {
@@ -139,6 +139,12 @@ export const everyDatabase: readonly TestDatabase[] = [sqliteFile, sqliteInMemor
 
 export function freshDatabase(engine: TestDatabase['engine'], schema?: 'applied' | 'absent'): Promise<FreshDatabase> {
   return (engine === 'sqlite' ? sqliteFile : postgres).fresh(schema);
+}
+
+/** @throws if only the service can reach the database */
+export async function outsideOf(database: FreshDatabase, role?: Role): Promise<Outside> {
+  if (database.outside === undefined) throw new Error('only the service can reach this database');
+  return database.outside(role);
 }
 
 const OWNER = 'mandate_owner';

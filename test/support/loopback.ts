@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from './listening.ts';
 
 interface ReceivedRequest {
   readonly method: string;
@@ -40,17 +40,12 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
   const server = options.tls
     ? https.createServer({ cert: readTls('server.pem'), key: readTls('server-key.pem') }, listener)
     : http.createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const loopback: Loopback = {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     received,
     answer,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
   return loopback;
 }

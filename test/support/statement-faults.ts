@@ -4,6 +4,7 @@
  */
 
 import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listening.ts';
 
 export interface Fault {
   readonly sqlState: string;
@@ -71,11 +72,9 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
       statementReader(send, (other) => far.write(other), turn),
     );
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
+  const port = await listen(server);
   return {
-    port: address.port,
+    port,
     arm(nth, fault) {
       counted = 0;
       armed = { nth, fault };

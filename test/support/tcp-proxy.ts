@@ -4,6 +4,7 @@
  */
 
 import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listening.ts';
 
 /** What is lost: everything, or only what the server answers. */
 type Silence = 'both_ways' | 'answers';
@@ -39,11 +40,9 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
       else broken.add(to);
     });
   }
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
+  const port = await listen(server);
   return {
-    port: address.port,
+    port,
     silence(what = 'both_ways') {
       lost = what;
     },

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import type { Storage } from '../support/storage.ts';
 

@@ -11,10 +11,10 @@ import { examineEverything } from '../../composition/doctor/examine-everything.t
 import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { variableOf } from '../../composition/startup-error.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase, type Outside, type Role } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';

@@ -12,9 +12,9 @@ import { expect } from 'chai';
 import type { JWKSCacheInput } from 'jose';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwksCache, jwtVerify } from 'jose';
 import { type AgentKey, makeAgentKey } from '../support/agents/agent-key.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { byLength } from '../support/length.ts';
 import { ADMIN_KEY, encodeForm, JIRA } from '../support/mandate.ts';
 

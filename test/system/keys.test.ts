@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { calculateJwkThumbprint } from 'jose';
-import { runCommand } from '../support/ledger/run-mandate.ts';
+import { runCommand } from '../support/command-process.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 

@@ -5,9 +5,10 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { freePort } from '../../../scripts/free-port.ts';
+import { closeServer, listen } from '../listening.ts';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
 import { handleInteraction } from './interactions.ts';
 import { memoryStorage } from './memory-storage.ts';
@@ -52,6 +53,8 @@ export interface IdentityProvider {
    * the usual ones, and `undefined` leaves one out; `alg` chooses the key.
    */
   mintAccessToken(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
+  /** A logout token of the current key, without `sub` and `sid`. The given members replace the usual ones. */
+  signLogoutToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
   /** New keys from now on; the former ones stay published only with `keepFormer`. Sessions go on. */
   rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
   /** Stops listening and cuts every connection. */
@@ -125,18 +128,25 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       const key = header.alg === 'RS256' || header.alg === 'ES256' ? keys[header.alg] : keys[algorithm];
       return key.sign({ alg: key.alg, typ: 'at+jwt', kid: key.kid, ...header }, { ...usualClaims(setup), ...claims });
     },
+    signLogoutToken(claims, header = {}) {
+      const key = keys[algorithm];
+      const now = Math.floor(Date.now() / 1000);
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+      const usual = { iss: issuer, aud: CLIENT_ID, jti: randomUUID(), iat: now, exp: now + 120, events };
+      return key.sign({ alg: key.alg, typ: 'logout+jwt', kid: key.kid, ...header }, { ...usual, ...claims });
+    },
     async rotateKeys({ keepFormer = false } = {}) {
       const former = Object.values(keys);
       keys = await makeKeys();
       install([...Object.values(keys), ...(keepFormer ? former : [])]);
     },
-    goDown: () => close(server),
+    goDown: () => closeServer(server),
     async comeBack() {
       await listen(server, port);
     },
     jwksRequests: () => jwksRequests,
     logoutDeliveries: () => deliveries,
-    stop: () => close(server),
+    stop: () => closeServer(server),
   };
 }
 
@@ -167,26 +177,5 @@ function recordDeliveries(provider: Provider, deliveries: LogoutDelivery[]): voi
   });
   provider.on('backchannel.error', (_ctx, _error, _client, _accountId, sid) => {
     deliveries.push({ sid, delivered: false });
-  });
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : port);
-    });
-  });
-}
-
-async function close(server: Server): Promise<void> {
-  if (!server.listening) {
-    return;
-  }
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
   });
 }

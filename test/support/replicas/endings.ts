@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../mandate.ts';
-import { PUSH_CREDENTIAL } from '../transmitter.ts';
+import { patch, USER_SCHEMA } from '../scim-client.ts';
+import { PUSH_HEADERS } from '../transmitter.ts';
 import type { Connection } from './connection.ts';
 import type { Replicas } from './replicas.ts';
 import type { Target } from './targets.ts';
@@ -136,19 +137,8 @@ function byOperator(method: string, path: string, body?: unknown): Say {
 
 /** @param whom `sub`, `sid` or both */
 function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): Say {
-  const key = provider.signingKey();
-  const token = key.sign(
-    { alg: key.alg, typ: 'logout+jwt', kid: key.kid },
-    {
-      iss: provider.issuer,
-      aud: provider.clientId,
-      iat: Math.floor(Date.now() / 1000),
-      jti: randomUUID(),
-      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
-      ...whom,
-    },
-  );
-  return (at) => at.post('/backchannel-logout', { logout_token: token });
+  const logout_token = provider.signLogoutToken(whom);
+  return (at) => at.post('/backchannel-logout', { logout_token });
 }
 
 function event({ transmitter }: Replicas, name: string, id: string): Say {
@@ -156,8 +146,7 @@ function event({ transmitter }: Replicas, name: string, id: string): Say {
     sub_id: { format: 'opaque', id },
     events: { [`https://schemas.openid.net/secevent/${name}`]: {} },
   });
-  const headers = { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' };
-  return (at) => at.send('POST', '/events', headers, token);
+  return (at) => at.send('POST', '/events', PUSH_HEADERS, token);
 }
 
 /** A user of the person, active, and its id. */
@@ -166,13 +155,4 @@ export async function provisioned({ at }: Replicas, { key }: Pick<Target, 'key'>
   const answer = await at(0).scim('POST', '/Users', { schemas: [USER_SCHEMA], ...user });
   if (answer.status !== 201) throw new Error(`a create was answered ${answer.status}: ${answer.text}`);
   return String(answer.body.id);
-}
-
-export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
-
-export function patch(value: Readonly<Record<string, unknown>>): object {
-  return {
-    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
-    Operations: [{ op: 'replace', value }],
-  };
 }

@@ -6,12 +6,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { variableOf } from '../../../composition/startup-error.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate } from '../../../scripts/mandate-process.ts';
-import type { Outside, TestDatabase } from '../databases.ts';
+import { type Outside, outsideOf, type TestDatabase } from '../databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../identity-provider/identity-provider.ts';
-import { ADMIN_KEY, type LedgerLine, type RegisteredAgent, registerAgent } from '../mandate.ts';
+import {
+  ADMIN_KEY,
+  environmentOf,
+  type LedgerLine,
+  type RegisteredAgent,
+  recordsOf,
+  registerAgent,
+} from '../mandate.ts';
 import { movedClock } from '../moved-clock.ts';
 import { scimSettings } from '../scim-client.ts';
 import { sharedSigningKey } from '../shared-signing-key.ts';
@@ -41,8 +47,7 @@ const ISSUER = 'https://mandate.test';
 
 export async function startReplicas(kind: TestDatabase, count: number): Promise<Replicas> {
   const database = await kind.fresh();
-  const outside = await database.outside?.();
-  if (outside === undefined) throw new Error('no process can be pointed at this database');
+  const outside = await outsideOf(database);
   // Signing with P-256 takes a tenth of what RSA does.
   const [provider, transmitter] = await Promise.all([
     startIdentityProvider({ algorithm: 'ES256' }),
@@ -70,7 +75,6 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     'Service:Tasks:SweepInterval': 'PT1H',
     NODE_ENV: 'development',
   };
-  const environment = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
   const home = mkdtempSync(join(tmpdir(), 'mandate-replicas-'));
   const program = asProgram(new URL('../../../composition/main.ts', import.meta.url));
   const processes: MandateProcess[] = [];
@@ -78,7 +82,9 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
   process.once('exit', leaveNoneBehind);
   // One after the other: a machine that is busy with other suites may take too long over several at once.
   while (processes.length < count) {
-    processes.push(await startMandate(environment, mkdtempSync(join(home, 'replica-')), program, 'applied'));
+    processes.push(
+      await startMandate(environmentOf(settings), mkdtempSync(join(home, 'replica-')), program, 'applied'),
+    );
   }
 
   const connections = processes.map(({ issuer }) => connectionTo(issuer));
@@ -99,7 +105,7 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     async recorded(act) {
       const from = new Date().toISOString();
       await act();
-      return (await linesFrom(at(0), from)).toSorted((one, other) => one.seq - other.seq);
+      return (await recordsOf(at(0).admin, `&from=${from}`)).toSorted((one, other) => one.seq - other.seq);
     },
     async stop() {
       for (const connection of connections) connection.close();
@@ -118,17 +124,4 @@ function kill({ pid }: MandateProcess): void {
   } catch {
     // It is gone already.
   }
-}
-
-async function linesFrom(replica: Connection, from: string): Promise<readonly LedgerLine[]> {
-  const lines: LedgerLine[] = [];
-  let cursor: unknown = null;
-  do {
-    const rest = cursor === null ? '' : `&cursor=${String(cursor)}`;
-    const page = await replica.admin('GET', `/audit?limit=1000&from=${from}${rest}`);
-    if (page.status !== 200) throw new Error(`GET /audit answered ${page.status}`);
-    lines.push(...(page.body.records as LedgerLine[]));
-    cursor = page.body.next_cursor;
-  } while (cursor !== null);
-  return lines;
 }

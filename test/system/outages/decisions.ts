@@ -2,8 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Answer, Mandate, RegisteredAgent } from '../../support/mandate.ts';
-import { patch, USER_SCHEMA } from '../../support/replicas/endings.ts';
-import { SCIM_TOKEN } from '../../support/scim-client.ts';
+import { patch, SCIM_TOKEN, USER_SCHEMA } from '../../support/scim-client.ts';
 import { PUSH_CREDENTIAL, type Transmitter } from '../../support/transmitter.ts';
 
 export interface Scene {

@@ -2,9 +2,10 @@
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
-import { endings, patch, provisioned, USER_SCHEMA } from '../../support/replicas/endings.ts';
+import { endings, provisioned } from '../../support/replicas/endings.ts';
 import { meet, type Pair } from '../../support/replicas/meetings.ts';
 import { aTarget, inBrief, introspect, linesOf, newTask, type Target } from '../../support/replicas/targets.ts';
+import { patch, USER_SCHEMA } from '../../support/scim-client.ts';
 import { play, type Stage } from './stage.ts';
 
 export function writesThatMeet(stage: Stage): void {
