@@ -56,7 +56,7 @@ export interface Mandate {
   readonly engine: 'sqlite' | 'postgres';
   /** Runs a statement as the database's owner, outside the service. */
   sql(text: string): Promise<void>;
-  /** Starts a second instance on the same database, with these settings and a separate clock. */
+  /** Starts a second instance on the same database, with these settings, a separate clock and the real network. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
   /** Runs each recurring job at once. */
   readonly jobs: Jobs;
@@ -235,7 +235,12 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
       await service.storage.decide(placeBlock, { block, reason: 'sponsor_blocked' });
     },
     another: (settings, otherProvider = provider) =>
-      startOn({ ...surroundings, settings: { ...given, PORT: '0', ...settings }, provider: otherProvider }),
+      startOn({
+        ...surroundings,
+        provider: otherProvider,
+        settings: { ...given, PORT: '0', ...settings },
+        options: { database: options.database },
+      }),
     stop: () => service.stop(),
   };
   return mandate;
