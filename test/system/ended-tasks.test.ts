@@ -27,8 +27,7 @@ for (const database of databases) {
       expect(lines[0]).to.include({ event: 'token.denied', agent_id: agent.id });
       return lines[0]?.reason;
     };
-    const isActive = async (token: unknown) =>
-      (await mandate.post('/oauth2/introspect', { token: String(token) })).body.active;
+    const isActive = async (token: unknown) => (await mandate.introspect(String(token))).active;
 
     it('is a whole second, rounded down, in the answer, the token and the refusals', async () => {
       // 0.9 s into a second.

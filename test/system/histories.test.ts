@@ -7,9 +7,16 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { rounds } from '../contract/rounds.ts';
 import { databases } from '../support/databases.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import {
+  type Answer,
+  fieldsOf,
+  type LedgerLine,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+} from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { type Expectation, type ModelTask, type ModelToken, stateTables } from './state-tables.ts';
+import { type Expectation, type ModelTask, stateTables } from './state-tables.ts';
 
 /** Seconds: reached by some waits, and not by others. */
 const RETENTION = 7000;
@@ -34,33 +41,32 @@ const which = fc.nat(1000);
 const onTask = (kind: 'revoke_grant' | 'revoke_token' | 'kill_task') => which.map((which): Step => ({ kind, which }));
 const onAgent = (kind: 'kill_agent' | 'disable' | 'enable') => agent.map((agent): Step => ({ kind, agent }));
 const onPerson = (kind: 'kill_person' | 'block' | 'lift') => person.map((person): Step => ({ kind, person }));
+const weighted = (weight: number, arbitrary: fc.Arbitrary<Step>) => ({ weight, arbitrary });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: fc.tuple(agent, person).map(([agent, person]): Step => ({ kind: 'exchange', agent, person })),
-  },
-  {
-    weight: 9,
-    arbitrary: fc
-      .tuple(which, fc.integer({ min: 1, max: 3 }))
-      .map(([which, times]): Step => ({ kind: 'refresh', which, times })),
-  },
-  { weight: 1, arbitrary: onTask('revoke_grant') },
-  { weight: 1, arbitrary: onTask('revoke_token') },
-  { weight: 1, arbitrary: onTask('kill_task') },
-  { weight: 1, arbitrary: onAgent('kill_agent') },
-  { weight: 1, arbitrary: onAgent('disable') },
-  { weight: 2, arbitrary: onAgent('enable') },
-  { weight: 1, arbitrary: onPerson('kill_person') },
-  { weight: 2, arbitrary: onPerson('block') },
-  { weight: 3, arbitrary: onPerson('lift') },
-  {
-    weight: 3,
-    // Of hardly any combination of which a lifetime is made up.
-    arbitrary: fc.constantFrom(97, 190, 710, 7310).map((seconds): Step => ({ kind: 'wait', seconds })),
-  },
-  { weight: 3, arbitrary: fc.constant<Step>({ kind: 'sweep' }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ kind: 'restart' }) },
+  weighted(
+    9,
+    fc.tuple(agent, person).map(([agent, person]): Step => ({ kind: 'exchange', agent, person })),
+  ),
+  weighted(
+    9,
+    fc.tuple(which, fc.integer({ min: 1, max: 3 })).map(([which, times]): Step => ({ kind: 'refresh', which, times })),
+  ),
+  weighted(1, onTask('revoke_grant')),
+  weighted(1, onTask('revoke_token')),
+  weighted(1, onTask('kill_task')),
+  weighted(1, onAgent('kill_agent')),
+  weighted(1, onAgent('disable')),
+  weighted(2, onAgent('enable')),
+  weighted(1, onPerson('kill_person')),
+  weighted(2, onPerson('block')),
+  weighted(3, onPerson('lift')),
+  // Hardly any lifetime is a sum of these.
+  weighted(
+    3,
+    fc.constantFrom(97, 190, 710, 7310).map((seconds): Step => ({ kind: 'wait', seconds })),
+  ),
+  weighted(3, fc.constant<Step>({ kind: 'sweep' })),
+  weighted(1, fc.constant<Step>({ kind: 'restart' })),
 );
 
 /** A history, and for each step the replica that is asked. */
@@ -123,8 +129,7 @@ for (const database of databases) {
 
       async function exchange(agentNumber: number, personNumber: number, replica: number): Promise<void> {
         const [asking, sub] = [theAgent(agentNumber), thePerson(personNumber)];
-        const subject = first.provider.mintAccessToken({ sub, exp: first.clock.seconds() + 3600 });
-        const form = asking.exchangeForm({ subject_token: subject });
+        const form = asking.exchangeForm({ subject_token: asking.subjectToken({ sub }) });
         const [answer] = await agree(
           () => at(replica).post('/oauth2/token', form),
           () => tables.exchange(asking.id, sub),
@@ -195,16 +200,11 @@ for (const database of databases) {
           case 'block': {
             const sub = thePerson(what.person);
             const own = tables.tasks.filter((task) => task.person === sub);
-            const blocks = what.kind === 'block';
-            const path = `/admin/sponsors/${sub}/${blocks ? 'block' : 'tasks'}`;
-            await kill(
-              blocks ? 'PUT' : 'DELETE',
-              path,
-              own,
-              blocks ? 'sponsor_blocked' : 'operator_kill_switch',
-              replica,
-            );
-            if (blocks) tables.blocked.add(sub);
+            if (what.kind === 'kill_person') {
+              return kill('DELETE', `/admin/sponsors/${sub}/tasks`, own, 'operator_kill_switch', replica);
+            }
+            await kill('PUT', `/admin/sponsors/${sub}/block`, own, 'sponsor_blocked', replica);
+            tables.blocked.add(sub);
             return;
           }
           case 'lift': {
@@ -238,9 +238,6 @@ for (const database of databases) {
         }
       }
 
-      const introspect = async (token: ModelToken, replica: number) =>
-        (await at(replica).post('/oauth2/introspect', { token: token.jwt })).body;
-
       return {
         act,
 
@@ -248,11 +245,8 @@ for (const database of databases) {
           for (const task of tables.tasks.slice(-LATEST)) {
             for (const token of task.tokens.slice(-1)) {
               const foretold = [tables.introspect(task, token, now())];
-              const {
-                active,
-                revocation_reason: reason = null,
-                revoked_at: since = null,
-              } = await introspect(token, replica);
+              const said = await at(replica).introspect(token.jwt);
+              const { active, revocation_reason: reason = null, revoked_at: since = null } = said;
               foretold.push(tables.introspect(task, token, now()));
               expect({ active, reason }).to.be.deep.oneOf(foretold);
               expect(since === null).to.equal(reason === null || reason === 'agent_disabled');
@@ -263,10 +257,10 @@ for (const database of databases) {
         async compareLedger(): Promise<void> {
           for (const task of tables.tasks) {
             const { body } = await first.admin('GET', `/audit?task_id=${task.taskId}&limit=1000`);
-            const lines = (body.records as Readonly<Record<string, unknown>>[])
-              .filter(({ event, decision }) => decision === 'allow' && event !== 'token.revoked')
-              .map(({ event, reason, count }) => [event, reason, count]);
-            expect(lines).to.deep.equal(tables.ledgerOf(task));
+            const lines = (body.records as LedgerLine[]).filter(
+              ({ event, decision }) => decision === 'allow' && event !== 'token.revoked',
+            );
+            expect(fieldsOf(lines, 'event', 'reason', 'count')).to.deep.equal(tables.ledgerOf(task));
           }
         },
       };

@@ -86,9 +86,7 @@ for (const database of databases) {
     });
 
     it('shows a block at once, with its reason', async () => {
-      const issued = await agent.exchange({
-        subject_token: mandate.provider.mintAccessToken({ sub: 'to-be-blocked' }),
-      });
+      const issued = await agent.exchangeFor({ sub: 'to-be-blocked' });
       await mandate.block('to-be-blocked', 'disabled');
       expect((await introspect(issued.body.access_token)).body).to.include({
         active: false,
@@ -113,10 +111,7 @@ for (const database of databases) {
       const revoked = await agent.exchange();
       await agent.revoke(String(revoked.body.refresh_token));
       other.clock.advance(241);
-      for (const one of [issued, revoked]) {
-        const answer = await other.post('/oauth2/introspect', { token: String(one.body.access_token) });
-        expect(answer.body).to.deep.equal({ active: false });
-      }
+      for (const one of [issued, revoked]) expect(await other.introspect(one)).to.deep.equal({ active: false });
       await other.stop();
     });
 
