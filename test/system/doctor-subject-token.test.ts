@@ -24,7 +24,7 @@ const CHECKS = [...CLAIMS.map((claim) => `token ${claim}`), 'verdict'];
 const active = answering({ enabled: true });
 
 for (const kind of databases) {
-  describe(`the explanation of a subject token on ${kind.name}`, () => {
+  describe(`mandate doctor --subject-token on ${kind.name}`, () => {
     let provider: IdentityProvider;
     let directory: UserDirectory;
     let database: FreshDatabase;
@@ -72,7 +72,7 @@ for (const kind of databases) {
     const sentenceOf = (findings: readonly NamedFinding[], check: string) =>
       findings.find((finding) => finding.check === check)?.sentence;
 
-    it('has an ok finding for every claim of a token that would be accepted', async () => {
+    it('reports ok for every claim of an acceptable token', async () => {
       const findings = await explain(mint({ scope: 'jira:read wiki:read' }));
       expect(findings.map(({ check }) => check)).to.deep.equal(CHECKS);
       expect(findings.map(({ status }) => status)).to.deep.equal(CHECKS.map(() => 'ok'));
@@ -81,7 +81,7 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'verdict')).to.equal('The token would be accepted as a subject token.');
     });
 
-    it('names every fault, and the reason that the service would record', async () => {
+    it('reports every fault, and the denial reason that the service would record', async () => {
       const wrong = {
         iss: 'https://other.example',
         aud: 'account',
@@ -119,7 +119,7 @@ for (const kind of databases) {
       ['has an unusable sponsor key', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
     ];
     for (const [title, token, check, reason] of single) {
-      it(`finds that a token ${title}: ${reason}`, async () => {
+      it(`reports ${reason} for a token that ${title}`, async () => {
         const findings = await explain(token());
         expect(failedOf(findings)).to.deep.equal([check, 'verdict']);
         expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
@@ -215,9 +215,9 @@ for (const kind of databases) {
       expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });
     });
 
-    // Once is enough: this command does not open the database.
+    // Engine-independent: this command does not open the database.
     if (kind.engine === 'sqlite')
-      it('comes from a command that reads the token from standard input and exits with 0 or 3', async () => {
+      it('reads the token from standard input, and exits with 0 or 3', async () => {
         const folder = mkdtempSync(join(tmpdir(), 'mandate-token-'));
         const file = join(folder, 'token');
         const doctor = (shell?: string) => runCommand(['doctor', '--subject-token', '-'], settings, shell);

@@ -1,4 +1,4 @@
-/** `/healthz` and `/readyz`. */
+/** `GET /healthz` and `GET /readyz`. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -7,20 +7,20 @@ import { type Mandate, sharedMandate } from '../support/mandate.ts';
 import { untilReady } from './until-ready.ts';
 
 for (const database of databases) {
-  describe(`health on ${database.name}`, () => {
+  describe(`Health checks on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {
       mandate = await sharedMandate(database);
     });
 
-    it('is healthy, in one word', async () => {
+    it('/healthz answers Healthy', async () => {
       const answer = await mandate.get('/healthz');
       expect(answer.status).to.equal(200);
       expect(answer.headers.get('content-type')).to.match(/^text\/plain/);
       expect(answer.text).to.equal('Healthy');
     });
 
-    it('is ready once the database, the signing key and the identity provider’s keys are there', async () => {
+    it("/readyz answers 200 with the database, the signing key and the provider's keys available", async () => {
       expect((await (await mandate.agent()).exchange()).status).to.equal(200);
       const answer = await untilReady(mandate, { accept: 'application/json' });
       expect(answer.status, answer.text).to.equal(200);
@@ -29,7 +29,7 @@ for (const database of databases) {
       expect((await untilReady(mandate)).text).to.equal('Healthy');
     });
 
-    it('is not ready before the identity provider was reached, and ready later without a restart', async () => {
+    it("/readyz answers 503 until the provider's keys are fetched, then 200 without a restart", async () => {
       const provider = await startIdentityProvider();
       await provider.goDown();
       const early = await mandate.another({}, provider);
@@ -38,7 +38,7 @@ for (const database of databases) {
       expect(answer.body.status).to.equal('Unhealthy');
       expect((await early.get('/healthz')).status).to.equal(200);
       await provider.comeBack();
-      // An exchange that needs the keys fetches them.
+      // The exchange fetches the keys.
       early.clock.advance(30);
       expect((await (await early.agent()).exchange()).status).to.equal(200);
       expect((await untilReady(early)).text).to.equal('Healthy');
@@ -46,7 +46,7 @@ for (const database of databases) {
       await provider.stop();
     });
 
-    it('is degraded, and still ready, fifteen minutes after the last successful fetch of keys', async () => {
+    it('/readyz answers 200 and Degraded fifteen minutes after the last successful fetch of keys', async () => {
       const provider = await startIdentityProvider();
       const other = await mandate.another({}, provider);
       expect((await (await other.agent()).exchange()).status).to.equal(200);

@@ -1,6 +1,6 @@
 /**
- * Random histories of everything that starts, ends or refuses, on two replicas of one database, against a model of the
- * specification's state tables: the service and the model never disagree, and what was revoked is never active again.
+ * Random histories of every operation that starts, ends or refuses a task, on two replicas of one database, compared
+ * with a model of the specification's state tables.
  */
 
 import { expect } from 'chai';
@@ -18,14 +18,14 @@ import {
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { type Expectation, type ModelTask, stateTables } from './state-tables.ts';
 
-/** Seconds: reached by some waits, and not by others. */
+/** Seconds. Some waits are longer, others shorter. */
 const RETENTION = 7000;
-/** Steps are about one of so many latest tasks: most of the others have long ended. */
+/** Each step picks one of the latest tasks: most older ones have ended. */
 const LATEST = 5;
 const AGENTS = 2;
 const PEOPLE = 2;
 
-/** What can happen; numbers choose among what there is by then. */
+/** Operations of a history. Each number picks one of the existing tasks, agents or people. */
 type Step =
   | { readonly kind: 'exchange'; readonly agent: number; readonly person: number }
   | { readonly kind: 'refresh'; readonly which: number; readonly times: number }
@@ -69,11 +69,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(1, fc.constant<Step>({ kind: 'restart' })),
 );
 
-/** A history, and for each step the replica that is asked. */
+/** A history: each step and whether the second replica executes it. */
 const history = fc.array(fc.tuple(step, fc.boolean()), { minLength: 30, maxLength: 60, size: 'max' });
 
 for (const database of databases) {
-  describe(`random histories on ${database.name}`, () => {
+  describe(`Random histories on ${database.name}`, () => {
     let first: Mandate;
     let second: Mandate;
     let ahead = 0;
@@ -87,7 +87,7 @@ for (const database of databases) {
       await first.stop();
     });
 
-    it('agree with the state tables', async function () {
+    it("get the answers and records that the specification's state tables predict", async function () {
       this.timeout(600_000);
       await fc.assert(
         fc.asyncProperty(history, async (steps) => {
@@ -98,7 +98,7 @@ for (const database of databases) {
           }
           await play.compareLedger();
         }),
-        // A shorter history that fails as well takes minutes to find; the seed that is printed brings this one back.
+        // Shrinking a failed history takes minutes; the printed seed reproduces it.
         { numRuns: rounds(2, 12), endOnFailure: true },
       );
     });
@@ -107,7 +107,7 @@ for (const database of databases) {
       const agents: RegisteredAgent[] = [];
       for (let nth = 0; nth < AGENTS; nth++) agents.push(await first.agent());
       const people = Array.from({ length: PEOPLE }, (_, nth) => `${agents[0]?.id}-person-${nth}`);
-      // Replicas of a SQLite file share a machine, and its clock.
+      // Replicas of a SQLite file share one machine and its clock.
       const tables = stateTables(RETENTION, database.engine === 'postgres' ? 2 : 0);
       const at = (replica: number) => (replica === 0 ? first : second);
       const now = () => first.clock.now();
@@ -116,7 +116,7 @@ for (const database of databases) {
       const theAgent = (nth: number) => agents[nth] ?? fail();
       const thePerson = (nth: number) => people[nth] ?? fail();
 
-      /** The answer is what the tables said just before it, or just after: time goes on meanwhile. */
+      /** The prediction from before or after the request: time passes meanwhile. */
       async function agree(ask: () => Promise<Answer>, foretell: () => Expectation): Promise<[Answer, Expectation]> {
         const before = foretell();
         const answer = await ask();
@@ -150,7 +150,7 @@ for (const database of databases) {
       const revoke = (task: ModelTask, token: string, replica: number) =>
         at(replica).post('/oauth2/revoke', holder(task).revokeForm(token));
 
-      /** An answer of an admin route that ends tasks. */
+      /** Sends an admin request that ends tasks, and marks them in the model. */
       async function kill(method: string, path: string, tasks: readonly ModelTask[], reason: string, replica: number) {
         const live = () => tasks.filter((task) => tables.isLive(task, now()));
         const before = live();
