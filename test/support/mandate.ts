@@ -1,6 +1,7 @@
 /** The whole service over real HTTP on loopback, with a real identity provider and database. Tests move its clock. */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
@@ -22,6 +23,9 @@ import { type MovedClock, movedClock } from './moved-clock.ts';
 export const ADMIN_KEY = 'an-admin-key-that-only-the-tests-know-0123456789';
 export const JIRA = 'https://jira.example';
 export const WIKI = 'https://wiki.example';
+
+const READY_WITHIN_MS = 10_000;
+const POLL_MS = 50;
 
 export interface Answer {
   readonly status: number;
@@ -47,6 +51,8 @@ export interface Mandate {
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   /** The body of the introspection response. @param token a token, or the response that issued it */
   introspect(token: string | Pick<Answer, 'body'>): Promise<Answer['body']>;
+  /** Polls `/readyz` until it answers 200, for at most 10 s: a busy machine may exceed its database limit. */
+  untilReady(headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Registers an agent with a fresh key. */
   agent(changes?: Readonly<Record<string, unknown>>): Promise<RegisteredAgent>;
   /** Every record so far, oldest first. */
@@ -221,6 +227,12 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     jobs: service.jobs,
     introspect: async (token) =>
       (await post('/oauth2/introspect', { token: typeof token === 'string' ? token : tokenIn(token) })).body,
+    async untilReady(headers) {
+      for (const until = performance.now() + READY_WITHIN_MS; ; await pause(POLL_MS)) {
+        const answer = await get('/readyz', headers);
+        if (answer.status === 200 || performance.now() > until) return answer;
+      }
+    },
     agent: (changes = {}) => registerAgent(mandate, changes),
     async recorded(act) {
       // The greatest, not the last: records are ordered by time, and a test may have moved a clock.

@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Mandate, sharedMandate } from '../support/mandate.ts';
-import { untilReady } from './until-ready.ts';
 
 for (const database of databases) {
   describe(`Health checks on ${database.name}`, () => {
@@ -22,11 +21,11 @@ for (const database of databases) {
 
     it("/readyz answers 200 with the database, the signing key and the provider's keys available", async () => {
       expect((await (await mandate.agent()).exchange()).status).to.equal(200);
-      const answer = await untilReady(mandate, { accept: 'application/json' });
+      const answer = await mandate.untilReady({ accept: 'application/json' });
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body.status).to.equal('Healthy');
       expect(answer.body.checks).to.have.all.keys('database', 'signing_key', 'identity_provider_keys');
-      expect((await untilReady(mandate)).text).to.equal('Healthy');
+      expect((await mandate.untilReady()).text).to.equal('Healthy');
     });
 
     it("/readyz answers 503 until the provider's keys are fetched, then 200 without a restart", async () => {
@@ -41,7 +40,7 @@ for (const database of databases) {
       // The exchange fetches the keys.
       early.clock.advance(30);
       expect((await (await early.agent()).exchange()).status).to.equal(200);
-      expect((await untilReady(early)).text).to.equal('Healthy');
+      expect((await early.untilReady()).text).to.equal('Healthy');
       await early.stop();
       await provider.stop();
     });
@@ -50,10 +49,10 @@ for (const database of databases) {
       const provider = await startIdentityProvider();
       const other = await mandate.another({}, provider);
       expect((await (await other.agent()).exchange()).status).to.equal(200);
-      expect((await untilReady(other)).text).to.equal('Healthy');
+      expect((await other.untilReady()).text).to.equal('Healthy');
       await provider.goDown();
       other.clock.advance(15 * 60 + 1);
-      const answer = await untilReady(other);
+      const answer = await other.untilReady();
       expect(answer.status).to.equal(200);
       expect(answer.text).to.equal('Degraded');
       await other.stop();

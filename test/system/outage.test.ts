@@ -6,7 +6,6 @@ import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
-import { untilReady } from './until-ready.ts';
 
 /** Every answer comes within this, whatever the database does: its own limits are shorter. */
 const IN_TIME_MS = 9000;
@@ -100,7 +99,7 @@ describe('a Postgres that falls silent', function () {
     expect(lines.filter((line) => line.event === 'token.issued')).to.have.lengthOf(0);
     expect((await mandate.post('/oauth2/introspect', { token })).body.active).to.equal(true);
     expect((await agent.exchange()).status).to.equal(200);
-    expect((await untilReady(mandate)).status).to.equal(200);
+    expect((await mandate.untilReady()).status).to.equal(200);
   });
 
   it('gives no token while the answers of Postgres are lost, and opens one task when the agent tries again', async () => {
@@ -140,7 +139,7 @@ describe('a SQLite file that another process keeps locked', () => {
     await other.close();
     expect(lines).to.deep.equal([]);
     expect((await agent.exchange()).status).to.equal(200);
-    expect((await untilReady(mandate)).text).to.equal('Healthy');
+    expect((await mandate.untilReady()).text).to.equal('Healthy');
     await mandate.stop();
   });
 });

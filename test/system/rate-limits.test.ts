@@ -5,7 +5,6 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
 import { scimSettings } from '../support/scim-client.ts';
-import { untilReady } from './until-ready.ts';
 
 /** One request to each bucket and no more, since time stands still. */
 const SCARCE = {
@@ -169,7 +168,7 @@ describe('rate limits', () => {
     for (const path of ['/oauth2/revoke', '/admin/agents', '/audit', '/elsewhere']) {
       expect((await instance.get(path)).status, path).to.equal(429);
     }
-    const health = [await instance.get('/healthz'), await untilReady(instance), await instance.get('/healthz')];
+    const health = [await instance.get('/healthz'), await instance.untilReady(), await instance.get('/healthz')];
     expect(health.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
     await instance.stop();
   });
