@@ -1,9 +1,10 @@
 /**
- * An exchange that meets what ends its task or refuses its person, and what may come of it: whichever of the two was
- * first, once both are answered no task is left that the other should have ended.
+ * An exchange that meets an event that ends its task or refuses its person. In either order, no task that should have
+ * ended is left.
  */
 
 import { expect } from 'chai';
+import { decodeJwt } from 'jose';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
 import type { Ending } from '../../support/replicas/endings.ts';
 import { meet, type Pair } from '../../support/replicas/meetings.ts';
@@ -20,16 +21,16 @@ import {
 
 export interface Meeting extends Pair {
   readonly target: Target;
-  /** What each replica says of the token once both are answered; nothing when there is none. */
+  /** The introspection responses of every replica after both requests; empty without a token. */
   readonly seen: readonly Answer['body'][];
-  /** What becomes of the grant then. */
+  /** A later refresh. */
   readonly renewal: Answer | undefined;
 }
 
-/** How it may come out: the exchange was refused; its task was ended; or it started after what ends tasks. */
+/** The outcome: the exchange was refused, its task was ended, or its task started after the event and lives. */
 export type Fate = 'refused' | 'ended' | 'goes on';
 
-/** @returns what starts the round */
+/** @returns the function that starts the round */
 export async function prepareMeeting(
   replicas: Replicas,
   ending: Ending,
@@ -49,7 +50,7 @@ export async function prepareMeeting(
   };
 }
 
-/** Known to the replica that the exchange is sent to, so that it is judged from memory. */
+/** An agent in the cache of the replica that gets the exchange. */
 async function ownAgent(replicas: Replicas, nth: number): Promise<Target['agent']> {
   const agent = await replicas.agent();
   const elsewhere = { ...exchangeFor(replicas, aTarget(agent, nth)), resource: 'https://elsewhere.example' };
@@ -58,13 +59,13 @@ async function ownAgent(replicas: Replicas, nth: number): Promise<Target['agent'
   return agent;
 }
 
-/** Holds a round to the specification, with the ledger's lines of the time in which it was played. */
+/** Checks a round against the specification. @param ledger the records from the time of the round */
 export function judgeMeeting(ending: Ending, meeting: Meeting, ledger: readonly LedgerLine[]): Fate {
   const { one: exchanged, other: told } = meeting;
   expect(told.answer.status, told.answer.text).to.be.oneOf([200, 202, 204]);
   const fate = fateOf(ending, meeting);
 
-  // What was through before the other began was first.
+  // A request that was answered before the other one was sent came first.
   if (exchanged.answered < told.asked) expect(fate).to.equal('ended');
   if (told.answered < exchanged.asked) expect(fate).to.equal(ending.refuses === undefined ? 'goes on' : 'refused');
 
@@ -75,7 +76,8 @@ export function judgeMeeting(ending: Ending, meeting: Meeting, ledger: readonly 
   expect(lines.map(inBrief)).to.deep.equal(expectedLines(ending, fate));
   if (fate !== 'refused') {
     const issued = lines.find(({ event }) => event === 'token.issued');
-    expect(issued).to.include({ task_id: exchanged.answer.body.task_id, jti: jtiOf(exchanged.answer) });
+    const { jti } = decodeJwt(String(exchanged.answer.body.access_token));
+    expect(issued).to.include({ task_id: exchanged.answer.body.task_id, jti });
   }
   return fate;
 }
@@ -96,7 +98,7 @@ function fateOf(ending: Ending, { one, seen, renewal }: Meeting): Fate {
   return 'ended';
 }
 
-/** Why a renewal is refused afterwards. A disabled agent's tasks are not over, but nothing can be done with them. */
+/** The reason of a later refresh. The tasks of a disabled agent are not over, but cannot be refreshed. */
 function laterReason({ refuses }: Ending): string {
   return refuses === 'agent_disabled' ? refuses : 'task_revoked';
 }
@@ -108,9 +110,4 @@ function expectedLines(ending: Ending, fate: Fate): readonly string[] {
   if (fate === 'goes on') return [...record, 'token.issued', 'token.refreshed'];
   const revoked = refuses === 'agent_disabled' ? [] : [`task.revoked ${reason}`];
   return ['token.issued', ...record, ...revoked, `token.denied ${laterReason(ending)}`];
-}
-
-function jtiOf({ body }: Answer): unknown {
-  const [, payload = ''] = String(body.access_token).split('.');
-  return JSON.parse(Buffer.from(payload, 'base64url').toString()).jti;
 }

@@ -1,4 +1,4 @@
-/** Exchanges that meet what ends their tasks, or refuses their people and agents. */
+/** Exchanges that meet an event that ends their task or refuses their person or agent. */
 
 import { expect } from 'chai';
 import { type Ending, endings } from '../../support/replicas/endings.ts';
@@ -7,7 +7,7 @@ import { play, type Stage } from './stage.ts';
 
 export function exchangesThatMeetEndings(stage: Stage): void {
   for (const ending of endings) {
-    it(`no task outlives ${ending.name} that its exchange meets`, async () => {
+    it(`no task outlives ${ending.name} during its exchange`, async () => {
       const fates = new Set(await playMeetings(stage, ending));
       expect(fates).to.have.keys('ended', ending.refuses === undefined ? 'goes on' : 'refused');
     });
