@@ -1,4 +1,4 @@
-/** The admin, audit and agent key surfaces over real HTTP, on a real SQLite database of their own. */
+/** The admin, audit and agent key surfaces over real HTTP, on a SQLite database in memory. */
 
 import { createServer } from 'node:http';
 import express from 'express';
@@ -45,17 +45,17 @@ export interface AdminApi {
   readonly storage: Storage;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
-  /** What each request's log line would give as its reason. */
+  /** The reason in the log line of each request. */
   readonly reasons: unknown[];
-  /** With the admin key. */
+  /** Sends the request with the admin key. */
   send(method: Method, path: string, body?: unknown): supertest.Test;
-  /** Without it. */
+  /** Sends requests without the admin key. */
   readonly stranger: ReturnType<typeof supertest>;
-  /** Sends bytes as they are, and answers everything that comes back. */
+  /** Sends any bytes and resolves with everything received. */
   raw(text: string): Promise<string>;
-  /** Seals what is not sealed yet. */
+  /** Seals the unsealed records. */
   seal(): Promise<void>;
-  /** Every record so far, as the audit shows them. */
+  /** Every record so far, in the format of `GET /audit`. */
   records(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   stop(): Promise<void>;
 }
@@ -63,10 +63,10 @@ export interface AdminApi {
 type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
 export interface AdminApiOptions {
-  /** `null` for an admin API without a key. */
+  /** `null`: no admin key is configured. */
   readonly apiKey?: string | null;
   readonly rules?: RegistrationRules;
-  /** Faults that a real database can't be made to show, in front of the real one. */
+  /** Wrappers around the ports, for failures that a real database does not produce on demand. */
   readonly decisions?: (decisions: Decisions) => Decisions;
   readonly agents?: (agents: Agents) => Agents;
   readonly ledger?: (ledger: Ledger) => Ledger;
@@ -93,10 +93,10 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     clock,
     log,
     digest: sha256,
-    // Each a record of its own: how they are counted is another suite's.
+    // One record each; the tests of aggregation are elsewhere.
     anonymous: anonymousDenials({ decisions, clock, log }, undefined),
     rules: options.rules ?? RULES,
-    // Nothing here fetches keys.
+    // No test here fetches keys.
     agentKeys: agentKeys({ send: () => Promise.reject(new NetworkFailure('no network in these tests')) }, clock, log),
   };
   const apiKey = options.apiKey === null ? undefined : new Secret(options.apiKey ?? ADMIN_KEY);

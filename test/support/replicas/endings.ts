@@ -1,4 +1,4 @@
-/** Everything that ends a task or refuses a person, as whoever says it sends it (specification "States and transitions"). */
+/** Every operation that ends a task or refuses a person, as a request (specification "States and transitions"). */
 
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../mandate.ts';
@@ -8,20 +8,20 @@ import type { Connection } from './connection.ts';
 import type { Replicas } from './replicas.ts';
 import type { Target } from './targets.ts';
 
-/** Says it, to one of the replicas. */
+/** Sends the request to one of the replicas. */
 export type Say = (at: Connection) => Promise<Answer>;
 
 export interface Ending {
   readonly name: string;
-  /** `revocation_reason` of the tokens that it ends. */
+  /** The `revocation_reason` of the ended tokens. */
   readonly reason: string;
-  /** Why an exchange that comes later is refused; absent where it may start a new task. */
+  /** The reason of a later exchange's refusal; absent if a later exchange succeeds. */
   readonly refuses?: string;
-  /** Event and reason of its own record, where it has one: that comes before those of the tasks. */
+  /** Event and reason of its own record, before those of the tasks; absent without one. */
   readonly record?: string;
-  /** Whether it is about everything of an agent, which is then the target's alone. */
+  /** Whether it affects all tasks of an agent, which then belongs to one target only. */
   readonly ofAgent?: true;
-  /** What has to be there first is brought about before this answers. */
+  /** Prepares the request. */
   readonly about: (replicas: Replicas, target: Target) => Promise<Say>;
 }
 
@@ -108,7 +108,7 @@ export const endings: readonly Ending[] = [
   },
 ];
 
-/** Those that name one task, which has to be known: what they can meet is its renewal. */
+/** Operations that name one task, so they can meet only its refresh. */
 export interface TaskEnding {
   readonly name: string;
   readonly reason: string;
@@ -149,7 +149,7 @@ function event({ transmitter }: Replicas, name: string, id: string): Say {
   return (at) => at.send('POST', '/events', PUSH_HEADERS, token);
 }
 
-/** A user of the person, active, and its id. */
+/** Creates an active user for the person and resolves with the user's id. */
 export async function provisioned({ at }: Replicas, { key }: Pick<Target, 'key'>): Promise<string> {
   const user = { userName: `${randomUUID()}@example.org`, externalId: key, active: true };
   const answer = await at(0).scim('POST', '/Users', { schemas: [USER_SCHEMA], ...user });

@@ -1,4 +1,4 @@
-/** The same small tool server in each web framework, as data, so that one suite runs on all of them. */
+/** The same small tool server in each web framework, so that one suite tests all of them. */
 
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
