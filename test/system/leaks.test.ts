@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { databases } from '../support/databases.ts';
-import { type Answer, type Form, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, type Form, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
 /** A leaked run of this many characters of a credential would be useful to an attacker. */
 const RUN = 16;
@@ -28,10 +28,9 @@ for (const database of databases) {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await sharedMandate(database);
       agent = await mandate.agent();
     });
-    after(() => mandate.stop());
 
     /** Changes that invalidate a credential and keep most of its text. */
     const spoil = fc.constantFrom<(value: string) => string>(

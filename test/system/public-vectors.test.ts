@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { byLengthOf } from '../support/length.ts';
-import { ADMIN_KEY, aRegistration, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { ADMIN_KEY, aRegistration, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 import { atATime, describeForeignJws, describeVectors } from '../support/public-vectors.ts';
 
 for (const database of databases) {
@@ -12,10 +12,9 @@ for (const database of databases) {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await sharedMandate(database);
       agent = await mandate.agent();
     });
-    after(() => mandate.stop());
 
     describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
       for (const name of ['subject_token', 'actor_token', 'resource', 'scope', 'client_id', 'grant_type']) {

@@ -3,19 +3,18 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
 for (const database of databases) {
   describe(`Refresh on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await sharedMandate(database);
     });
     beforeEach(async () => {
       agent = await mandate.agent();
     });
-    after(() => mandate.stop());
 
     it('issues a token with a new jti within the same task, and the same grant', async () => {
       const first = await agent.exchange();

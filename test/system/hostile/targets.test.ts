@@ -36,7 +36,7 @@ describe('A request', () => {
 
   const notPaths: readonly (readonly [what: string, targets: readonly string[]])[] = [
     [
-      'an address of a server, another or this one',
+      'a scheme and a host',
       [
         ...['http://other/admin/agents', 'https://mandate.test/admin/agents', 'HTTP://mandate.test/admin/agents'],
         ...['http://mandate.test:80/admin/agents', 'http://user@mandate.test/admin/agents', 'http:///admin/agents'],
@@ -50,7 +50,7 @@ describe('A request', () => {
       ['/admin\\agents', '\\admin\\agents', '/\\admin/agents', '/admin/agents\\', '/x\\..\\admin\\agents#'],
     ],
     [
-      'dot segments, however they are written',
+      'dot segments in any encoding',
       [
         ...['/./admin/agents', '/../admin/agents', '/healthz/../admin/agents', '/admin/./agents', '/admin/agents/.'],
         ...['/%2e/admin/agents', '/%2e%2e/admin/agents', '/%2E%2e/admin/agents', '/x/.%2e/admin/agents', '/x/%2E./'],
@@ -58,7 +58,10 @@ describe('A request', () => {
       ],
     ],
     ['non-ASCII bytes or a NUL', ['/\xc0\xae\xc0\xae/admin/agents', '/admin/agents\xff', '/admin/ag\0ents']],
-    ['spaces', ['/admin/agents x', '/admin/agents\t', '/admin\x0bagents', '/admin/agents\x0c', '/admin/agents\x7f']],
+    [
+      'white space or a control character',
+      ['/admin/agents x', '/admin/agents\t', '/admin\x0bagents', '/admin/agents\x0c', '/admin/agents\x7f'],
+    ],
   ];
   for (const [what, targets] of notPaths) {
     it(`whose target has ${what} is refused`, () =>
