@@ -3,8 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AgentKey, makeAgentKey } from '../test/support/agents/agent-key.ts';
 import type { IdentityProvider } from '../test/support/identity-provider/identity-provider.ts';
-import { patch, USER_SCHEMA } from '../test/support/replicas/endings.ts';
-import { SCIM_TOKEN } from '../test/support/scim-client.ts';
+import { patch, SCIM_TOKEN, USER_SCHEMA } from '../test/support/scim-client.ts';
 import { PUSH_CREDENTIAL, type Transmitter } from '../test/support/transmitter.ts';
 
 export interface HttpRequest {

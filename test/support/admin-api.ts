@@ -1,7 +1,6 @@
-/** The admin, audit and agent key surfaces over real HTTP, on a real SQLite database of their own. */
+/** The admin, audit and agent key surfaces over real HTTP, on a SQLite database in memory. */
 
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer } from 'node:http';
 import express from 'express';
 import supertest from 'supertest';
 import { type AdminSurface, adminRouter } from '../../adapters/http/admin/admin-router.ts';
@@ -9,8 +8,6 @@ import { auditRouter } from '../../adapters/http/admin/audit-router.ts';
 import { agentKeysRouter } from '../../adapters/http/public/documents.ts';
 import { agentKeys } from '../../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
-import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
-import { signingKeys } from '../../adapters/jose/signing-keys.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { blockSponsor, unblockSponsor } from '../../application/admin/block-sponsor.ts';
@@ -26,7 +23,6 @@ import { sealLedger } from '../../application/ledger/seal.ts';
 import { sealedTrees } from '../../application/ledger/sealed-trees.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
-import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import type { Agents } from '../../application/ports/queries.ts';
@@ -34,6 +30,9 @@ import type { RegistrationRules } from '../../domain/agents/registration.ts';
 import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
 import { Secret } from '../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
+import { converse } from './hostile/raw-conversation.ts';
+import { newKeys } from './ledger-scene.ts';
+import { closeServer, listen } from './listening.ts';
 import { type MovedClock, movedClock } from './moved-clock.ts';
 import { RULES } from './registrations.ts';
 import type { Storage } from './storage.ts';
@@ -46,17 +45,17 @@ export interface AdminApi {
   readonly storage: Storage;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
-  /** What each request's log line would give as its reason. */
+  /** The reason in the log line of each request. */
   readonly reasons: unknown[];
-  /** With the admin key. */
+  /** Sends the request with the admin key. */
   send(method: Method, path: string, body?: unknown): supertest.Test;
-  /** Without it. */
+  /** Sends requests without the admin key. */
   readonly stranger: ReturnType<typeof supertest>;
-  /** Sends bytes as they are, and answers everything that comes back. */
+  /** Sends any bytes and resolves with everything received. */
   raw(text: string): Promise<string>;
-  /** Seals what is not sealed yet. */
+  /** Seals the unsealed records. */
   seal(): Promise<void>;
-  /** Every record so far, as the audit shows them. */
+  /** Every record so far, in the format of `GET /audit`. */
   records(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   stop(): Promise<void>;
 }
@@ -64,10 +63,10 @@ export interface AdminApi {
 type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
 export interface AdminApiOptions {
-  /** `null` for an admin API without a key. */
+  /** `null`: no admin key is configured. */
   readonly apiKey?: string | null;
   readonly rules?: RegistrationRules;
-  /** Faults that a real database can't be made to show, in front of the real one. */
+  /** Wrappers around the ports, for failures that a real database does not produce on demand. */
   readonly decisions?: (decisions: Decisions) => Decisions;
   readonly agents?: (agents: Agents) => Agents;
   readonly ledger?: (ledger: Ledger) => Ledger;
@@ -81,7 +80,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   const agents = options.agents?.(storage.agents) ?? storage.agents;
   const ledger = options.ledger?.(storage.ledger) ?? storage.ledger;
   const checkpoints = options.checkpoints?.(storage.checkpoints) ?? storage.checkpoints;
-  const keys = await someSigningKeys();
+  const keys = await newKeys();
   const reading = { checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn };
   const trees = sealedTrees({ ...reading, verifier: checkpointVerifier(keys.published()) });
   const decisions = options.decisions?.(storage) ?? storage;
@@ -94,10 +93,10 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     clock,
     log,
     digest: sha256,
-    // Each a record of its own: how they are counted is another suite's.
+    // One record each; the tests of aggregation are elsewhere.
     anonymous: anonymousDenials({ decisions, clock, log }, undefined),
     rules: options.rules ?? RULES,
-    // Nothing here fetches keys.
+    // No test here fetches keys.
     agentKeys: agentKeys({ send: () => Promise.reject(new NetworkFailure('no network in these tests')) }, clock, log),
   };
   const apiKey = options.apiKey === null ? undefined : new Secret(options.apiKey ?? ADMIN_KEY);
@@ -139,9 +138,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   app.use('/agents', agentKeysRouter({ find, log }));
 
   const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const stranger = supertest(url);
   return {
     url,
@@ -154,7 +151,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       const test = stranger[method](path).set('authorization', `Bearer ${ADMIN_KEY}`);
       return body === undefined ? test : test.set('content-type', 'application/json').send(JSON.stringify(body));
     },
-    raw: (text) => sendRaw(port, text),
+    raw: async (text) => (await converse(url, text)).text,
     records: () => allRecords(storage.ledger, clock),
     async seal() {
       await sealLedger({ ...reading, checkpoints: storage.checkpoints, signer: keys.checkpoints });
@@ -166,23 +163,6 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   };
 }
 
-async function someSigningKeys(): Promise<SigningKeys> {
-  const result = await signingKeys([await generateSigningKey()], undefined);
-  if (result.kind !== 'chosen') throw new Error(`no signing key: ${result.kind}`);
-  return result.signingKeys;
-}
-
-function sendRaw(port: number, text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(text));
-    let answer = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => {
-      answer += chunk;
-    });
-    socket.on('error', reject).on('close', () => resolve(answer));
-  });
-}
-
 async function allRecords(ledger: Ledger, clock: MovedClock) {
   const records: LedgerRecord[] = [];
   let next: Awaited<ReturnType<Ledger['page']>>['next'];
@@ -192,11 +172,4 @@ async function allRecords(ledger: Ledger, clock: MovedClock) {
     next = page.next;
   } while (next !== undefined);
   return records.map(presentRecord);
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

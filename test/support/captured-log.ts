@@ -1,4 +1,4 @@
-/** A log that keeps what it was told, as the lines an operator would see. */
+/** A log that keeps its lines in the operator's format. */
 
 import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 

@@ -1,4 +1,4 @@
-/** What a command writes to standard output and standard error while it runs in this process; nothing of it is shown. */
+/** Captures the output of a command that runs in this process. */
 
 export interface CapturedOutput<Result> {
   readonly result: Result;
@@ -6,7 +6,7 @@ export interface CapturedOutput<Result> {
   readonly err: string;
 }
 
-/** Nobody else may write while it runs. */
+/** No other code may write meanwhile. */
 export async function capturingOutput<Result>(run: () => Promise<Result>): Promise<CapturedOutput<Result>> {
   const [out, err]: [string[], string[]] = [[], []];
   const release = [keep(process.stdout, out), keep(process.stderr, err)];
@@ -28,14 +28,14 @@ function keep(stream: NodeJS.WriteStream, into: string[]): () => void {
   };
   return () => {
     stream.write = write;
-    // A command listens for as long as its process lives.
+    // Commands keep their error listeners until their process ends.
     for (const listener of stream.listeners('error')) {
       if (!listeners.includes(listener)) stream.off('error', listener as () => void);
     }
   };
 }
 
-/** Runs with these variables in place of those that there are, whatever they are. */
+/** Runs with only these environment variables and PATH. */
 export async function withEnvironment<Result>(
   variables: Readonly<Record<string, string | undefined>>,
   run: () => Promise<Result>,

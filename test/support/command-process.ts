@@ -1,8 +1,8 @@
-/** `mandate` as an operator starts it: a process of its own, from its sources, with settings in its environment. */
+/** Runs `mandate` as an operator does: in a child process, from the sources, with nothing but settings in its environment. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { variableOf } from '../../composition/startup-error.ts';
 import { asProgram } from '../../scripts/from-source.ts';
+import { environmentOf } from './mandate.ts';
 
 const MAIN = new URL('../../composition/main.ts', import.meta.url);
 
@@ -10,29 +10,23 @@ interface Ended {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
-  /** Milliseconds from its start. */
-  readonly took: number;
 }
 
 export interface CommandProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Resolves with its output so far once it holds this text; rejects when the process ends without. */
+  /** Resolves with the output so far once it contains the text; rejects if the process ends first. */
   said(text: string): Promise<string>;
 }
 
-/** @param settings by key; nothing else is in its environment */
-export function startCommand(
-  args: readonly string[],
-  settings: Readonly<Record<string, string | undefined>>,
-): CommandProcess {
-  const variables = Object.entries(settings).flatMap(([key, value]) =>
-    value === undefined ? [] : [[variableOf(key), value] as const],
-  );
-  const program = asProgram(MAIN);
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [...program, ...args], {
-    env: { PATH: process.env.PATH, ...Object.fromEntries(variables) },
+type Settings = Readonly<Record<string, string | undefined>>;
+
+/** @param shell runs before the process in its shell, for example `ulimit -f 8` */
+export function startCommand(args: readonly string[], settings: Settings, shell?: string): CommandProcess {
+  const line = [process.execPath, ...asProgram(MAIN), ...args];
+  const [program = '', ...rest] = shell === undefined ? line : ['sh', '-c', `${shell}; exec "$@"`, 'sh', ...line];
+  const child = spawn(program, rest, {
+    env: { PATH: process.env.PATH, ...environmentOf(settings) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [out, err] = ['', ''];
@@ -42,9 +36,7 @@ export function startCommand(
   child.stderr.on('data', (chunk) => {
     err += chunk;
   });
-  const ended = new Promise<Ended>((resolve) =>
-    child.once('close', (code) => resolve({ code, out, err, took: performance.now() - startedAt })),
-  );
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })));
   return {
     child,
     ended,
@@ -52,8 +44,12 @@ export function startCommand(
       new Promise((resolve, reject) => {
         const look = () => out.includes(text) && resolve(out);
         child.stdout.on('data', look);
-        void ended.then(() => reject(new Error(`it ended: ${out}${err}`)));
+        void ended.then(() => reject(new Error(`the process ended: ${out}${err}`)));
         look();
       }),
   };
+}
+
+export function runCommand(args: readonly string[], settings: Settings = {}, shell?: string): Promise<Ended> {
+  return startCommand(args, settings, shell).ended;
 }

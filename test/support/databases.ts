@@ -1,7 +1,7 @@
 /**
- * The databases that suites run on, as data: a SQLite file, SQLite in memory, a real Postgres. Each `fresh()` is a
- * database of its own with the schema applied. On Postgres the role that serves is not the one that owns the schema,
- * so that whatever it lacks a right for fails somewhere.
+ * The databases of the tests as data: a SQLite file, SQLite in memory, and a real Postgres. Each `fresh()` creates a
+ * database with the schema. On Postgres the serving role does not own the schema, so a missing privilege fails a
+ * test.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,37 +20,37 @@ import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.t
 import { type Storage, withMethods } from './storage.ts';
 
 export interface FreshDatabase {
-  /** What a server process is told, by the settings' keys. */
+  /** The settings of a process that uses the database. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Another handle on the same database; closed by whoever opened it. */
+  /** Opens another storage on the same database; the caller closes it. */
   open(options?: OpenOptions): Promise<Storage>;
-  /** The database as its operator reaches it beside the service; `undefined` where nobody can. */
+  /** Connects beside the service; `undefined` if the database cannot be reached. */
   readonly outside: ((role?: Role) => Promise<Outside>) | undefined;
   drop(): Promise<void>;
 }
 
 interface OpenOptions extends Partial<StorageSurroundings> {
-  /** On Postgres: PATIENT unless a suite is about them. */
+  /** On Postgres; PATIENT by default. */
   readonly limits?: LimitsByUse;
 }
 
-/** A connection that is not the service's. Values are whatever the engine's own driver makes of them. */
+/** A connection beside the service. Values have the types of the engine's driver. */
 export interface Outside {
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }
 
-/** On Postgres; a SQLite file knows no roles. */
+/** Postgres roles; a SQLite file has none. */
 export type Role = 'owner' | 'serving' | 'superuser';
 
 export interface TestDatabase {
   readonly name: string;
   readonly engine: 'sqlite' | 'postgres';
-  /** @param schema whether to apply it; applied unless told otherwise */
+  /** @param schema applied by default */
   fresh(schema?: 'applied' | 'absent'): Promise<FreshDatabase>;
 }
 
-/** For suites about what no database has a part in. */
+/** For tests that do not depend on the engine. */
 export const sqliteFile: TestDatabase = {
   name: 'SQLite',
   engine: 'sqlite',
@@ -74,7 +74,7 @@ export const sqliteFile: TestDatabase = {
 
 let migrated: Promise<Uint8Array> | undefined;
 
-/** A database as `mandate migrate` leaves it. */
+/** The file of a migrated database. */
 async function migratedFile(): Promise<Uint8Array> {
   const database = await sqliteFile.fresh('absent');
   await migrateOnce(database.open);
@@ -84,7 +84,7 @@ async function migratedFile(): Promise<Uint8Array> {
   return content;
 }
 
-/** Lives in its one connection, so it cannot be served by a process of its own, nor reached from outside. */
+/** Exists in one connection only: no other process or connection can reach it. */
 export const sqliteInMemory: TestDatabase = {
   name: 'SQLite in memory',
   engine: 'sqlite',
@@ -102,7 +102,7 @@ export const sqliteInMemory: TestDatabase = {
   },
 };
 
-const postgres: TestDatabase = {
+export const postgres: TestDatabase = {
   name: 'Postgres',
   engine: 'postgres',
   async fresh(schema = 'applied') {
@@ -110,7 +110,7 @@ const postgres: TestDatabase = {
     await preparePostgres();
     const name = `mandate_${process.pid}_${++created}`;
     const from = schema === 'applied' ? TEMPLATE : 'template0';
-    // Copying files takes a third of the CPU time of the default, which writes every page to the log.
+    // Copying files takes a third of the CPU time of the default strategy, which writes every page to the WAL.
     await asSuperuser(`create database ${name} owner ${OWNER} template ${from} strategy = file_copy`);
     const roles = { owner: OWNER, serving: SERVING, superuser: SUPERUSER };
     const connectionString = server.url(SERVING, name);
@@ -131,14 +131,20 @@ const postgres: TestDatabase = {
   },
 };
 
-/** Those that a server process can be pointed at. */
+/** The databases that a server process can use. */
 export const databases: readonly TestDatabase[] = [sqliteFile, postgres];
 
-/** Every one that the storage ports are implemented on. */
+/** Every database that implements the storage ports. */
 export const everyDatabase: readonly TestDatabase[] = [sqliteFile, sqliteInMemory, postgres];
 
 export function freshDatabase(engine: TestDatabase['engine'], schema?: 'applied' | 'absent'): Promise<FreshDatabase> {
   return (engine === 'sqlite' ? sqliteFile : postgres).fresh(schema);
+}
+
+/** @throws if only the service can reach the database */
+export async function outsideOf(database: FreshDatabase, role?: Role): Promise<Outside> {
+  if (database.outside === undefined) throw new Error('only the service can reach this database');
+  return database.outside(role);
 }
 
 const OWNER = 'mandate_owner';
@@ -146,8 +152,8 @@ const SERVING = 'mandate_app';
 const TEMPLATE = 'mandate_template';
 
 /**
- * Ten times what service has: what suites find out about decisions holds on a machine that stands still for some
- * seconds, too, where a decision that waits for another would be given up.
+ * Ten times the limits of the service, so that a decision that waits for another one does not time out on a busy
+ * machine.
  */
 export const PATIENT: LimitsByUse = {
   serving: tenfold(LIMITS.serving),
@@ -164,13 +170,13 @@ function tenfold(limits: Limits): Limits {
 let template: Promise<void> | undefined;
 let created = 0;
 
-/** Once in a run, whoever of its processes started the server. */
+/** Runs once per test run, in the process that started the server. */
 export async function preparePostgres(): Promise<void> {
   template ??= postgresIsShared() ? Promise.resolve() : prepareTemplate();
   await template;
 }
 
-/** Copying a database with the schema is several times faster than applying it anew. */
+/** Copying a migrated database is several times faster than migrating a new one. */
 async function prepareTemplate(): Promise<void> {
   const server = await postgresServer();
   await asSuperuser(`create role ${OWNER} login`);
@@ -193,7 +199,7 @@ async function prepareTemplate(): Promise<void> {
 async function migrateOnce(open: FreshDatabase['open']): Promise<void> {
   const storage = await open();
   await storage.migrate();
-  // Fixtures happen at NOON, whenever the suite runs.
+  // The fixtures have timestamps around NOON, not the current time.
   await storage.createPartitions(NOON, 2);
   await storage.close();
 }
@@ -211,7 +217,7 @@ async function asSuperuser(statement: string): Promise<void> {
 
 async function outsidePostgres(connectionString: string): Promise<Outside> {
   const client = new pg.Client({ connectionString });
-  // A test may drop its database, or stop the server, with this open.
+  // A test may drop the database or stop the server while the connection is open.
   client.on('error', () => undefined);
   await client.connect();
   return {

@@ -1,4 +1,4 @@
-/** Values of the domain with something in every field, so that a field that is lost on the way is missed. */
+/** Domain values with a value in every field, so that a test notices a lost one. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';

@@ -1,13 +1,13 @@
-/** Waiting for what comes by itself, without saying how long that takes. */
+/** Waits for an asynchronous effect. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What has not come by then never will. By the calendar: a suite may move `performance.now`. */
+/** By the calendar, because a test may mock `performance.now`. */
 const LIMIT_MS = 15_000;
 
-/** Resolves once it is so. @throws when it does not come to that */
+/** Resolves once the condition holds. @throws after the limit */
 export async function eventually(isSo: () => boolean | Promise<boolean>, pollMs = 1): Promise<void> {
   for (const until = Date.now() + LIMIT_MS; !(await isSo()); await pause(pollMs)) {
-    if (Date.now() > until) throw new Error('it did not come to that');
+    if (Date.now() > until) throw new Error('the condition never held');
   }
 }

@@ -1,4 +1,4 @@
-/** The programs of docs/examples, each run as a process of its own, as it stands there. */
+/** Runs a program of docs/examples in a child process. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,12 +11,12 @@ type Environment = Readonly<Record<string, string>>;
 export interface ExampleServer {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it printed since it listens. */
+  /** Its output since it listens. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }
 
-/** An example that says where it listens. */
+/** Starts an example that prints its address. */
 export async function startExample(name: string, environment: Environment): Promise<ExampleServer> {
   const { child, stdout } = spawnExample(name, environment);
   const lines: string[] = [];
@@ -38,7 +38,7 @@ export async function startExample(name: string, environment: Environment): Prom
   };
 }
 
-/** An example that comes to an end. */
+/** Runs an example to its end. */
 export async function runExample(
   name: string,
   environment: Environment,

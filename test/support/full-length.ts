@@ -1,4 +1,4 @@
-/** Imported first by a file of test/long: the suites that it imports next run at full length. */
+/** Files of test/long import this first: the suites that they import next run at full length. */
 
 import { LENGTH } from './length.ts';
 

@@ -1,12 +1,12 @@
-/** Where agents publish their key sets: a real https server on loopback that counts what it is asked. */
+/** An https server on loopback that publishes agents' key sets and counts the requests. */
 
 import { freePort } from '../../scripts/free-port.ts';
 import { answering, type Loopback, startLoopback } from './loopback.ts';
 
 export interface KeyServer {
-  /** Publishes a key set and answers its URI. */
+  /** Publishes a key set and resolves with its URI. */
   serve(jwks: object): Promise<string>;
-  /** A URI at which nobody listens. */
+  /** A URI on which no server listens. */
   nothingAt(): Promise<string>;
   requests(uri: string): number;
   stop(): Promise<void>;

@@ -1,7 +1,4 @@
-/**
- * A ledger on a SQLite file with everything that seals, proves and verifies it, and a way behind its guards: what the
- * owner of the file could do to it.
- */
+/** A ledger on a SQLite file, the use cases that seal, prove and verify it, and a connection without its triggers. */
 
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
@@ -23,19 +20,19 @@ import type { Storage } from './storage.ts';
 export interface LedgerScene {
   readonly storage: Storage;
   readonly keys: SigningKeys;
-  /** Stands still until it is moved. */
+  /** Advances only when told to. */
   readonly clock: { now(): Instant; advance(seconds: number): void };
-  /** Appends so many records, each another, with something in every field somewhere. */
+  /** Appends different records; together they have a value in every field. */
   append(count: number): Promise<void>;
-  /** Uses numbers up as appends do that are rolled back. */
+  /** Consumes sequence numbers, as appends do that are rolled back. */
   skipNumbers(count: number): void;
   seal(changes?: Partial<LedgerSealing>): Promise<SealOutcome>;
   /** Appends and seals. */
   sealed(count: number): Promise<Checkpoint>;
   verify(changes?: Partial<LedgerVerification>): Promise<VerificationOutcome>;
-  /** A prover of its own, with nothing remembered. */
+  /** A prover with an empty cache. */
   prover(changes?: Partial<TreeReading>): (seq: number) => Promise<ProofOutcome>;
-  /** The file, with every guard lifted. */
+  /** A connection to the file without its triggers. */
   readonly behind: Handle;
   close(): Promise<void>;
 }
@@ -70,7 +67,7 @@ export async function ledgerScene(): Promise<LedgerScene> {
     keys,
     clock,
     behind,
-    // By hand: through the port it would take minutes for the large ones.
+    // By SQL: the port would take minutes for large ledgers.
     append: async (count) => {
       behind.exec('begin');
       for (let written = 0; written < count; written += 1) insert.run(entryRow(appended++));

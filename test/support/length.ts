@@ -1,6 +1,6 @@
 /**
- * How long suites run. `npm test` runs them short; `npm run test:long` runs those of test/long at full length. A suite
- * runs both through one named constant: `const ROUNDS = byLength({ short: 20, full: 200 })`.
+ * The length of suites: short in `npm test`, full in `npm run test:long` for those of test/long. A suite states both
+ * in one named constant: `const ROUNDS = byLength({ short: 20, full: 200 })`.
  */
 
 /** Set by full-length.ts. */
@@ -10,7 +10,7 @@ export function byLength<Amount>({ short, full }: { readonly short: Amount; read
   return process.env[LENGTH] === 'full' ? full : short;
 }
 
-/** Every one at full length; otherwise every tenth, from the first on. */
+/** Every item at full length, otherwise every tenth. */
 export function byLengthOf<Item>(items: readonly Item[]): readonly Item[] {
   const step = byLength({ short: 10, full: 1 });
   return items.filter((_, index) => index % step === 0);

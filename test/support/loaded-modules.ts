@@ -1,11 +1,11 @@
-/** What a process loads when it imports something: seen from inside, by hooks of its own. */
+/** Lists the modules that an import loads, by module hooks in a child process. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Module hooks that say what is loaded, one address a line; only from the time they are registered. */
+/** Hooks that print the address of each module they load. */
 const HOOKS = `
   import { writeSync } from 'node:fs';
   export async function load(url, context, next) {
@@ -15,9 +15,8 @@ const HOOKS = `
 `;
 
 /**
- * The addresses of all modules that an import brings with it, in the order of loading; rejects when it fails.
- *
- * @param specifier a package, found from `cwd`, or an address
+ * The addresses of all modules that an import loads, in their order. @param specifier a package, resolved from `cwd`,
+ * or an address. @throws if the import fails
  */
 export async function loadedModules(
   specifier: string,

@@ -1,32 +1,32 @@
-/** A real HTTP or HTTPS server on loopback that answers as a test says and remembers what it was asked. */
+/** A real HTTP or HTTPS server on loopback that keeps its requests and answers as a test says. */
 
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from './listening.ts';
 
 interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
-  /** The client's port: the same for requests over one connection. */
+  /** The client's port, equal for requests of one connection. */
   readonly connection: number;
 }
 
 export type Handler = (request: ReceivedRequest, response: ServerResponse) => void;
 
 export interface Loopback {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly received: ReceivedRequest[];
-  /** How the next requests are answered. */
+  /** Answers the next requests. */
   answer: Handler;
   /** Stops listening and cuts every connection. */
   close(): Promise<void>;
 }
 
-/** The authority of the certificate (tls/README.md). */
+/** The certificate's authority (tls/README.md). */
 export const testAuthority = readTls('ca.pem');
 
 export async function startLoopback(answer: Handler, options: { readonly tls?: boolean } = {}): Promise<Loopback> {
@@ -40,17 +40,12 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
   const server = options.tls
     ? https.createServer({ cert: readTls('server.pem'), key: readTls('server-key.pem') }, listener)
     : http.createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const loopback: Loopback = {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     received,
     answer,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
   return loopback;
 }
@@ -91,7 +86,7 @@ export function answering(body: unknown, status = 200): Handler {
   };
 }
 
-/** Statuses under which a body is not the document that was asked for: other successes, redirects and errors. */
+/** Statuses of responses without the requested document: other successes, redirects and errors. */
 export const STATUSES_BESIDE_200 = [
   201, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 410, 500, 503,
 ];

@@ -1,9 +1,7 @@
-/**
- * The whole service as its users meet it: real HTTP on loopback, a real identity provider, a real database. Only time
- * is ours to move.
- */
+/** The whole service over real HTTP on loopback, with a real identity provider and database. Tests move its clock. */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
@@ -15,7 +13,7 @@ import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
-import type { TestDatabase } from './databases.ts';
+import { outsideOf, type TestDatabase } from './databases.ts';
 import { agentIdOf } from './domain-fixtures.ts';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider/identity-provider.ts';
 import { type KeyServer, startKeyServer } from './key-server.ts';
@@ -26,10 +24,13 @@ export const ADMIN_KEY = 'an-admin-key-that-only-the-tests-know-0123456789';
 export const JIRA = 'https://jira.example';
 export const WIKI = 'https://wiki.example';
 
+const READY_WITHIN_MS = 10_000;
+const POLL_MS = 50;
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The JSON body; an empty object when there is none. */
+  /** The JSON body; an empty object if there is none. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
@@ -42,23 +43,28 @@ export interface Mandate {
   readonly provider: IdentityProvider;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
-  /** Where agents that keep their keys at a jwks_uri publish them. */
+  /** Publishes the keys of agents that have a jwks_uri. */
   readonly keyServer: KeyServer;
+  send(path: string, init: RequestInit): Promise<Answer>;
   post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** The body of the introspection response. @param token a token, or the response that issued it */
+  introspect(token: string | Pick<Answer, 'body'>): Promise<Answer['body']>;
+  /** Polls `/readyz` until it answers 200, for at most 10 s: a busy machine may exceed its database limit. */
+  untilReady(headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Registers an agent with a fresh key. */
   agent(changes?: Readonly<Record<string, unknown>>): Promise<RegisteredAgent>;
   /** Every record so far, oldest first. */
   ledger(): Promise<readonly LedgerLine[]>;
-  /** Puts somebody on the list of blocks, which ends their tasks. */
+  /** Places an operator's block, which ends the person's tasks. */
   block(sponsorKey: string, kind: 'disabled' | 'deleted'): Promise<void>;
   readonly engine: 'sqlite' | 'postgres';
-  /** Changes the database behind the service's back, as its owner. */
+  /** Runs a statement as the database's owner, outside the service. */
   sql(text: string): Promise<void>;
-  /** Another process's worth of the service on the same database, with settings of its own and a clock of its own. */
+  /** Starts a second instance on the same database, with these settings, a separate clock and the real network. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
-  /** What otherwise happens every so often, now. */
+  /** Runs each recurring job at once. */
   readonly jobs: Jobs;
   /** The records that `act` adds. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
@@ -71,31 +77,36 @@ export interface RegisteredAgent {
   readonly id: string;
   readonly key: AgentKey;
   assertion(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
-  /** The parameters of a good exchange for Ada; those given replace the usual ones, `undefined` leaves one out. */
+  /** Parameters of a valid exchange for Ada. The given ones replace the usual ones; `undefined` removes one. */
   exchangeForm(changes?: Form): Form;
   refreshForm(grant: string, changes?: Form): Form;
   revokeForm(token: string, changes?: Form): Form;
   exchange(changes?: Form): Promise<Answer>;
+  /** A subject token with these claims that is valid for an hour, for Ada unless the claims say otherwise. */
+  subjectToken(claims?: Readonly<Record<string, unknown>>): string;
+  /** An exchange whose subject token has these claims. */
+  exchangeFor(claims: Readonly<Record<string, unknown>>, changes?: Form): Promise<Answer>;
+  /** The grant of a new task for Ada. @throws if the exchange is refused */
+  grant(): Promise<string>;
   refresh(grant: string, changes?: Form): Promise<Answer>;
   revoke(token: string, changes?: Form): Promise<Answer>;
 }
 
 export interface MandateOptions {
   readonly database: TestDatabase;
-  /** One that a test takes down or gives new keys; all others share one. */
+  /** For tests that stop the provider or rotate its keys; all others share one. */
   readonly provider?: IdentityProvider;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where it listens, instead of a name that nobody resolves: for clients that hold the one against the other. */
+  /** Makes the issuer the address on which the service listens, for clients that compare the two. */
   readonly issuer?: 'own-address';
-  /** The issuer's path, such as `/tenant`; none where it is not said. */
+  /** The issuer's path, such as `/tenant`; none by default. */
   readonly issuerPath?: string;
-  /** How long clients may take; as in life where it is not said. */
   readonly timeLimits?: TimeLimits;
-  /** How hosts resolve and which addresses are public, for keys that are fetched from public addresses only. */
+  /** How hosts resolve and which addresses are public. */
   readonly network?: NetworkOptions;
 }
 
-/** The service on a fresh database of its own. */
+/** Starts the service on a fresh database. */
 export async function startMandate(options: MandateOptions): Promise<Mandate> {
   const provider = options.provider ?? (await commonProvider());
   const keyServer = await startKeyServer();
@@ -106,12 +117,9 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
     settings: { 'Service:Issuer': issuer, PORT: String(port), ...database.settings, ...options.settings },
     provider,
     keyServer,
-    engine: options.database.engine,
-    ...(options.timeLimits === undefined ? {} : { timeLimits: options.timeLimits }),
-    ...(options.network === undefined ? {} : { network: options.network }),
+    options,
     sql: async (text) => {
-      const outside = await database.outside?.();
-      if (outside === undefined) throw new Error('this database can only be reached through the service');
+      const outside = await outsideOf(database);
       await outside.sql(text);
       await outside.close();
     },
@@ -128,7 +136,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
 
 let common: Promise<IdentityProvider> | undefined;
 
-/** One for this process, until it ends: making an RSA key takes longer than starting the service. */
+/** One provider for this process: making an RSA key takes longer than starting the service. */
 function commonProvider(): Promise<IdentityProvider> {
   common ??= startIdentityProvider();
   return common;
@@ -137,8 +145,8 @@ function commonProvider(): Promise<IdentityProvider> {
 const shared = new Map<TestDatabase, Promise<Mandate>>();
 
 /**
- * One running service on each database for the test files of this process that neither move its clock, nor change its
- * settings, nor count the records of its whole ledger. It listens where its issuer says, until the process ends.
+ * One running service per database, for test files that neither move its clock, nor change its settings, nor count the
+ * records of its whole ledger. It listens at its issuer's address until the process ends.
  */
 export function sharedMandate(database: TestDatabase): Promise<Mandate> {
   const started = shared.get(database) ?? startShared(database);
@@ -148,7 +156,7 @@ export function sharedMandate(database: TestDatabase): Promise<Mandate> {
 
 async function startShared(database: TestDatabase): Promise<Mandate> {
   const fresh = await database.fresh();
-  // The directory of a SQLite file. Postgres is thrown away with all its databases.
+  // Removes the directory of a SQLite file; the whole Postgres server is removed at the end.
   if (database.engine === 'sqlite') process.once('exit', () => void fresh.drop());
   return startMandate({ database: { ...database, fresh: async () => fresh }, issuer: 'own-address' });
 }
@@ -158,20 +166,11 @@ interface Surroundings {
   readonly provider: IdentityProvider;
   readonly keyServer: KeyServer;
   readonly sql: Mandate['sql'];
-  readonly engine: Mandate['engine'];
-  readonly timeLimits?: TimeLimits;
-  readonly network?: NetworkOptions;
+  readonly options: Pick<MandateOptions, 'database' | 'timeLimits' | 'network'>;
 }
 
-async function startOn({
-  settings: given,
-  provider,
-  keyServer,
-  sql,
-  engine,
-  timeLimits,
-  network,
-}: Surroundings): Promise<Mandate> {
+async function startOn(surroundings: Surroundings): Promise<Mandate> {
+  const { settings: given, provider, keyServer, sql, options } = surroundings;
   const clock = movedClock();
   const log = capturedLog();
   const everything: Readonly<Record<string, string>> = {
@@ -179,11 +178,11 @@ async function startOn({
     'Service:UpstreamIdp:Audience': provider.audience,
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:Admin:ApiKey': ADMIN_KEY,
-    // Rarer than any test is long: those about a pass run it when they want it.
+    // Longer than any test: a test runs a job itself when it needs it.
     'Service:Audit:Checkpoint:Interval': 'PT1H',
     'Service:Audit:DrainInterval': 'PT1H',
     'Service:Tasks:SweepInterval': 'PT1H',
-    // Every suite comes from one address.
+    // All test requests come from one address.
     'Service:RateLimit:Enabled': 'false',
     NODE_ENV: 'development',
     HOST: '127.0.0.1',
@@ -192,17 +191,12 @@ async function startOn({
   const service = await startService(settingsFrom(everything), {
     clock,
     log,
-    network: httpNetwork({ ca: testAuthority, ...network }),
-    ...(timeLimits === undefined ? {} : { timeLimits }),
+    network: httpNetwork({ ca: testAuthority, ...options.network }),
+    ...(options.timeLimits && { timeLimits: options.timeLimits }),
   });
   const url = `http://127.0.0.1:${service.port}`;
 
-  const send = async (path: string, init: RequestInit): Promise<Answer> => {
-    const response = await fetch(`${url}${path}`, { redirect: 'manual', ...init });
-    const text = await response.text();
-    const isJson = /json/.test(response.headers.get('content-type') ?? '');
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
-  };
+  const send: Mandate['send'] = (path, init) => sendTo(`${url}${path}`, init);
   const post: Mandate['post'] = (path, form, headers = {}) =>
     send(path, { method: 'POST', body: encodeForm(form), headers: { ...FORM_HEADERS, ...headers } });
   const get: Mandate['get'] = (path, headers = {}) => send(path, { headers });
@@ -215,34 +209,33 @@ async function startOn({
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-  const ledger = async (): Promise<readonly LedgerLine[]> => {
-    const lines: LedgerLine[] = [];
-    let cursor: unknown = null;
-    do {
-      const page = await admin('GET', `/audit?limit=1000${cursor === null ? '' : `&cursor=${String(cursor)}`}`);
-      if (page.status !== 200) throw new Error(`GET /audit answered ${page.status}`);
-      lines.push(...(page.body.records as LedgerLine[]));
-      cursor = page.body.next_cursor;
-    } while (cursor !== null);
-    return lines;
-  };
+  const ledger = () => recordsOf(admin);
   const mandate: Mandate = {
     url,
-    issuer: everything['Service:Issuer'] ?? '',
     provider,
     clock,
     log,
     keyServer,
     sql,
-    engine,
-    jobs: service.jobs,
+    send,
     post,
     get,
     admin,
     ledger,
+    issuer: everything['Service:Issuer'] ?? '',
+    engine: options.database.engine,
+    jobs: service.jobs,
+    introspect: async (token) =>
+      (await post('/oauth2/introspect', { token: typeof token === 'string' ? token : tokenIn(token) })).body,
+    async untilReady(headers) {
+      for (const until = performance.now() + READY_WITHIN_MS; ; await pause(POLL_MS)) {
+        const answer = await get('/readyz', headers);
+        if (answer.status === 200 || performance.now() > until) return answer;
+      }
+    },
     agent: (changes = {}) => registerAgent(mandate, changes),
     async recorded(act) {
-      // Not the last line's: lines are in the order of time, and a test may have moved a clock.
+      // The greatest, not the last: records are ordered by time, and a test may have moved a clock.
       const before = Math.max(0, ...(await ledger()).map((line) => line.seq));
       await act();
       return (await ledger()).filter((line) => line.seq > before);
@@ -254,19 +247,57 @@ async function startOn({
       await service.storage.decide(placeBlock, { block, reason: 'sponsor_blocked' });
     },
     another: (settings, otherProvider = provider) =>
-      startOn({ settings: { ...given, PORT: '0', ...settings }, provider: otherProvider, keyServer, sql, engine }),
+      startOn({
+        ...surroundings,
+        provider: otherProvider,
+        settings: { ...given, PORT: '0', ...settings },
+        options: { database: options.database },
+      }),
     stop: () => service.stop(),
   };
   return mandate;
 }
 
+const tokenIn = ({ body }: Pick<Answer, 'body'>): string => String(body.access_token);
+
+export async function sendTo(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, { redirect: 'manual', ...init });
+  const { status, headers } = response;
+  const text = await response.text();
+  const isJson = /json/.test(headers.get('content-type') ?? '') && text !== '';
+  return { status, headers, text, body: isJson ? JSON.parse(text) : {} };
+}
+
+/** Reads the ledger page by page, oldest record first. @param filter further query parameters of `GET /audit` */
+export async function recordsOf(admin: Mandate['admin'], filter = ''): Promise<readonly LedgerLine[]> {
+  const lines: LedgerLine[] = [];
+  let cursor: unknown = null;
+  do {
+    const page = await admin('GET', `/audit?limit=1000${filter}${cursor === null ? '' : `&cursor=${String(cursor)}`}`);
+    if (page.status !== 200) throw new Error(`GET /audit answered ${page.status}`);
+    lines.push(...(page.body.records as LedgerLine[]));
+    cursor = page.body.next_cursor;
+  } while (cursor !== null);
+  return lines;
+}
+
+/** These fields of each record, in this order. */
+export function fieldsOf(lines: readonly LedgerLine[], ...names: readonly string[]): readonly (readonly unknown[])[] {
+  return lines.map((line) => names.map((name) => line[name]));
+}
+
 /** Settings as the service reads them from its environment. */
 function settingsFrom(given: Readonly<Record<string, string>>) {
-  const environment = Object.fromEntries(Object.entries(given).map(([key, value]) => [variableOf(key), value]));
-  const result = readSettings({ environment, overrides: [] });
-  if (result.kind === 'invalid')
-    throw new Error(result.errors.map((error) => `${error.key} ${error.problem}`).join(', '));
-  return result.settings;
+  const result = readSettings({ environment: environmentOf(given), overrides: [] });
+  if (result.kind !== 'invalid') return result.settings;
+  throw new Error(result.errors.map((error) => `${error.key} ${error.problem}`).join(', '));
+}
+
+/** Settings by key as environment variables. */
+export function environmentOf(settings: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : [[variableOf(key), value]])),
+  );
 }
 
 const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -277,14 +308,10 @@ export function encodeForm(form: Form): string {
   return parameters.toString();
 }
 
-export async function registerAgent(
-  mandate: Pick<Mandate, 'admin' | 'post' | 'issuer' | 'provider' | 'clock'>,
-  changes: Readonly<Record<string, unknown>>,
-): Promise<RegisteredAgent> {
-  const key = await makeAgentKey();
-  const id = agentIdOf(typeof changes.agent_id === 'string' ? changes.agent_id : `agent-${randomUUID()}`);
-  const answer = await mandate.admin('POST', '/admin/agents', {
-    agent_id: id,
+/** A valid body of `POST /admin/agents`, but for its keys. */
+export function aRegistration(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    agent_id: 'jira-triage',
     display_name: 'Jira triage',
     sponsor_required: true,
     allowed_scopes: ['jira:read', 'jira:comment', 'jira:admin'],
@@ -293,18 +320,32 @@ export async function registerAgent(
     max_token_ttl: 'PT4M',
     max_delegation_depth: 1,
     high_risk_audiences: [WIKI],
-    jwks: key.jwks,
     ...changes,
-  });
+  };
+}
+
+export async function registerAgent(
+  mandate: Pick<Mandate, 'admin' | 'post' | 'issuer' | 'provider' | 'clock'>,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<RegisteredAgent> {
+  const key = await makeAgentKey();
+  const id = agentIdOf(typeof changes.agent_id === 'string' ? changes.agent_id : `agent-${randomUUID()}`);
+  const answer = await mandate.admin(
+    'POST',
+    '/admin/agents',
+    aRegistration({ agent_id: id, jwks: key.jwks, ...changes }),
+  );
   if (answer.status !== 201) throw new Error(`registering ${id} answered ${answer.status}: ${answer.text}`);
 
   const assertion: RegisteredAgent['assertion'] = (claims = {}, header = {}) => {
     const now = mandate.clock.seconds();
     return key.signAssertion(id, { aud: mandate.issuer, iat: now, exp: now + 60, ...claims }, header);
   };
+  const subjectToken: RegisteredAgent['subjectToken'] = (claims = {}) =>
+    mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 3600, ...claims });
   const exchangeForm: RegisteredAgent['exchangeForm'] = (form = {}) => ({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 3600 }),
+    subject_token: subjectToken(),
     subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
     actor_token: assertion(),
     actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
@@ -324,14 +365,22 @@ export async function registerAgent(
     ...form,
   });
   const revokeForm: RegisteredAgent['revokeForm'] = (token, form = {}) => ({ token, ...authenticated(), ...form });
+  const exchange: RegisteredAgent['exchange'] = (form) => mandate.post('/oauth2/token', exchangeForm(form));
   return {
     id,
     key,
     assertion,
+    subjectToken,
     exchangeForm,
     refreshForm,
     revokeForm,
-    exchange: (form) => mandate.post('/oauth2/token', exchangeForm(form)),
+    exchange,
+    exchangeFor: (claims, form) => exchange({ subject_token: subjectToken(claims), ...form }),
+    async grant() {
+      const issued = await exchange();
+      if (issued.status !== 200) throw new Error(`an exchange answered ${issued.status}: ${issued.text}`);
+      return String(issued.body.refresh_token);
+    },
     refresh: (grant, form) => mandate.post('/oauth2/token', refreshForm(grant, form)),
     revoke: (token, form) => mandate.post('/oauth2/revoke', revokeForm(token, form)),
   };

@@ -1,13 +1,13 @@
-/** A clock that runs with the system's, can be set ahead, and can be made to stand still. */
+/** The system clock, plus what a test advances; it can be stopped. */
 
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, instantFromMillis, plusSeconds, toSeconds } from '../../domain/instant.ts';
 
 export interface MovedClock extends Clock {
   advance(seconds: number): void;
-  /** From now on only `advance` moves it. */
+  /** Stops the clock: only `advance` moves it. */
   standStill(): void;
-  /** Whole seconds since the epoch: what goes into a token. */
+  /** Whole seconds since the epoch, as in tokens. */
   seconds(): number;
 }
 

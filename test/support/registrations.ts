@@ -1,4 +1,4 @@
-/** Registrations as operators send them, with something other than the default in every field. */
+/** Registrations without default values. */
 
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
 import type { RegistrationDraft } from '../../domain/agents/registration-draft.ts';
@@ -14,7 +14,7 @@ export const P256_KEY = {
   alg: 'ES256',
 };
 
-/** The same with a y of the right length that is not on the curve. */
+/** The same key with a y that is not on the curve. */
 export const OFF_CURVE_KEY = { ...P256_KEY, kid: 'off-curve', y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a4' };
 
 /** The specification's defaults and bounds ("Lifetimes"), in seconds. */

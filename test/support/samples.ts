@@ -1,8 +1,8 @@
-/** What a scrape says, read by the rules of Prometheus's text format and by none of the library that wrote it. */
+/** Reads a scrape by the rules of Prometheus's text format, without the library that wrote it. */
 
 export interface Scrape {
   readonly text: string;
-  /** Value by name and labels, those in the order of their names: `mandate_x{a="1",b="2"}`. */
+  /** Values by name and sorted labels: `mandate_x{a="1",b="2"}`. */
   readonly values: ReadonlyMap<string, number>;
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
   /** HELP and TYPE by name. */

@@ -1,6 +1,6 @@
-/** Speaks to the SCIM receiver of a running service as identity providers do. */
+/** A client of the SCIM endpoint. */
 
-import type { Answer, Mandate } from './mandate.ts';
+import { type Answer, type Mandate, sendTo } from './mandate.ts';
 
 export const SCIM_TOKEN = 'scim-token-of-these-tests-0123456789abcdef';
 export const PREVIOUS_SCIM_TOKEN = 'scim-token-that-was-before-0123456789abcdef';
@@ -10,28 +10,30 @@ export const scimSettings = {
   'Service:Scim:PreviousBearerToken': PREVIOUS_SCIM_TOKEN,
 } as const;
 
+export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
+export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+
+/** A PATCH that replaces these attributes. */
+export function patch(value: Readonly<Record<string, unknown>>): object {
+  return { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', value }] };
+}
+
 export interface ScimClient {
-  /** @param body text is sent as it is, anything else as JSON */
+  /** @param body a string is sent unchanged, anything else as JSON */
   send(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** A create that is expected to work, and the user's id. */
+  /** Creates a user and resolves with its id. @throws unless the status is 201 */
   create(body: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
 export function scimClient({ url }: Pick<Mandate, 'url'>): ScimClient {
-  const send: ScimClient['send'] = async (method, path, body, headers = {}) => {
-    const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
-    const response = await fetch(`${url}/scim/v2${path}`, {
+  const send: ScimClient['send'] = (method, path, body, headers = {}) => {
+    const authorized = { authorization: `Bearer ${SCIM_TOKEN}`, ...headers };
+    if (body === undefined) return sendTo(`${url}/scim/v2${path}`, { method, headers: authorized });
+    return sendTo(`${url}/scim/v2${path}`, {
       method,
-      ...content,
-      headers: {
-        authorization: `Bearer ${SCIM_TOKEN}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/scim+json; charset=utf-8' }),
-        ...headers,
-      },
+      headers: { 'content-type': 'application/scim+json; charset=utf-8', ...authorized },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-    const text = await response.text();
-    const isJson = /json/.test(response.headers.get('content-type') ?? '');
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
   };
   return {
     send,

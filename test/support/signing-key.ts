@@ -1,6 +1,6 @@
 /**
- * Private keys for tests, and compact JWS made with them from any header and payload text whatever: also those that a
- * careful library would refuse to produce, which is what the strict readers of the service have to be shown.
+ * Private keys for tests, and compact JWS of any header and payload, including malformed ones that a library would
+ * refuse to sign.
  */
 
 import { constants, createHash, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
@@ -13,16 +13,16 @@ export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** With `alg`, `kid` and `use`; private members included. */
+  /** With `alg`, `kid`, `use` and the private members. */
   readonly privateJwk: JsonWebKey;
   readonly publicJwk: JsonWebKey;
-  /** A compact JWS. Objects are written as JSON, strings and bytes go in as they are; nothing is checked or added. */
+  /** A compact JWS. Objects are serialized as JSON; strings and bytes stay unchanged. Nothing is checked or added. */
   sign(header: object | string, payload: object | string | Uint8Array): string;
 }
 
 const generate = promisify(generateKeyPair);
 
-/** A new key pair: P-256 for ES256, RSA of 2048 bits for the others. */
+/** A P-256 key for ES256, an RSA key of 2048 bits otherwise. */
 export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey> {
   const { privateKey, publicKey } =
     alg === 'ES256' ? await generate('ec', { namedCurve: 'P-256' }) : await generate('rsa', { modulusLength: 2048 });

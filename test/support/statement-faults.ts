@@ -1,23 +1,24 @@
 /**
- * A way to Postgres on which a chosen statement fails, and the server itself makes it fail: what the client sent is
- * replaced by something that raises the error, so that the session and its transaction are afterwards as they would be.
+ * A proxy to Postgres that makes one statement fail: it sends a statement that raises the error instead, so session
+ * and transaction end up as after a real failure.
  */
 
 import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listening.ts';
 
 export interface Fault {
   readonly sqlState: string;
-  /** Whether the session is gone with it. */
+  /** Whether the session ends too. */
   readonly ends?: 'session';
-  /** Whether the server has done what was asked, so that only its answer is lost. */
+  /** Whether the server executes the statement and only its response is lost. */
   readonly does?: 'the statement';
 }
 
 export interface StatementFaults {
   readonly port: number;
-  /** From now on statements are counted, and the one of this number, from 1, fails. */
+  /** Counts statements from now on; the nth, from 1, fails. */
   arm(nth: number, fault: Fault): void;
-  /** Statements since it was armed; nothing fails any more. */
+  /** Stops failing, and returns the number of statements since `arm`. */
   disarm(): number;
   close(): Promise<void>;
 }
@@ -27,9 +28,9 @@ export const LATE_LOSS: Fault = { sqlState: '57P01', ends: 'session', does: 'the
 const TYPE_AND_LENGTH = 5;
 const SYNC = 'S';
 const SIMPLE_QUERY = 'Q';
-/** What a client says about statements before it says that they are to be done. */
+/** Messages of the extended protocol before their Sync. */
 const PARTS = new Set(['P', 'B', 'D', 'E', 'C', 'H']);
-/** Each connection's first own words, and the last of a transaction that has failed already. */
+/** The first statement of each connection, and the rollback of a failed transaction. */
 const NOT_COUNTED = /^\s*(set time zone|rollback)/;
 
 export async function statementFaults(target: number): Promise<StatementFaults> {
@@ -37,7 +38,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
   let armed: { readonly nth: number; readonly fault: Fault } | undefined;
   let counted = 0;
 
-  /** The fault for the statement that is about to be sent, if it is its turn. */
+  /** The fault of the next statement, if it is the nth. */
   const turn = (): Fault | undefined => {
     if (armed === undefined) return undefined;
     counted += 1;
@@ -71,11 +72,9 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
       statementReader(send, (other) => far.write(other), turn),
     );
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
+  const port = await listen(server);
   return {
-    port: address.port,
+    port,
     arm(nth, fault) {
       counted = 0;
       armed = { nth, fault };
@@ -91,7 +90,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
   };
 }
 
-/** Gathers what a client sends into whole statements; the start-up comes first and has no type. */
+/** Splits the client's bytes into statements. The start-up message comes first and has no type. */
 function statementReader(
   send: (statement: Buffer, fault: Fault | undefined) => void,
   pass: (other: Buffer) => void,

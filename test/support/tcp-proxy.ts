@@ -1,18 +1,19 @@
 /**
- * A way to a server that can fall silent, as when a host freezes or a network parts: what is sent is lost, and neither
- * side is told, not even that the other has hung up.
+ * A TCP proxy that can drop all data, as a frozen host or a broken network does: neither side is notified, not even
+ * of the other side's end.
  */
 
 import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listening.ts';
 
-/** What is lost: everything, or only what the server answers. */
+/** The lost data: all of it, or only the server's. */
 type Silence = 'both_ways' | 'answers';
 
 export interface TcpProxy {
   readonly port: number;
-  /** From now on, on connections old and new. */
+  /** Applies to old and new connections. */
   silence(lost?: Silence): void;
-  /** Connections that have lost something are broken off; new ones work again. */
+  /** Cuts the connections that have lost data; new ones work. */
   resume(): void;
   close(): Promise<void>;
 }
@@ -39,11 +40,9 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
       else broken.add(to);
     });
   }
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
+  const port = await listen(server);
   return {
-    port: address.port,
+    port,
     silence(what = 'both_ways') {
       lost = what;
     },

@@ -1,4 +1,4 @@
-/** A migrated SQLite database in memory, for tests that are about something else than storage. */
+/** A migrated SQLite database in memory, for tests of other parts than storage. */
 
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import type { StorageSurroundings } from '../../adapters/storage/storage.ts';

@@ -1,21 +1,38 @@
-/** A Shared Signals transmitter: its metadata and keys on a real server, and security event tokens that it signs. */
+/** A Shared Signals transmitter: a server with its metadata and keys, and security event tokens that it signs. */
 
 import { randomUUID } from 'node:crypto';
 import { answering, type Loopback, startLoopback } from './loopback.ts';
+import { scimSettings } from './scim-client.ts';
 import { makeSigningKey, type SigningKey } from './signing-key.ts';
 
 export const STREAM_AUDIENCE = 'https://mandate.test/stream-7';
 export const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
 export const FORMER_PUSH_CREDENTIAL = 'the-push-credential-that-was-there-before-02';
+export const PUSH_HEADERS = {
+  authorization: `Bearer ${PUSH_CREDENTIAL}`,
+  'content-type': 'application/secevent+jwt',
+} as const;
+
+/** Settings that enable every receiver. Their transmitter is unreachable. */
+export const EVERY_RECEIVER = {
+  ...scimSettings,
+  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
+  'Service:Ssf:Audience': STREAM_AUDIENCE,
+  'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
+  'Service:Ssf:PreviousBearerToken': FORMER_PUSH_CREDENTIAL,
+} as const;
 
 export interface Transmitter {
   readonly issuer: string;
   readonly server: Loopback;
   readonly key: SigningKey;
-  /** What the service is told of it. */
+  /** Settings that make the service trust it. */
   readonly settings: Readonly<Record<string, string>>;
-  /** A token with a `jti` of its own; the claims and header members given replace the usual ones, `undefined` leaves one out. */
+  /** A token with a new `jti`. The given members replace the usual ones; `undefined` removes one. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
+  /** A token about this opaque subject with one event. */
+  event(type: string, id: string, claims?: Readonly<Record<string, unknown>>): string;
   stop(): Promise<void>;
 }
 
@@ -31,6 +48,11 @@ export async function startTransmitter(now: () => number = () => Math.floor(Date
     answering(document ?? {}, document === undefined ? 404 : 200)(request, response);
   });
   const issuer = `${server.url}/tenant-7`;
+  const sign: Transmitter['sign'] = (claims, header = {}) =>
+    key.sign(
+      { alg: key.alg, typ: 'secevent+jwt', kid: key.kid, ...header },
+      { iss: issuer, aud: STREAM_AUDIENCE, iat: now(), jti: randomUUID(), ...claims },
+    );
   return {
     issuer,
     server,
@@ -41,11 +63,8 @@ export async function startTransmitter(now: () => number = () => Math.floor(Date
       'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
       'Service:Ssf:PreviousBearerToken': FORMER_PUSH_CREDENTIAL,
     },
-    sign: (claims, header = {}) =>
-      key.sign(
-        { alg: key.alg, typ: 'secevent+jwt', kid: key.kid, ...header },
-        { iss: issuer, aud: STREAM_AUDIENCE, iat: now(), jti: randomUUID(), ...claims },
-      ),
+    sign,
+    event: (type, id, claims) => sign({ sub_id: { format: 'opaque', id }, events: { [type]: {} }, ...claims }),
     stop: () => server.close(),
   };
 }

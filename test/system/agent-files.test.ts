@@ -1,4 +1,4 @@
-/** Agents kept as files, from `agent init` to a token: the commands as they run, against a service as it serves. */
+/** Agent files from `mandate agent init` to a token: the commands against a running service. */
 
 import { spawn } from 'node:child_process';
 import { createPrivateKey, sign } from 'node:crypto';
@@ -13,21 +13,23 @@ import { runCli } from '../../adapters/cli/run-cli.ts';
 import { agentApply, agentInit } from '../../composition/commands/agent.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
-import { databases } from '../support/databases.ts';
-import { ADMIN_KEY, type Answer, JIRA, type Mandate, startMandate } from '../support/mandate.ts';
+import { sqliteFile } from '../support/databases.ts';
+import {
+  ADMIN_KEY,
+  type Answer,
+  aRegistration,
+  fieldsOf,
+  JIRA,
+  type Mandate,
+  startMandate,
+} from '../support/mandate.ts';
 import { P256_KEY } from '../support/registrations.ts';
 
 const MAIN = new URL('../../composition/main.ts', import.meta.url);
 const page = readFileSync(new URL('../../docs/agents-as-files.md', import.meta.url), 'utf8');
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** `mandate agent …` in this process. */
-async function agent(args: readonly string[], key: string | undefined = ADMIN_KEY): Promise<Outcome> {
+/** Runs `mandate agent …` in this process. */
+async function agent(args: readonly string[], key: string | undefined = ADMIN_KEY) {
   const commands = [commandGroup('agent', 'Agents', [agentInitCommand(agentInit), agentApplyCommand(agentApply)])];
   const { result, out, err } = await capturingOutput(() =>
     withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runCli(['agent', ...args], commands)),
@@ -36,14 +38,11 @@ async function agent(args: readonly string[], key: string | undefined = ADMIN_KE
   return { code: result, out, err };
 }
 
-const [sqlite] = databases;
-
-describe('agents kept as files', () => {
+describe('Agent files', () => {
   let folder: string;
   let mandate: Mandate;
   before(async () => {
-    if (sqlite === undefined) throw new Error('there is no SQLite');
-    mandate = await startMandate({ database: sqlite });
+    mandate = await startMandate({ database: sqliteFile });
   });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'mandate-agents-'));
@@ -58,28 +57,16 @@ describe('agents kept as files', () => {
   const apply = (file: string, ...more: readonly string[]) => agent(['apply', file, '--server', mandate.url, ...more]);
   const registered = async (id: string): Promise<Answer['body']> =>
     (await mandate.admin('GET', `/admin/agents/${id}`)).body;
-  /** Event, agent, decision and reason of what was recorded meanwhile. */
+  /** Event, agent, decision and reason of the records that `act` adds. */
   const recorded = async (act: () => Promise<unknown>) =>
-    (await mandate.recorded(act)).map((line) => [line.event, line.agent_id, line.decision, line.reason]);
+    fieldsOf(await mandate.recorded(act), 'event', 'agent_id', 'decision', 'reason');
 
   const registration = (id: string, changes: Readonly<Record<string, unknown>> = {}): string =>
-    Object.entries({
-      agent_id: id,
-      display_name: 'Jira triage',
-      sponsor_required: true,
-      allowed_scopes: ['jira:read', 'jira:comment'],
-      allowed_audiences: [JIRA],
-      max_task_ttl: 'PT20M',
-      max_token_ttl: 'PT4M',
-      max_delegation_depth: 1,
-      high_risk_audiences: [JIRA],
-      jwks: { keys: [P256_KEY] },
-      ...changes,
-    })
+    Object.entries(aRegistration({ agent_id: id, jwks: { keys: [P256_KEY] }, ...changes }))
       .flatMap(([name, value]) => (value === undefined ? [] : `${name}: ${JSON.stringify(value)}\n`))
       .join('');
 
-  it('begin with a key pair and a registration that, once applied, lets the agent act for a person', async () => {
+  it('mandate agent init writes a key pair and a registration; once applied, the agent can exchange tokens', async () => {
     const args = ['--scope', 'jira:read', '--scope', 'jira:comment', '--audience', JIRA, '--to', folder];
     const made = await agent(['init', 'from-a-file', ...args], undefined);
     expect(made).to.include({ code: 0, err: '' });
@@ -106,13 +93,12 @@ describe('agents kept as files', () => {
     const claims = { iss: 'from-a-file', sub: 'from-a-file', aud: mandate.issuer, jti: 'one', iat: now, exp: now + 60 };
     const signed = `${segment({ alg: 'ES256' })}.${segment(claims)}`;
     const key = { key: createPrivateKey(pem), dsaEncoding: 'ieee-p1363' } as const;
-    const assertion = `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
-    const other = await mandate.agent();
-    const exchanged = await other.exchange({ actor_token: assertion, scope: 'jira:read jira:admin' });
+    const actor_token = `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
+    const exchanged = await (await mandate.agent()).exchange({ actor_token, scope: 'jira:read jira:admin' });
     expect([exchanged.status, exchanged.body.scope]).to.deep.equal([200, 'jira:read']);
   });
 
-  it('are never begun over a file that is there, and then leave nothing behind', async () => {
+  it('mandate agent init overwrites no file, and writes none if one of its files exists', async () => {
     const args = ['--scope', 'a', '--audience', JIRA, '--to', folder];
     const precious = write('precious', 'elsewhere');
     symlinkSync(precious, join(folder, 'one.key.pem'));
@@ -130,20 +116,18 @@ describe('agents kept as files', () => {
     ]);
   });
 
-  it('are not begun with what no service would register, and say so for each argument', async () => {
+  it('mandate agent init reports every invalid argument and writes no file', async () => {
     const { code, err } = await agent(['init', '../up', '--scope', 'two words', '--audience', 'jira', '--to', folder]);
     expect(code).to.equal(2);
-    expect(err.split('\n').map((line) => line.slice(0, 29))).to.deep.equal(
-      ['mandate: The id: Must be 1 to ', 'mandate: --scope: Item 1 must ', 'mandate: --audience: Item 1 mu', ''].map(
-        (line) => line.slice(0, 29),
-      ),
+    expect(err).to.match(
+      /^mandate: The id: Must be 1 to.*\nmandate: --scope: Item 1 must.*\nmandate: --audience: Item 1 mu.*\n$/,
     );
     expect(readdirSync(folder)).to.deep.equal([]);
     const json = await agent(['init', 'x', '--scope', 'a', '--audience', JIRA, '--to', folder, '--json']);
     expect(JSON.parse(json.out)).to.deep.include({ agent_id: 'x', registration: join(folder, 'x.yaml') });
   });
 
-  it('are only looked at in a dry run, then created once, then unchanged', async () => {
+  it('mandate agent apply writes nothing in a dry run, then creates the agents, then reports them unchanged', async () => {
     const file = write(`${registration('once')}---\n${registration('off', { enabled: false })}`);
     const dry = await recorded(async () => {
       const { code, out } = await apply(file, '--dry-run');
@@ -167,7 +151,7 @@ describe('agents kept as files', () => {
     expect(second).to.deep.equal([]);
   });
 
-  it('change only the fields that differ, and leave what they do not name', async () => {
+  it('mandate agent apply changes only the fields that differ, and keeps fields that the file does not name', async () => {
     await apply(write(registration('changing', { allowed_scopes: ['jira:read'] })));
     await mandate.admin('PATCH', '/admin/agents/changing', { enabled: false, max_token_ttl: 'PT3M' });
     const before = await registered('changing');
@@ -195,7 +179,7 @@ describe('agents kept as files', () => {
     });
   });
 
-  it('show what the service has against one of them, and apply the others', async () => {
+  it('mandate agent apply reports the errors of a refused registration, and applies the others', async () => {
     const text = [registration('fine'), registration('long', { max_task_ttl: 'P2D' }), registration('good')];
     const file = write(text.join('---\n'));
     const { code, out, err } = await apply(file);
@@ -221,24 +205,21 @@ describe('agents kept as files', () => {
     });
   });
 
-  it('that are wrong are all named before anything is sent, whether there is a key or not', async () => {
+  it('mandate agent apply reports every invalid registration before it sends a request, with or without a key', async () => {
     const file = write(`${registration('sound')}---\n${registration('Wrong', { max_token_ttl: 'PT30M' })}`);
     for (const key of [ADMIN_KEY, undefined]) {
       const records = await recorded(async () => {
         const { code, err, out } = await agent(['apply', file, '--server', mandate.url, '--json'], key);
         expect(code).to.equal(3);
-        expect(err.split('\n').map((line) => line.replace(`mandate: ${file}:`, '').split(': ')[0])).to.deep.equal([
-          '12',
-          '18',
-          '',
-        ]);
+        const lines = err.split('\n').map((line) => line.replace(`mandate: ${file}:`, '').split(': ')[0]);
+        expect(lines).to.deep.equal(['12', '18', '']);
         expect(JSON.parse(out)).to.have.nested.property('problems[1].field', 'max_token_ttl');
       });
       expect(records).to.deep.equal([]);
     }
   });
 
-  it('are applied with the right key only, which is never an argument', async () => {
+  it('mandate agent apply accepts the admin key only from the environment or standard input, and refuses a wrong key', async () => {
     const file = write(registration('keyed'));
     const records = await recorded(async () => {
       const wrong = await agent(['apply', file, '--server', mandate.url], 'a-wrong-key-0123456789-0123456789');
@@ -251,23 +232,22 @@ describe('agents kept as files', () => {
     expect(records).to.deep.equal([['admin.denied', null, 'deny', 'invalid_api_key']]);
     for (const attempt of [`--admin-key=${ADMIN_KEY}`, `--token=${ADMIN_KEY}`, `--Service:Admin:ApiKey=${ADMIN_KEY}`]) {
       const { code, err } = await apply(file, attempt);
-      expect([code, err]).to.satisfy(
-        ([exit, said]: [number, string]) => exit === 2 && said.includes('never an argument'),
-      );
+      expect([code, err.includes('never an argument')], attempt).to.deep.equal([2, true]);
     }
-    for (const server of [
+    const unusable = [
       'http://mandate.example',
       'https://user@mandate.example',
       'mandate.example',
       'https://m.example/?a=1',
-    ]) {
+    ];
+    for (const server of unusable) {
       const { code, err } = await agent(['apply', file, '--server', server]);
       expect([code, err.includes('--server takes an https URL')], server).to.deep.equal([2, true]);
     }
     expect((await mandate.admin('GET', '/admin/agents/keyed')).status).to.equal(404);
   });
 
-  it('are applied by the program itself, with the key from a pipe', async () => {
+  it('mandate agent apply reads the admin key from a pipe that stays open', async () => {
     const file = write(registration('piped'));
     const args = [...asProgram(MAIN), 'agent', 'apply', file, '--server', mandate.url];
     const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH }, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -277,13 +257,13 @@ describe('agents kept as files', () => {
         said += chunk;
       });
     }
-    // The pipe stays open: whoever writes a key need not end it.
+    // The writer of the key need not close the pipe.
     child.stdin.write(`${ADMIN_KEY}\n`);
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect([code, said]).to.deep.equal([0, 'piped: created\n1 agent: 1 created.\n']);
   });
 
-  it('are what docs/agents-as-files.md shows', async () => {
+  it('mandate agent apply accepts the example in docs/agents-as-files.md', async () => {
     const [example = ''] = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
     const { code, out } = await apply(write(example));
     expect([code, out]).to.deep.equal([0, 'jira-triage: created\nwiki-gardener: created\n2 agents: 2 created.\n']);

@@ -1,4 +1,4 @@
-/** Where the keys of agents may be fetched from: `Service:AgentKeys:BlockPrivateNetworks`, off and on. */
+/** Which hosts may publish agents' keys: `Service:AgentKeys:BlockPrivateNetworks`, off and on. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -7,17 +7,17 @@ import { type Mandate, type RegisteredAgent, startMandate } from '../support/man
 const SETTING = 'Service:AgentKeys:BlockPrivateNetworks';
 
 for (const database of databases) {
-  describe(`private networks as the place of agents' keys on ${database.name}`, function () {
+  describe(`Service:AgentKeys:BlockPrivateNetworks on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;
-    /** What the name `localhost` resolves to next; each answer is given once, the last one from then on. */
+    /** The next answers of the resolver for `localhost`; the last one repeats. */
     let answers: string[][];
     before(async () => {
       mandate = await startMandate({
         database,
         settings: { [SETTING]: 'true', 'Service:Audit:Aggregation:Enabled': 'false' },
         network: {
-          // The loopback server as one that is out in the world.
+          // Makes the loopback server count as public.
           isPublic: (address) => address === '127.0.0.1',
           resolve: async () => {
             const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
@@ -49,8 +49,12 @@ for (const database of databases) {
       });
       expect(lines).to.have.length(1);
       expect(lines[0]).to.include({
-        ...{ event: 'token.denied', decision: 'deny', reason: 'actor_keys_unavailable' },
-        ...{ agent_id: null, sponsor: null, task_id: null },
+        event: 'token.denied',
+        decision: 'deny',
+        reason: 'actor_keys_unavailable',
+        agent_id: null,
+        sponsor: null,
+        task_id: null,
       });
     }
 
@@ -59,14 +63,14 @@ for (const database of databases) {
       expect(answer.status, answer.text).to.equal(200);
     }
 
-    it('fetches keys from a host that has public addresses only', async () => {
+    it('fetches keys from a host with only public addresses', async () => {
       answers = [['127.0.0.1', '127.0.0.1']];
       const { agent, asked } = await agentAt(named);
       await expectServed(mandate, agent);
       expect(asked()).to.equal(1);
     });
 
-    it('refuses a host with a private address, also beside a public one, and names agent and reason in the log', async () => {
+    it('refuses a host with a private address, and logs the agent and the reason', async () => {
       for (const addresses of [['10.0.0.7'], ['127.0.0.1', '10.0.0.7'], ['10.0.0.7', '127.0.0.1']]) {
         answers = [addresses];
         const { agent, uri, asked } = await agentAt(named);
@@ -75,13 +79,15 @@ for (const database of databases) {
         expect(asked()).to.equal(0);
         const [said = '{}'] = mandate.log.lines.slice(from).filter((line) => line.includes('There are no new keys.'));
         expect(JSON.parse(said)).to.include({
-          ...{ level: 'warn', agent: agent.id, host: new URL(named(uri)).host },
+          level: 'warn',
+          agent: agent.id,
+          host: new URL(named(uri)).host,
           problem: 'The host has an address that is not public.',
         });
       }
     });
 
-    it('judges a host anew each time, so that a second answer of the resolver is no way in', async () => {
+    it('resolves the host again for every fetch', async () => {
       answers = [['10.0.0.7'], ['127.0.0.1'], ['10.0.0.7']];
       const { agent, asked } = await agentAt(named);
       await expectRefused(mandate, agent);
@@ -90,8 +96,8 @@ for (const database of databases) {
       expect(asked()).to.equal(1);
     });
 
-    it('refuses private addresses in the URL, and the name of this machine', async () => {
-      // With the resolver of the machine, and loopback as what it is. Registration takes one spelling of IPv4 only.
+    it('refuses private addresses in a jwks_uri, and localhost', async () => {
+      // With the system's resolver. Registration accepts one spelling of an IPv4 address only.
       const real = await mandate.another({ [SETTING]: 'true' });
       const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[0:0::1]', '169.254.169.254', '[64:ff9b::a9fe:a9fe]'];
       for (const host of [...hosts, 'localhost']) {
@@ -102,25 +108,23 @@ for (const database of databases) {
       await real.stop();
     });
 
-    it('refuses none of them while the setting is off, and fetches for two agents once', async () => {
+    it('fetches from private addresses while the setting is off, once for two agents', async () => {
       const off = await mandate.another({ [SETTING]: '' });
       const { agent, uri, asked } = await agentAt();
       await expectServed(off, agent);
       const second = await mandate.agent({ jwks: undefined, jwks_uri: uri });
-      const signedByFirst = {
-        actor_token: agent.key.signAssertion(second.id, { aud: mandate.issuer, exp: mandate.clock.seconds() + 60 }),
-      };
-      expect((await off.post('/oauth2/token', second.exchangeForm(signedByFirst))).status).to.equal(200);
+      const claims = { aud: mandate.issuer, exp: mandate.clock.seconds() + 60 };
+      const actor_token = agent.key.signAssertion(second.id, claims);
+      expect((await off.post('/oauth2/token', second.exchangeForm({ actor_token }))).status).to.equal(200);
       expect(asked()).to.equal(1);
       await off.stop();
     });
 
-    it('leaves the identity provider alone, which is at a private address', async () => {
+    it('does not restrict the address of the identity provider', async () => {
       answers = [['10.0.0.7']];
       const ready = await mandate.get('/readyz', { accept: 'application/json' });
       expect(ready.status, ready.text).to.equal(200);
-      const inline = await mandate.agent();
-      await expectServed(mandate, inline);
+      await expectServed(mandate, await mandate.agent());
     });
   });
 }

@@ -1,4 +1,4 @@
-/** Months leaving a real Postgres, beside whatever else goes on in it (specification "Ledger and seal"). */
+/** `mandate audit-archive` moves months out of a real Postgres (specification "Ledger and seal"). */
 
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -23,20 +23,20 @@ import { describeStop } from '../../domain/ledger/archiving.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type Month, parseMonth } from '../../domain/ledger/time-range.ts';
 import { capturedLog } from '../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
+import { type FreshDatabase, freshDatabase, type Outside, outsideOf } from '../support/databases.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { byLength } from '../support/length.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** The fixtures' partitions are those of September to November 2026. */
+/** The fixtures have partitions for September to November 2026. */
 const SEPTEMBER = at('2026-09-17T10:00:00Z');
 const OCTOBER = at('2026-10-01T00:00:00Z');
 const NOVEMBER = at('2026-11-01T00:00:00Z');
 const NOW = at('2026-11-15T12:00:00Z');
 const THIS_MONTH = monthOf('2026-11');
-/** When an interrupted run is killed, as shares of the time that a run takes to begin. */
+/** When a run is killed, as shares of the duration of a run that does nothing. */
 const KILLED_AT = byLength({ short: [0.9, 1.1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
 const FILES = ['audit-2026-09.service-archive.gz', 'audit-2026-10.service-archive.gz'];
 
@@ -61,7 +61,7 @@ interface Scene {
   close(): Promise<void>;
 }
 
-describe('Archiving months of the ledger on Postgres', function () {
+describe('audit-archive on Postgres', function () {
   this.timeout(60_000);
   let key: SealingKey;
   const open: Scene[] = [];
@@ -75,7 +75,7 @@ describe('Archiving months of the ledger on Postgres', function () {
   async function emptyScene(): Promise<Scene> {
     const database = await freshDatabase('postgres');
     const storage = await database.open({ clock: { now: () => NOW } });
-    const owner = await outside(database);
+    const owner = await outsideOf(database, 'owner');
     const connection = database.settings['Service:Database:MigrationConnectionString'] ?? '';
     const opened = openPostgresArchives(connection, capturedLog());
     const directory = mkdtempSync(join(tmpdir(), 'mandate-archive-'));
@@ -110,7 +110,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     return scene;
   }
 
-  /** Four checkpoints; the second straddles September and October. */
+  /** Four checkpoints; the second has records of September and October. */
   async function scene(): Promise<Scene> {
     const made = await emptyScene();
     const { storage } = made;
@@ -144,7 +144,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     expect(outcome.counts).to.include({ checkpoints: 4, archived: 3, records: 3 });
   }
 
-  it('exports each month once, a straddling checkpoint whole with the earlier one, and drops it', async () => {
+  it('exports and drops each month, and exports a checkpoint over two months with the earlier month', async () => {
     const made = await scene();
     expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
     await expectAllArchived(made);
@@ -154,7 +154,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     ]);
   });
 
-  it('records what left where, with the hash of the file, and answers from then on what was archived before', async () => {
+  it('records each export with its hash, and reports the end of the archived months in GET /audit', async () => {
     const { archiving, archived, storage, directory } = await scene();
     await archive(THIS_MONTH, archiving);
     const page = await storage.ledger.page({ limit: 100, now: NOW });
@@ -181,7 +181,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     expect(await storage.checkpoints.sealing(27)).to.include({ kind: 'sealed' });
   });
 
-  it('lets an empty month leave with an export of no checkpoint', async () => {
+  it('exports an empty month with no checkpoint and drops it', async () => {
     const { archiving, directory, storage, owner } = await emptyScene();
     await append(storage, 3, NOVEMBER);
     await seal(storage, key.signer, NOVEMBER);
@@ -193,7 +193,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     expect((await verifyLedger({ ...archiving, ledger: storage.checkpoints })).kind).to.equal('intact');
   });
 
-  it('exports nothing of a month again whose records all left with the one before it', async () => {
+  it('exports no record twice if the checkpoints of a month were exported with the month before', async () => {
     const { archiving, archived, storage } = await emptyScene();
     await append(storage, 3, SEPTEMBER);
     await append(storage, 3, OCTOBER, 3);
@@ -206,17 +206,17 @@ describe('Archiving months of the ledger on Postgres', function () {
     ]);
     const outcome = await verifyLedger({ ...archiving, ledger: storage.checkpoints });
     expect(outcome.kind).to.equal('intact');
-    // What lies in November stays readable until November leaves.
+    // Records of November stay in the ledger until November is archived.
     expect((await storage.ledger.page({ limit: 100, now: NOW })).records.map(({ seq }) => seq)).to.include.members([
       7, 8, 9,
     ]);
   });
 
-  describe('that is interrupted', () => {
+  describe('after an interruption', () => {
     type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'sha256' | 'remove' | 'exported';
     class Interrupted extends Error {}
 
-    /** Fails one step, on its nth call, before or after it is done. */
+    /** Fails the nth call of one step, before or after the step is done. */
     function interrupted(archiving: Archiving, step: Step, when: 'before' | 'after', nth: number): Archiving {
       let calls = 0;
       const wrap =
@@ -251,7 +251,7 @@ describe('Archiving months of the ledger on Postgres', function () {
 
     for (const step of ['prepare', 'find', 'draft', 'publish', 'remove', 'exported'] as const) {
       for (const when of ['before', 'after'] as const) {
-        it(`${when} "${step}" is done is taken up by the next run, with nothing lost and nothing twice`, async () => {
+        it(`archives every record once if the earlier runs failed ${when} "${step}"`, async () => {
           const made = await scene();
           for (const nth of [1, 2]) {
             const run = interrupted(made.archiving, step, when, nth);
@@ -260,8 +260,10 @@ describe('Archiving months of the ledger on Postgres', function () {
               (error) => expect(error).to.be.instanceOf(Interrupted),
             );
             const there = await made.owner.sql('select count(*)::integer as held from ledger where seq <= 20');
-            const gone = !(await partitions(made.owner)).includes('ledger_2026_09');
-            expect(there[0]?.held).to.equal(gone ? 5 - ((await octoberGone(made.owner)) ? 5 : 0) : 20);
+            const left = await partitions(made.owner);
+            // The second checkpoint has five records in October.
+            const expected = left.includes('ledger_2026_09') ? 20 : left.includes('ledger_2026_10') ? 5 : 0;
+            expect(there[0]?.held).to.equal(expected);
           }
           const last = await archive(THIS_MONTH, made.archiving);
           expect(last.stop && describeStop(last.stop)).to.equal(undefined);
@@ -272,12 +274,12 @@ describe('Archiving months of the ledger on Postgres', function () {
       }
     }
 
-    it('by being killed at any moment is taken up by the next run', async function () {
+    it('archives every record once if earlier runs were killed at any moment', async function () {
       this.timeout(120_000);
       const made = await scene();
       const settings = { ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
       const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
-      // How long it takes until there is anything to interrupt depends on the machine.
+      // The time until a run can be interrupted depends on the machine.
       const began = performance.now();
       await runCommand(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
       const usual = performance.now() - began;
@@ -287,7 +289,7 @@ describe('Archiving months of the ledger on Postgres', function () {
         await ended;
         clearTimeout(timer);
       }
-      // The server may not have noticed yet that the last one is gone.
+      // Postgres may not have closed the session of the last killed run yet.
       let end = await runCommand(line, settings);
       for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
         end = await runCommand(line, settings);
@@ -297,7 +299,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     });
   });
 
-  describe('with an export already under its name', () => {
+  describe('if an export with the same name exists', () => {
     async function standing(): Promise<{ made: Scene; path: string; text: string }> {
       const made = await scene();
       const { archiving } = made;
@@ -308,21 +310,21 @@ describe('Archiving months of the ledger on Postgres', function () {
     }
 
     const alterations: readonly (readonly [string, (text: string) => Buffer])[] = [
-      ['truncated', (text) => gzipSync(text).subarray(0, -20)],
-      ['no gzip file', (text) => Buffer.from(text)],
-      ['empty', () => Buffer.alloc(0)],
-      ['short of a record', (text) => gzipSync(`${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`)],
-      ['altered in a record', (text) => gzipSync(text.replace('agent-7', 'agent-8'))],
+      ['is truncated', (text) => gzipSync(text).subarray(0, -20)],
+      ['is not compressed', (text) => Buffer.from(text)],
+      ['is empty', () => Buffer.alloc(0)],
+      ['lacks a record', (text) => gzipSync(`${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`)],
+      ['has an altered record', (text) => gzipSync(text.replace('agent-7', 'agent-8'))],
       [
-        'altered below the millisecond, which no seal covers',
+        'has a timestamp that was altered below the millisecond, which no seal covers',
         (text) => gzipSync(text.replace(/\d(Z\t[a-z]+\.)/, '9$1')),
       ],
-      ['of another month', (text) => gzipSync(text.replace('2026-09', '2026-08'))],
-      ['of no checkpoint', () => gzipSync('service-archive\t1\t2026-09\t0\t0\n')],
-      ['followed by something', (text) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
+      ['is of another month', (text) => gzipSync(text.replace('2026-09', '2026-08'))],
+      ['has no checkpoint', () => gzipSync('service-archive\t1\t2026-09\t0\t0\n')],
+      ['has bytes after its end', (text) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
     ];
     for (const [title, alter] of alterations) {
-      it(`refuses one that is ${title}, names it and drops nothing`, async () => {
+      it(`refuses an existing export that ${title}, names its path and drops no partition`, async () => {
         const { made, path, text } = await standing();
         const altered = alter(text);
         writeFileSync(path, altered);
@@ -334,15 +336,15 @@ describe('Archiving months of the ledger on Postgres', function () {
       });
     }
 
-    it('takes one that is exactly what it would write', async () => {
+    it('accepts an existing export with the same content', async () => {
       const { made, path, text } = await standing();
-      // Another compression of the same text.
+      // The same text in another compression.
       writeFileSync(path, gzipSync(text, { level: 1 }));
       expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
       await expectAllArchived(made);
     });
 
-    it('never overwrites one that appears while it writes', async () => {
+    it('does not overwrite a file that appears during the export', async () => {
       const made = await scene();
       const { folder } = made.archiving;
       const path = join(made.directory, FILES[0] ?? '');
@@ -358,34 +360,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     });
   });
 
-  it('writes exports of which no line can be changed unnoticed, the header and what no root covers included', async () => {
-    const made = await scene();
-    await archive(THIS_MONTH, made.archiving);
-    const path = join(made.directory, FILES[0] ?? '');
-    const lines = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n');
-    const header = (month: string, records: number) => `service-archive\t1\t${month}\t2\t${records}`;
-    expect(lines[0]).to.equal(header('2026-09', 20));
-    const last = lines.at(-1)?.split('\t') ?? [];
-    const lastWith = (seq: number, checkpoint: string) => [seq, checkpoint, ...last.slice(2)].join('\t');
-    const lastSeq = Number(last[0]);
-    for (const [edited, fault] of [
-      [lines.with(0, header('2026-08', 20)), { kind: 'wrong_month', month: '2026-08' }],
-      [lines.with(0, header('2026-10', 20)), { kind: 'wrong_month', month: '2026-10' }],
-      [lines.with(0, header('2026-09', 21)), { kind: 'count', of: 'records', announced: 21, held: 20 }],
-      [lines.with(-1, lastWith(lastSeq, '1')), { kind: 'wrong_checkpoint', seq: lastSeq }],
-      [
-        [...lines.with(0, header('2026-09', 21)), lastWith(lastSeq + 1000, '2')],
-        { kind: 'record_outside', seq: lastSeq + 1000 },
-      ],
-      [[...lines.with(0, header('2026-09', 21)), lastWith(lastSeq, '2')], { kind: 'out_of_order', seq: lastSeq }],
-    ] as const) {
-      writeFileSync(path, gzipSync(`${edited.join('\n')}\n`));
-      const verdict = await verifyExport(storedExport(path), made.archiving);
-      expect(verdict.kind === 'broken' && verdict.fault).to.deep.equal(fault);
-    }
-  });
-
-  it('deletes what it cannot read back as written, and drops nothing', async () => {
+  it('deletes an export that it cannot read back, and drops no partition', async () => {
     const made = await scene();
     const { folder } = made.archiving;
     const draft: typeof folder.draft = async (month, lines) => {
@@ -399,7 +374,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     expect(await partitions(made.owner)).to.include('ledger_2026_09');
   });
 
-  it('puts a partition back that gained a record meanwhile, and takes it with the record later', async () => {
+  it('keeps a partition that gained a record during the export, and archives it in a later run', async () => {
     const made = await scene();
     const { archives } = made.archiving;
     const remove: typeof archives.remove = async (departure) => {
@@ -416,12 +391,12 @@ describe('Archiving months of the ledger on Postgres', function () {
     expect((await verifyLedger({ ...made.archiving, ledger: made.storage.checkpoints })).kind).to.equal('intact');
   });
 
-  it('waits its turn for somebody who reads, while appends go on', async function () {
-    // It is a second that is held against two, in elapsed time.
+  it('waits for a reading transaction without delaying appends', async function () {
+    // The elapsed time is what this test guards.
     this.retries(2);
     const made = await scene();
     await made.owner.sql('begin; select 1 from ledger limit 1');
-    // With the limits that requests have.
+    // With the time limits of requests.
     const requests = await made.database.open({ clock: { now: () => NOW }, limits: LIMITS });
     const { archives } = made.archiving;
     const waits = new EventEmitter();
@@ -436,7 +411,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       isReleased = true;
     });
     const leaving = archive(THIS_MONTH, { ...made.archiving, archives: { ...archives, remove } });
-    // It waits for a second at most. Behind one that waits for longer a request gives up, after two.
+    // The lock timeout of the archive is one second. An append behind a longer wait would fail after two.
     const failures: unknown[] = [];
     for (let index = 0; !isReleased; index += 1) {
       const entry = fullEntry(200 + index, NOW);
@@ -462,13 +437,13 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(await refusal(await scene(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
     });
 
-    it('a month with a record that is not sealed', async () => {
+    it('a month with an unsealed record', async () => {
       const made = await scene();
       await append(made.storage, 1, SEPTEMBER, 90);
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
     });
 
-    it('such a month after the older ones have left, and leaves those that come after it', async () => {
+    it('a later month with an unsealed record, after it has archived the earlier months', async () => {
       const made = await scene();
       await append(made.storage, 1, OCTOBER, 90);
       expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({
@@ -478,7 +453,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(readdirSync(made.directory)).to.deep.equal(FILES.slice(0, 1));
     });
 
-    it('a month whose records were altered', async () => {
+    it('a month with an altered record', async () => {
       const made = await scene();
       await tamper(made.owner, "update ledger set sponsor = 'eve' where seq = 4");
       expect(await refusal(made, THIS_MONTH)).to.deep.include({
@@ -488,7 +463,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(readdirSync(made.directory)).to.deep.equal([]);
     });
 
-    it('to work beside another', async () => {
+    it('to run while another audit-archive runs', async () => {
       const made = await scene();
       const other = openPostgresArchives(
         made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
@@ -499,14 +474,14 @@ describe('Archiving months of the ledger on Postgres', function () {
       await other.close();
     });
 
-    it('while records of the month still have to be delivered to the sink', async () => {
+    it('a month with records that the sink has not received', async () => {
       const made = await scene();
       await made.owner.sql('update outbox_queueing set queueing = true; insert into outbox values (3, now(), 2)');
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'undelivered', month: '2026-09' });
       expect(readdirSync(made.directory)).to.deep.equal([]);
     });
 
-    it('a directory that is not there, or is none', async () => {
+    it('a directory that does not exist or is a file', async () => {
       const made = await scene();
       for (const [path, problem] of [
         [join(made.directory, 'none'), 'missing'],
@@ -520,7 +495,7 @@ describe('Archiving months of the ledger on Postgres', function () {
     });
   });
 
-  it('removes drafts of its own that an interrupted run left, and nothing else', async () => {
+  it('removes the drafts of interrupted runs, and no other file', async () => {
     const made = await scene();
     const draft = `${FILES[0]}.partial`;
     const others = ['audit-2026-09.service-archive.gz.partial.txt', 'notes.partial'];
@@ -530,25 +505,42 @@ describe('Archiving months of the ledger on Postgres', function () {
     expect(readdirSync(made.directory)).to.have.members([...FILES, ...others, 'folder']);
   });
 
-  describe('from the command line', () => {
+  describe('on the command line', () => {
     const settingsOf = (made: Scene) => ({ ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem });
-
-    it('says of each month where it went, and then that there is none left', async () => {
+    const lineOf = (made: Scene, ...more: readonly string[]) => [
+      'audit-archive',
+      '--before',
+      '2026-11',
+      '--to',
+      made.directory,
+      ...more,
+    ];
+    /** Archives both months. `verify` checks exports with the published keys only. */
+    async function exported() {
       const made = await scene();
-      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
-      const first = await runCommand(line, settingsOf(made));
+      await archive(THIS_MONTH, made.archiving);
+      const jwks = join(made.directory, 'jwks.json');
+      writeFileSync(jwks, JSON.stringify(key.jwks));
+      const [first = '', second = ''] = FILES.map((file) => join(made.directory, file));
+      const verify = (...more: readonly string[]) => runCommand(['audit-verify', '--jwks', jwks, ...more]);
+      return { made, first, second, verify, text: gunzipSync(readFileSync(first)).toString() };
+    }
+
+    it('reports the export of each month, and reports in a second run that no month is left', async () => {
+      const made = await scene();
+      const first = await runCommand(lineOf(made), settingsOf(made));
       expect(first.code, first.err).to.equal(0);
       expect(first.out).to.include('2026-09 has left: 2 checkpoints and 20 records are in ');
       expect(first.out).to.include('2026-10 has left: 1 checkpoint and 5 records are in ');
       expect(first.out).to.include(join(made.directory, FILES[1] ?? ''));
-      const second = await runCommand(line, settingsOf(made));
+      const second = await runCommand(lineOf(made), settingsOf(made));
       expect(second).to.deep.equal({ code: 0, out: 'No month before 2026-11 is left in the ledger.\n', err: '' });
       await expectAllArchived(made);
     });
 
-    it('says it to machines in a line of JSON for each month, and nothing where none is left', async () => {
+    it('prints a line of JSON for each month with --json, and nothing if no month is left', async () => {
       const made = await scene();
-      const line = ['audit-archive', '--json', '--before', '2026-11', '--to', made.directory];
+      const line = lineOf(made, '--json');
       const { code, out, err } = await runCommand(line, settingsOf(made));
       expect([code, err]).to.deep.equal([0, '']);
       const [september, october, ...more] = out.split('\n');
@@ -564,16 +556,10 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(await runCommand(line, settingsOf(made))).to.deep.equal({ code: 0, out: '', err: '' });
     });
 
-    it('writes exports that audit-verify verifies alone, with nothing but the published keys', async () => {
-      const made = await scene();
-      await archive(THIS_MONTH, made.archiving);
-      const jwks = join(made.directory, 'jwks.json');
-      writeFileSync(jwks, JSON.stringify(key.jwks));
-      const [first = '', second = ''] = FILES.map((file) => join(made.directory, file));
+    it('writes exports that audit-verify verifies with the published keys alone', async () => {
+      const { made, first, second, verify, text } = await exported();
       const [, straddling, third] = await made.storage.checkpoints.page(0, 10);
       if (straddling === undefined || third === undefined) throw new Error('there are four checkpoints');
-      const verify = (...more: readonly string[]) => runCommand(['audit-verify', '--jwks', jwks, ...more]);
-
       expect(await verify('--archive', first)).to.deep.equal({
         code: 0,
         out: [
@@ -596,7 +582,6 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(unconfirmed.code).to.equal(3);
       expect(unconfirmed.out).to.include('does not hold checkpoint 2, which a mark names');
 
-      const text = gunzipSync(readFileSync(first)).toString();
       writeFileSync(first, gzipSync(text.replace('agent-7', 'agent-8')));
       const altered = await verify('--archive', first);
       expect(altered.code).to.equal(3);
@@ -618,32 +603,27 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(keyless.err).to.include('--jwks');
     });
 
-    it('writes exports that audit-verify refuses with 3 once a signature is altered, though no root or link is', async () => {
-      const made = await scene();
-      await archive(THIS_MONTH, made.archiving);
-      const jwks = join(made.directory, 'jwks.json');
-      writeFileSync(jwks, JSON.stringify(key.jwks));
-      const path = join(made.directory, FILES[0] ?? '');
-      const text = gunzipSync(readFileSync(path)).toString();
+    it('writes exports for which audit-verify exits with 3 if a signature is altered', async () => {
+      const { first, verify, text } = await exported();
       for (const [id, verified] of [
         [1, 'No checkpoint was verified before that.'],
         [2, 'Verified up to checkpoint 1: 1 checkpoint and 10 records.'],
       ] as const) {
         const line = text.split('\n')[id] ?? '';
         const altered = line.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
-        writeFileSync(path, gzipSync(text.replace(line, altered)));
-        const { code, out, err } = await runCommand(['audit-verify', '--jwks', jwks, '--archive', path]);
+        writeFileSync(first, gzipSync(text.replace(line, altered)));
+        const { code, out, err } = await verify('--archive', first);
         expect({ code, err }).to.deep.equal({ code: 3, err: '' });
         expect(out).to.include(`Checkpoint ${id} has an invalid signature`).and.to.include(verified);
       }
     });
 
-    it('needs no private key and no credential but the owner’s, where it is given the published keys', async () => {
+    it("needs only the owner's connection and the published keys with --jwks", async () => {
       const made = await scene();
       const jwks = join(made.directory, 'keys.json');
       const owner = made.database.settings['Service:Database:MigrationConnectionString'] ?? '';
       const settings = { 'Service:Database:Provider': 'postgres', 'Service:Database:ConnectionString': owner };
-      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory, '--jwks', jwks];
+      const line = lineOf(made, '--jwks', jwks);
       const another = await makeSealingKey();
       writeFileSync(jwks, JSON.stringify(another.jwks));
       const unknown = await runCommand(line, settings);
@@ -657,16 +637,15 @@ describe('Archiving months of the ledger on Postgres', function () {
       await expectAllArchived(made);
     });
 
-    it('refuses the role that serves, and to work without keys, each with what to set', async () => {
+    it('refuses the serving role, and refuses to run without keys, and names the missing setting', async () => {
       const made = await scene();
-      const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
-      const serving = await runCommand(line, {
+      const serving = await runCommand(lineOf(made), {
         ...settingsOf(made),
         'Service:Database:MigrationConnectionString': made.database.settings['Service:Database:ConnectionString'] ?? '',
       });
       expect(serving).to.include({ code: 1, out: '' });
       expect(serving.err).to.match(/^mandate: Only the role that owns the ledger .*MigrationConnectionString/);
-      const keyless = await runCommand(line, made.database.settings);
+      const keyless = await runCommand(lineOf(made), made.database.settings);
       expect(keyless).to.include({ code: 1, out: '' });
       expect(keyless.err).to.equal(
         'mandate: There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.\n',
@@ -675,7 +654,7 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(await partitions(made.owner)).to.include('ledger_2026_09');
     });
 
-    it('takes the cutoff from Service:Audit:Retention, and asks for one when there is neither', async () => {
+    it('takes the cutoff from Service:Audit:Retention, and exits with 2 if it has no cutoff', async () => {
       const made = await emptyScene();
       const line = ['audit-archive', '--to', made.directory];
       const none = await runCommand(line, settingsOf(made));
@@ -686,11 +665,11 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(kept.out).to.include('No month before 20');
     });
 
-    it('stops on a full disk with a sentence, leaving no file and dropping nothing', async () => {
+    it('exits with 1 on a full disk, removes the export and drops no partition', async () => {
       const made = await emptyScene();
       await append(made.storage, 600, SEPTEMBER);
       await seal(made.storage, key.signer, SEPTEMBER);
-      // The system refuses to let a file grow beyond 512 bytes or a kilobyte, as a full disk would.
+      // The system limits files to 512 or 1,024 bytes, as a full disk would.
       const line = ['audit-archive', '--before', '2026-10', '--to', made.directory];
       const { code, out, err } = await runCommand(line, settingsOf(made), 'ulimit -f 1');
       expect(code).to.equal(1);
@@ -700,11 +679,8 @@ describe('Archiving months of the ledger on Postgres', function () {
       expect(await partitions(made.owner)).to.include('ledger_2026_09');
     });
 
-    it('refuses a month that is none with 2, one after the current with 1, and sqlite with 1', async () => {
+    it('exits with 1 for sqlite and for a cutoff after the current month', async () => {
       const sqlite = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': '/nowhere.db' };
-      const malformed = await runCommand(['audit-archive', '--before', '2026-13', '--to', '/tmp']);
-      expect(malformed).to.include({ code: 2, out: '' });
-      expect(malformed.err).to.include('--before takes a month, as in 2026-11.');
       const refused = await runCommand(['audit-archive', '--before', '2026-01', '--to', '/tmp'], sqlite);
       expect(refused).to.include({ code: 1, out: '' });
       expect(refused.err).to.include('audit-archive is for postgres only.');
@@ -716,12 +692,6 @@ describe('Archiving months of the ledger on Postgres', function () {
   });
 });
 
-async function outside(database: FreshDatabase): Promise<Outside> {
-  const connection = await database.outside?.('owner');
-  if (connection === undefined) throw new Error('the database cannot be reached');
-  return connection;
-}
-
 async function partitions(owner: Outside): Promise<readonly unknown[]> {
   const rows = await owner.sql(
     "select c.relname from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'ledger'::regclass order by 1",
@@ -729,11 +699,7 @@ async function partitions(owner: Outside): Promise<readonly unknown[]> {
   return rows.map(({ relname }) => relname);
 }
 
-async function octoberGone(owner: Outside): Promise<boolean> {
-  return !(await partitions(owner)).includes('ledger_2026_10');
-}
-
-/** As the owner, who can lift the guards. */
+/** The owner of the tables can disable their triggers. */
 async function tamper(owner: Outside, statement: string): Promise<void> {
   await owner.sql(`
     grant update, delete on ledger to current_user;

@@ -1,4 +1,4 @@
-/** What `mandate audit-verify` does to the SQLite file that it is pointed at: nothing, whatever it is. */
+/** `mandate audit-verify` never changes the SQLite file that it reads. */
 
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** Somebody who owns none of the files; root could write to any directory. */
+/** Runs a command as a user who owns none of the files: root could write to any directory. */
 const AS_NOBODY = process.getuid?.() === 0 ? 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' : undefined;
 
-describe('audit-verify and the file of a SQLite database', function () {
+describe('audit-verify on a SQLite file', function () {
   this.timeout(60_000);
   let directory: string;
   let key: SealingKey;
@@ -50,7 +50,7 @@ describe('audit-verify and the file of a SQLite database', function () {
   const verify = (file: string, shell?: string) => runCommand(['audit-verify'], settingsFor(file), shell);
   const sentence = (what: string) => `mandate: Service:Database:Path (Service__Database__Path) names ${what}\n`;
 
-  it('verifies a ledger that is written and sealed meanwhile', async () => {
+  it('verifies a ledger while another process appends and seals', async () => {
     const { ended } = startCommand(['audit-verify'], settingsFor(path));
     let done = false;
     void ended.then(() => {
@@ -65,7 +65,7 @@ describe('audit-verify and the file of a SQLite database', function () {
     expect(out).to.match(/^The seal is intact: \d+ checkpoints? and \d+ records verified\.\n/);
   });
 
-  it('leaves the file of a service that was stopped as it is, and one that has crashed', async () => {
+  it('does not change the file of a stopped service or of a crashed one', async () => {
     const crashed = join(directory, 'crashed.sqlite');
     cpSync(path, crashed);
     cpSync(`${path}-wal`, `${crashed}-wal`);
@@ -81,7 +81,7 @@ describe('audit-verify and the file of a SQLite database', function () {
     expect((await storage.readiness.check()).status).to.equal('Healthy');
   });
 
-  it('refuses what is no ledger with 1 and a sentence, and changes nothing in it or beside it', async () => {
+  it('exits with 1 for a file that is not a ledger, and changes no file', async () => {
     const foreign = openHandle(join(directory, 'foreign'));
     foreign.exec(
       'create table schema_migrations (version text); create table ledger (x); insert into ledger values (1)',
@@ -105,7 +105,7 @@ describe('audit-verify and the file of a SQLite database', function () {
     expect(readdirSync(directory).toSorted()).to.deep.equal(['empty', 'folder', 'foreign', 'text']);
   });
 
-  it('says where it has to be copied when SQLite cannot read it where it is', async () => {
+  it('suggests a copy of the file if SQLite cannot read it in its directory', async () => {
     await storage.close();
     const file = join(directory, 'mandate.sqlite');
     cpSync(path, file);

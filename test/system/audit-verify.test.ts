@@ -1,7 +1,6 @@
-/** `mandate audit-verify`, as an auditor runs it, against ledgers that were tampered with by their owner. */
+/** `mandate audit-verify` on ledgers that their owner has tampered with. */
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,18 +12,19 @@ import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
-import { databases, type FreshDatabase, type Outside } from '../support/databases.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase, type Outside, outsideOf } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { seeded, startTampering, type Tampering } from '../support/ledger/tampering.ts';
 import { byLength } from '../support/length.ts';
+import { answering, startLoopback } from '../support/loopback.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** A thousand where an edit takes milliseconds; the rest of the matter is the same on both. */
+/** A statement takes longer on Postgres; the rule is the same on both engines. */
 const EDITS = byLength({ short: { sqlite: 200, postgres: 60 }, full: { sqlite: 1_000, postgres: 100 } });
-/** Records in each checkpoint; one of a single record among them. */
+/** Records of each checkpoint; one checkpoint has a single record. */
 const SIZES = [7, 1, 5, 8, 3, 6];
 
 for (const kind of databases) {
@@ -54,14 +54,13 @@ for (const kind of databases) {
       return (await storage.checkpoints.page(0, 100)).map(formatMark);
     }
 
-    it('finds a ledger without a checkpoint intact, and says so', async () => {
+    it('reports an intact seal for a ledger without a checkpoint', async () => {
       const { code, out, err } = await runCommand(['audit-verify'], settings);
-      expect(err).to.equal('');
-      expect(code).to.equal(0);
+      expect([code, err]).to.deep.equal([0, '']);
       expect(out).to.include('The seal is intact: there is no checkpoint yet.');
     });
 
-    describe('once records are sealed', () => {
+    describe('with sealed records', () => {
       before(async () => {
         let first = 2;
         for (const size of SIZES) {
@@ -72,10 +71,9 @@ for (const kind of databases) {
         await append(storage, 4, NOON, first);
       });
 
-      it('ends with a mark to keep, and 0; nothing but text in a pipe', async () => {
+      it('exits with 0 and prints only the counts and the last mark into a pipe', async () => {
         const { code, out, err } = await runCommand(['audit-verify'], settings);
-        expect(err).to.equal('');
-        expect(code).to.equal(0);
+        expect([code, err]).to.deep.equal([0, '']);
         expect(out.split('\n')).to.deep.equal([
           'The seal is intact: 6 checkpoints and 32 records verified.',
           'Not sealed yet, so not verified: 4 records.',
@@ -84,14 +82,14 @@ for (const kind of databases) {
         ]);
       });
 
-      it('confirms several marks at once, and reads no setting that it does not need', async () => {
+      it('confirms several marks at once, and ignores invalid settings that it does not need', async () => {
         const kept = await marks();
         const others = { 'Service:Issuer': 'ftp://nonsense', 'Service:Audit:Checkpoint:Interval': 'never' };
         const { code } = await runCommand(['audit-verify', `${kept[1]},${kept[3]}`], { ...settings, ...others });
         expect(code).to.equal(0);
       });
 
-      it('says in JSON what it says in words', async () => {
+      it('reports the same counts with --json', async () => {
         const { out, code } = await runCommand(['audit-verify', '--json'], settings);
         expect(code).to.equal(0);
         expect(JSON.parse(out)).to.deep.equal({
@@ -104,11 +102,11 @@ for (const kind of databases) {
         });
       });
 
-      it('ends with 3 when a mark is contradicted, or names what is not there', async () => {
+      it('exits with 3 if a mark contradicts a checkpoint or names a missing one', async () => {
         const contradicted = await runCommand(['audit-verify', `4:${'0'.repeat(64)}`], settings);
         expect(contradicted.code).to.equal(3);
         expect(contradicted.out).to.match(/^The seal is not intact\. Checkpoint 4 has another root than the mark says/);
-        // What checkpoint 4 seals is not counted.
+        // Checkpoint 4 is not counted.
         expect(contradicted.out.split('\n').slice(1)).to.deep.equal([
           'Verified up to checkpoint 3: 3 checkpoints and 15 records.',
           `The last mark before the fault: ${(await marks())[2]}`,
@@ -122,18 +120,14 @@ for (const kind of databases) {
         expect(JSON.parse(cut.out)).to.include(verified);
       });
 
-      it('takes the published keys from a file or an address instead of the settings', async () => {
+      it('takes the published keys from a file or a URL instead of the settings', async () => {
         const file = join(directory, 'jwks.json');
         writeFileSync(file, JSON.stringify(key.jwks));
         expect((await runCommand(['audit-verify', '--jwks', file], database.settings)).code).to.equal(0);
 
-        const server = createServer((_request, response) => response.end(JSON.stringify(key.jwks)));
-        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-        const address = server.address();
-        const port = typeof address === 'object' && address !== null ? address.port : 0;
-        const fetched = await runCommand(['audit-verify', '--jwks', `http://127.0.0.1:${port}/`], database.settings);
-        server.close();
-        server.closeAllConnections();
+        const server = await startLoopback(answering(key.jwks));
+        const fetched = await runCommand(['audit-verify', '--jwks', `${server.url}/`], database.settings);
+        await server.close();
         expect(fetched.code, fetched.err).to.equal(0);
 
         const other = await makeSealingKey();
@@ -143,12 +137,12 @@ for (const kind of databases) {
         expect(stranger.out).to.include('Checkpoint 1 was signed with a key that is not published.');
       });
 
-      it('reads no more of a file that is given for the published keys than keys can be', async () => {
+      it('refuses a --jwks file of more than 1 MiB', async () => {
         const endless = await runCommand(['audit-verify', '--jwks', '/dev/zero'], database.settings);
         expect(endless).to.deep.include({ code: 1, err: 'mandate: --jwks names a file of more than 1048576 bytes.\n' });
       });
 
-      it('ends with its verdict where nobody reads the report, and with 1 where it cannot be written', async () => {
+      it('exits with its verdict if the reader closes the pipe, and with 1 if standard output cannot be written', async () => {
         const { child, ended } = startCommand(['audit-verify'], settings);
         child.stdout?.destroy();
         expect(await ended).to.deep.equal({ code: 0, out: '', err: '' });
@@ -160,57 +154,51 @@ for (const kind of databases) {
         });
       });
 
-      it('ends with 2 for a malformed argument and 1 where nothing can be read, each with a sentence', async () => {
-        for (const argument of ['5', '5:ABC', '1:0,', `0:${'0'.repeat(64)}`, '', '--json=maybe']) {
-          const { code, out, err } = await runCommand(['audit-verify', argument], settings);
-          expect(code, argument).to.equal(2);
-          expect(out).to.equal('');
-          expect(err).to.match(/^mandate: .*[.]/);
-        }
+      it('exits with 2 for a malformed mark, and with 1 if the database or the keys cannot be read', async () => {
+        const malformed = await runCommand(['audit-verify', '5:ABC'], settings);
+        expect(malformed).to.include({ code: 2, out: '' });
+        expect(malformed.err).to.match(/^mandate: .*[.]/);
         const away =
           kind.engine === 'sqlite'
             ? { 'Service:Database:Path': join(directory, 'none.db') }
             : { 'Service:Database:ConnectionString': 'postgresql://nobody@127.0.0.1:9/none' };
-        const { code, out, err } = await runCommand(['audit-verify'], { ...settings, ...away });
-        expect(code).to.equal(1);
-        expect(out).to.equal('');
-        expect(err).to.include('mandate: ');
+        const unreadable = await runCommand(['audit-verify'], { ...settings, ...away });
+        expect(unreadable).to.include({ code: 1, out: '' });
+        expect(unreadable.err).to.include('mandate: ');
         const keyless = await runCommand(['audit-verify'], database.settings);
         expect(keyless.code).to.equal(1);
         expect(keyless.err).to.include('give the published key set with --jwks');
       });
 
       if (kind.engine === 'postgres') {
-        it('waits longer than a request could for a database that has to look far', async () => {
-          const owner = await database.outside?.('owner');
+        it('waits longer for a slow database than a request does', async () => {
+          const owner = await outsideOf(database, 'owner');
           const seconds = LIMITS.serving.statement / 1_000 + 0.5;
           const requests = await database.open({ limits: LIMITS });
-          await owner?.sql('alter table ledger_archives rename to kept');
-          await owner?.sql(
+          await owner.sql('alter table ledger_archives rename to kept');
+          await owner.sql(
             `create view ledger_archives as select kept.* from pg_sleep(${seconds}) left join kept on true`,
           );
-          await owner?.sql('grant select on ledger_archives to public');
+          await owner.sql('grant select on ledger_archives to public');
           const [verified, asked] = await Promise.all([
             runCommand(['audit-verify'], settings),
             requests.checkpoints.archivedThrough().catch((error: unknown) => error),
           ]);
           await requests.close();
-          await owner?.sql('drop view ledger_archives');
-          await owner?.sql('alter table kept rename to ledger_archives');
-          await owner?.close();
+          await owner.sql('drop view ledger_archives');
+          await owner.sql('alter table kept rename to ledger_archives');
+          await owner.close();
           expect(asked).to.be.instanceOf(StorageUnavailable);
           expect(verified).to.include({ code: 0, err: '' });
         });
       }
 
-      describe('and the tables are edited by their owner', () => {
+      describe('after the owner has edited the tables', () => {
         let outside: Outside;
         let tampering: Tampering;
         let sealed: readonly Checkpoint[];
         before(async () => {
-          const connection = await database.outside?.('owner');
-          if (connection === undefined) throw new Error('the database cannot be reached');
-          outside = connection;
+          outside = await outsideOf(database, 'owner');
           sealed = await storage.checkpoints.page(0, 100);
           tampering = await startTampering(outside, kind.engine);
         });
@@ -228,7 +216,7 @@ for (const kind of databases) {
 
         const later = kind.engine === 'sqlite' ? 'ts + 1000' : "ts + interval '1 millisecond'";
         const sooner = kind.engine === 'sqlite' ? 'ts - 1000000' : "ts - interval '1 second'";
-        /** What a column is set to, so that it is surely something else. */
+        /** SQL values that differ from the stored one. */
         const values: Readonly<Record<string, readonly string[]>> = {
           ts: [later, sooner],
           ...Object.fromEntries(
@@ -250,57 +238,57 @@ for (const kind of databases) {
           return found;
         }
 
-        it(`finds and names each of ${EDITS[kind.engine]} random edits, and is content once they are undone`, async function () {
+        const rest =
+          'ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail';
+        /** The statements of one random edit, and the first checkpoint that it breaks. */
+        function randomEdit(nth: number, seq: number, last: number, random: (below: number) => number) {
+          const { checkpointId } = sealing(seq);
+          const choice = random(10);
+          if (choice < 7) {
+            const column = columns[nth % columns.length] ?? '';
+            const value = values[column]?.[random(values[column]?.length ?? 0)] ?? '';
+            return {
+              what: column,
+              checkpointId,
+              statements: [`update ledger set ${column} = ${value} where seq = ${seq}`],
+            };
+          }
+          const removal = `delete from ledger where seq = ${seq}`;
+          if (choice === 7) return { what: 'delete', checkpointId, statements: [removal] };
+          const other = 1 + ((seq + random(last - 1)) % last);
+          if (choice === 8) {
+            // A copy of another record: the count stays the same.
+            const copy = `insert into ledger (seq, ${rest}) select ${seq}, ${rest} from ledger where seq = ${other}`;
+            return { what: 'replace', checkpointId, statements: other === seq ? [] : [removal, copy] };
+          }
+          const statements = [
+            `update ledger set seq = 100000 where seq = ${seq}`,
+            `update ledger set seq = ${seq} where seq = ${other}`,
+            `update ledger set seq = ${other} where seq = 100000`,
+          ];
+          return { what: 'swap', checkpointId: Math.min(checkpointId, sealing(other).checkpointId), statements };
+        }
+
+        it(`names the broken checkpoint after each of ${EDITS[kind.engine]} random edits, and no fault after they are undone`, async function () {
           this.timeout(300_000);
           const random = seeded(20_261_121);
           const last = sealed.at(-1)?.lastSeq ?? 0;
           const seen = new Set<string>();
-          for (let edit = 0; edit < EDITS[kind.engine]; edit += 1) {
-            const seq = 1 + random(last);
-            const { checkpointId } = sealing(seq);
-            const choice = random(10);
-            let [what, statements, first] = ['', [''], checkpointId];
-            if (choice < 7) {
-              const column = columns[edit % columns.length] ?? '';
-              const value = values[column]?.[random(values[column]?.length ?? 0)] ?? '';
-              what = `${column} = ${value} of ${seq}`;
-              statements = [`update ledger set ${column} = ${value} where seq = ${seq}`];
-            } else if (choice === 7) {
-              what = `delete ${seq}`;
-              statements = [`delete from ledger where seq = ${seq}`];
-            } else if (choice === 8) {
-              // A copy of another record in the place of one: as many as before.
-              const other = 1 + ((seq + random(last - 1)) % last);
-              what = `${other} in place of ${seq}`;
-              const rest =
-                'ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail';
-              statements = [
-                `delete from ledger where seq = ${seq}`,
-                `insert into ledger (seq, ${rest}) select ${seq}, ${rest} from ledger where seq = ${other}`,
-              ];
-            } else {
-              const other = 1 + ((seq + random(last - 1)) % last);
-              what = `swap ${seq} and ${other}`;
-              first = Math.min(checkpointId, sealing(other).checkpointId);
-              statements = [
-                `update ledger set seq = 100000 where seq = ${seq}`,
-                `update ledger set seq = ${seq} where seq = ${other}`,
-                `update ledger set seq = ${other} where seq = 100000`,
-              ];
-            }
-            if (what.includes('place of') && what.endsWith(` ${what.split(' ')[0]}`)) continue;
-            seen.add(what.split(' ')[0] ?? '');
+          for (let nth = 0; nth < EDITS[kind.engine]; nth += 1) {
+            const { what, checkpointId, statements } = randomEdit(nth, 1 + random(last), last, random);
+            if (statements.length === 0) continue;
+            seen.add(what);
             await tampering.sql(...statements);
             const outcome = await verify();
-            expect(outcome.kind, what).to.equal('broken');
-            if (outcome.kind === 'broken') expect(outcome.fault, what).to.include({ checkpointId: first });
+            expect(outcome.kind, statements.join()).to.equal('broken');
+            if (outcome.kind === 'broken') expect(outcome.fault, statements.join()).to.include({ checkpointId });
             await tampering.undo();
           }
-          expect([...seen]).to.include.members([...columns, 'delete', 'swap']);
+          expect([...seen]).to.have.members([...columns, 'delete', 'replace', 'swap']);
           expect((await verify(sealed)).kind).to.equal('intact');
         });
 
-        it('finds a record that was put into a gap, or before the first', async () => {
+        it('finds a record that was moved into a gap or before the first record', async () => {
           await tampering.sql('delete from ledger where seq = 1', 'update ledger set seq = 0 where seq = 2');
           expect((await verify()).kind).to.equal('broken');
           await tampering.undo();
@@ -331,7 +319,7 @@ for (const kind of databases) {
           ['signature', "''"],
         ];
         for (const [column, value] of altered) {
-          it(`finds a checkpoint whose ${column} became ${value}, wherever it stands`, async () => {
+          it(`finds a checkpoint whose ${column} became ${value}`, async () => {
             for (const { checkpointId } of sealed) {
               if (column === 'prev_checkpoint_hash' && value === 'null' && checkpointId === 1) continue;
               const where = `where checkpoint_id = ${checkpointId}`;
@@ -354,7 +342,7 @@ for (const kind of databases) {
           }
         });
 
-        it('finds a checkpoint that was signed anew, with a key of ours or another', async () => {
+        it("finds a checkpoint that was signed again with a foreign key or the service's own key", async () => {
           const forger = await makeSealingKey();
           const third = sealed[2];
           if (third === undefined) throw new Error('no third');
@@ -362,7 +350,7 @@ for (const kind of databases) {
           for (const [changed, signer, found] of [
             [forged, forger.signer, { kind: 'unknown_key', checkpointId: 3 }],
             [third, forger.signer, { kind: 'invalid_signature', checkpointId: 3 }],
-            // With our own key the link from the next one gives it away.
+            // The service's own key verifies, but the link of the next checkpoint breaks.
             [{ ...third, closedAt: NOON }, key.signer, { kind: 'link_broken', checkpointId: 4 }],
           ] as const) {
             const signature = await signer.sign(canonicalCheckpoint(changed));
@@ -377,7 +365,7 @@ for (const kind of databases) {
           }
         });
 
-        it('finds a tail that was cut only by a mark, since what is left is whole', async () => {
+        it('finds that the last checkpoint was cut off only with a mark', async () => {
           const end = sealed.at(-2)?.lastSeq;
           await tampering.sql(
             'delete from checkpoints where checkpoint_id = 6',
@@ -391,7 +379,7 @@ for (const kind of databases) {
           });
         });
 
-        it('ends with 3 and one sentence that names the first fault, of several', async () => {
+        it('exits with 3 and names the first of several faults', async () => {
           await tampering.sql("update ledger set sponsor = 'eve' where seq = 20", 'delete from ledger where seq = 12');
           const { code, out } = await runCommand(['audit-verify'], settings);
           expect(code).to.equal(3);

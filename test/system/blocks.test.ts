@@ -1,6 +1,6 @@
 /**
- * An operator, SCIM and Shared Signals block people over HTTP, on two replicas of one database. Each source has a block
- * of its own, which no other source replaces, lifts or takes over; a person is refused until no block is left.
+ * Blocks by an operator, SCIM and Shared Signals on two replicas of one database. No source replaces or lifts the
+ * block of another; a person is refused until no block is left.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { databases } from '../support/databases.ts';
 import { type Answer, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { scimClient, scimSettings } from '../support/scim-client.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { PUSH_CREDENTIAL, startTransmitter, type Transmitter } from '../support/transmitter.ts';
+import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
 const HOUR = 3600;
@@ -19,7 +19,7 @@ const RUNS = rounds(5);
 
 type Source = 'admin' | 'scim' | 'ssf';
 
-/** Every order of the three. */
+/** Every order of the three sources. */
 const ORDERS: readonly (readonly [Source, Source, Source])[] = [
   ['admin', 'scim', 'ssf'],
   ['admin', 'ssf', 'scim'],
@@ -45,7 +45,7 @@ const LIFTED = {
 const inBrief = ({ event, decision, reason }: LedgerLine) => `${event} ${decision} ${reason}`;
 
 for (const database of databases) {
-  describe(`blocks of several sources on ${database.name}`, function () {
+  describe(`Blocks of several sources on ${database.name}`, function () {
     this.timeout(60_000);
     let transmitter: Transmitter;
     let mandate: Mandate;
@@ -64,16 +64,13 @@ for (const database of databases) {
       await transmitter.stop();
     });
 
-    /** Both replicas' clocks: no two blocks are then placed at one instant. */
+    /** Moves the clocks of both replicas, so that no two blocks have one timestamp. */
     const later = () => {
       for (const instance of [mandate, replica]) instance.clock.advance(1);
     };
-    const exchange = (sub: string, at: Mandate = mandate) => {
-      const subject = mandate.provider.mintAccessToken({ sub, exp: mandate.clock.seconds() + HOUR });
-      return at.post('/oauth2/token', agent.exchangeForm({ subject_token: subject }));
-    };
-    const isActive = async (issued: Answer) =>
-      (await replica.post('/oauth2/introspect', { token: String(issued.body.access_token) })).body.active;
+    const exchange = (sub: string, at: Mandate = mandate) =>
+      at.post('/oauth2/token', agent.exchangeForm({ subject_token: agent.subjectToken({ sub }) }));
+    const isActive = async (issued: Answer) => (await replica.introspect(issued)).active;
     const expectRefused = async (sub: string, kind: 'disabled' | 'deleted') => {
       for (const at of [mandate, replica]) {
         const { status, body } = await exchange(sub, at);
@@ -82,7 +79,7 @@ for (const database of databases) {
     };
     const shown = (sub: string, at: Mandate = mandate) => at.admin('GET', `/admin/sponsors/${sub}`);
 
-    /** What each source sends about one person. A user of theirs is provisioned by its first write. */
+    /** The requests of each source about one person. The first SCIM write creates the user. */
     function aPerson() {
       const sub = randomUUID();
       let user: string | undefined;
@@ -102,13 +99,9 @@ for (const database of databases) {
         return answer;
       };
       const signal = async (name: string, at: Mandate, claims: Readonly<Record<string, unknown>> = {}) => {
-        const about = { sub_id: { format: 'opaque', id: sub }, events: { [RISC + name]: {} } };
-        const response = await fetch(`${at.url}/events`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' },
-          body: transmitter.sign({ ...about, ...claims }),
-        });
-        return { status: response.status, text: await response.text() };
+        const body = transmitter.event(RISC + name, sub, claims);
+        const { status, text } = await at.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });
+        return { status, text };
       };
       const place = {
         admin: () => operator('PUT', mandate),
@@ -124,7 +117,7 @@ for (const database of databases) {
     }
 
     for (const order of ORDERS) {
-      it(`are placed in the order ${order.join(', ')}, and lifted from either end: refused until none is left`, async () => {
+      it(`placed in the order ${order.join(', ')} refuse the person until the last one is lifted`, async () => {
         for (const way of [order, order.toReversed()]) {
           const { sub, place, lift } = aPerson();
           const issued = await exchange(sub);
@@ -169,7 +162,7 @@ for (const database of databases) {
       });
     }
 
-    it('show one block as before, and the others beside the one that was placed first only where there are more', async () => {
+    it('show the oldest block, and list the others in a member that is absent for a single block', async () => {
       const { sub, place, lift } = aPerson();
       await place.scim();
       const alone = await shown(sub);
@@ -191,7 +184,7 @@ for (const database of databases) {
       expect((await shown(sub)).text).to.equal(alone.text);
     });
 
-    it('are lifted by an operator with 204 where theirs stands, 409 where only others do, 404 where none does', async () => {
+    it('are lifted by an operator with 204; 409 if only other sources have one, 404 if none has one', async () => {
       const { sub, place, lift } = aPerson();
       const answers: unknown[] = [];
       const remove = async () => {
@@ -211,7 +204,7 @@ for (const database of databases) {
       expect(answers).to.deep.equal([404, 409, refused, 204, lifted, 409, refused, 404]);
     });
 
-    it('keep a person refused whom SCIM deactivated while an operator blocked them, once the operator lifts theirs', async () => {
+    it('keep the person refused by SCIM after the operator has lifted their own block', async () => {
       const { sub, place, lift } = aPerson();
       await place.admin();
       later();
@@ -222,7 +215,7 @@ for (const database of databases) {
       expect(lines, 'it restates what holds').to.deep.equal([]);
     });
 
-    it('leave a person refused when a late account-enabled comes, which is recorded as outdated', async () => {
+    it('survive a late account-enabled, which is recorded as outdated', async () => {
       const { sub, place, signal } = aPerson();
       await place.ssf();
       later();
@@ -249,7 +242,7 @@ for (const database of databases) {
       acts<SignalAct>('account-disabled', 'account-purged', 'account-enabled', 'late'),
     );
 
-    it('that meet are what each source said last: nothing of them is lost, no task outlives them, each act is recorded', async function () {
+    it("that meet end as each source's last request says, with every request recorded and no task left", async function () {
       this.timeout(120_000);
       await fc.assert(
         fc.asyncProperty(several, async ([operatorActs, scimActs, signalActs]) => {

@@ -8,62 +8,46 @@ import { expect } from 'chai';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { explainToken } from '../../composition/commands/doctor.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
-import { variableOf } from '../../composition/startup-error.ts';
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { plusSeconds, toSeconds } from '../../domain/instant.ts';
+import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { startCommand } from '../support/ledger/run-mandate.ts';
-import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
+import { answering } from '../support/loopback.ts';
+import { environmentOf } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { startUserDirectory, type UserDirectory } from '../support/user-directory.ts';
 
-const CHECKS = [
-  ...[
-    'token form',
-    'token signature',
-    'token iss',
-    'token exp',
-    'token iat, nbf',
-    'token aud',
-    'token sub',
-    'token act',
-  ],
-  ...['token sponsor key', 'token sid', 'token scopes', 'verdict'],
-];
+const CLAIMS = ['form', 'signature', 'iss', 'exp', 'iat, nbf', 'aud', 'sub', 'act', 'sponsor key', 'sid', 'scopes'];
+const CHECKS = [...CLAIMS.map((claim) => `token ${claim}`), 'verdict'];
+const active = answering({ enabled: true });
 
 for (const kind of databases) {
-  describe(`the explanation of a subject token on ${kind.name}`, () => {
+  describe(`mandate doctor --subject-token on ${kind.name}`, () => {
     let provider: IdentityProvider;
-    let directory: Loopback;
+    let directory: UserDirectory;
     let database: FreshDatabase;
     let settings: Readonly<Record<string, string>>;
-    let person: { status: number; body: unknown };
     before(async () => {
       provider = await startIdentityProvider({ algorithm: 'ES256' });
       database = await kind.fresh();
-      directory = await startLoopback((request, response) => {
-        const token = { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 };
-        if (request.path === '/token') answering(token)(request, response);
-        else answering(person.body, person.status)(request, response);
-      });
+      directory = await startUserDirectory(active);
       settings = {
         ...database.settings,
         ...sharedSigningKey(),
         'Service:UpstreamIdp:Issuer': provider.issuer,
         'Service:UpstreamIdp:Audience': provider.audience,
         'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
-        'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${directory.url}/users`,
-        'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${directory.url}/token`,
-        'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate',
+        ...directory.settings,
       };
     });
     beforeEach(() => {
-      person = { status: 200, body: { enabled: true } };
+      directory.answer = active;
     });
     after(async () => {
       await provider.stop();
-      await directory.close();
+      await directory.server.close();
       await database.drop();
     });
 
@@ -75,10 +59,7 @@ for (const kind of databases) {
       token: string,
       { person: isPersonAsked = false, clock = movedClock(), changes = {} as Readonly<Record<string, string>> } = {},
     ) {
-      const environment = Object.fromEntries(
-        Object.entries({ ...settings, ...changes }).map(([key, value]) => [variableOf(key), value]),
-      );
-      const read = doctorSettings({ environment, overrides: [] });
+      const read = doctorSettings({ environment: environmentOf({ ...settings, ...changes }), overrides: [] });
       const findings = await explainToken(read, clock, { stdin: Readable.from([`${token}\n`]), person: isPersonAsked });
       const text = JSON.stringify(findings);
       for (const part of token.split('.')) expect(text).not.to.include(part.slice(0, 40));
@@ -91,7 +72,7 @@ for (const kind of databases) {
     const sentenceOf = (findings: readonly NamedFinding[], check: string) =>
       findings.find((finding) => finding.check === check)?.sentence;
 
-    it('has an ok finding for every claim of a token that would be accepted', async () => {
+    it('reports ok for every claim of an acceptable token', async () => {
       const findings = await explain(mint({ scope: 'jira:read wiki:read' }));
       expect(findings.map(({ check }) => check)).to.deep.equal(CHECKS);
       expect(findings.map(({ status }) => status)).to.deep.equal(CHECKS.map(() => 'ok'));
@@ -100,7 +81,7 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'verdict')).to.equal('The token would be accepted as a subject token.');
     });
 
-    it('names every fault, and the reason that the service would record', async () => {
+    it('reports every fault, and the denial reason that the service would record', async () => {
       const wrong = {
         iss: 'https://other.example',
         aud: 'account',
@@ -110,9 +91,8 @@ for (const kind of databases) {
         act: {},
       };
       const findings = await explain(mint({ ...wrong, sid: undefined, scope: undefined }));
-      expect(failedOf(findings)).to.deep.equal([
-        ...['token iss', 'token exp', 'token aud', 'token sub', 'token act', 'token sponsor key', 'verdict'],
-      ]);
+      const faults = ['iss', 'exp', 'aud', 'sub', 'act', 'sponsor key'].map((claim) => `token ${claim}`);
+      expect(failedOf(findings)).to.deep.equal([...faults, 'verdict']);
       expect(sentenceOf(findings, 'verdict')).to.include('reason subject_untrusted_issuer:');
       expect(sentenceOf(findings, 'token aud')).to.equal(`aud is "account"; expected is "${provider.audience}".`);
       expect(findings.find(({ check }) => check === 'token scopes')?.status).to.equal('warning');
@@ -139,7 +119,7 @@ for (const kind of databases) {
       ['has an unusable sponsor key', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
     ];
     for (const [title, token, check, reason] of single) {
-      it(`finds that a token ${title}: ${reason}`, async () => {
+      it(`reports ${reason} for a token that ${title}`, async () => {
         const findings = await explain(token());
         expect(failedOf(findings)).to.deep.equal([check, 'verdict']);
         expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
@@ -205,11 +185,11 @@ for (const kind of databases) {
         ['person at provider', 'ok'],
       ]);
       for (const [answer, sentence] of [
-        [{ status: 200, body: { enabled: false } }, /is disabled/],
-        [{ status: 404, body: {} }, /does not know the person by the sub/],
-        [{ status: 403, body: {} }, /did not answer about the person.*403/],
+        [answering({ enabled: false }), /is disabled/],
+        [answering({}, 404), /does not know the person by the sub/],
+        [answering({}, 403), /did not answer about the person.*403/],
       ] as const) {
-        person = answer;
+        directory.answer = answer;
         expect((await asked())[1]?.sentence).to.match(sentence);
       }
       const sponsorKey = parseSponsorKey(good.oid);
@@ -235,26 +215,27 @@ for (const kind of databases) {
       expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });
     });
 
-    // Once is enough: this command does not open the database.
+    // Engine-independent: this command does not open the database.
     if (kind.engine === 'sqlite')
-      it('comes from a command that reads the token from standard input and exits with 0 or 3', async () => {
+      it('reads the token from standard input, and exits with 0 or 3', async () => {
         const folder = mkdtempSync(join(tmpdir(), 'mandate-token-'));
         const file = join(folder, 'token');
+        const doctor = (shell?: string) => runCommand(['doctor', '--subject-token', '-'], settings, shell);
         for (const [token, code] of [
           [mint(), 0],
           [mint({ aud: 'account' }), 3],
         ] as const) {
           writeFileSync(file, `${token}\n`);
-          const ended = await startCommand(['doctor', '--subject-token', '-'], settings, `exec < ${file}`).ended;
+          const ended = await doctor(`exec < ${file}`);
           expect([ended.code, ended.err], ended.out).to.deep.equal([code, '']);
           expect(ended.out).to.match(/\n(ok|failed) +verdict /);
           for (const part of token.split('.')) expect(ended.out).not.to.include(part.slice(0, 30));
         }
-        const nothing = await startCommand(['doctor', '--subject-token', '-'], settings).ended;
+        const nothing = await doctor();
         expect([nothing.code, nothing.err]).to.deep.equal([3, '']);
         expect(nothing.out).to.include('Standard input held no token.');
         writeFileSync(file, 'a'.repeat(17_000));
-        const long = await startCommand(['doctor', '--subject-token', '-'], settings, `exec < ${file}`).ended;
+        const long = await doctor(`exec < ${file}`);
         expect(long.code).to.equal(3);
         expect(long.out).to.include('longer than 16384 characters, and would be refused with invalid_request.');
         rmSync(folder, { recursive: true });
@@ -264,8 +245,7 @@ for (const kind of databases) {
 
 /** The same token with a claim changed after signing. */
 function tampered(token: string): string {
-  const [header, , signature] = token.split('.');
-  const [, payload = ''] = token.split('.');
+  const [header, payload = '', signature] = token.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
   const other = Buffer.from(JSON.stringify({ ...claims, client_id: 'other' })).toString('base64url');
   return [header, other, signature].join('.');

@@ -9,23 +9,27 @@ import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { examineEverything } from '../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
-import { variableOf } from '../../composition/startup-error.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
-import { databases, type FreshDatabase, type Outside, type Role } from '../support/databases.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase, type Outside, outsideOf } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
-import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { listen } from '../support/listening.ts';
+import { answering, type Handler, startLoopback } from '../support/loopback.ts';
+import { ADMIN_KEY, environmentOf, type Mandate, startMandate } from '../support/mandate.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { startTransmitter, type Transmitter } from '../support/transmitter.ts';
+import { startUserDirectory, type UserDirectory } from '../support/user-directory.ts';
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
 /** No output may contain a part of this value. */
 const SECRET = 'zq7-recognisable-secret-zq7';
+
+/** The correct answer about the id that no user has. */
+const unknownUser = answering({}, 404);
 
 const isUnseen = ({ sentence }: NamedFinding): boolean => sentence.startsWith('Looking failed');
 
@@ -36,13 +40,13 @@ for (const kind of databases) {
     let folder: string;
     let database: FreshDatabase;
     let provider: IdentityProvider;
-    let admin: Loopback;
+    let directory: UserDirectory;
+    let answerToken: Handler;
     let transmitter: Transmitter;
     let sink: Server;
+    let sinkPort: number;
     let mandate: Mandate;
     let good: Settings;
-    let users: { status: number; body: unknown };
-    let token: { status: number; body: unknown };
     let clock: MovedClock;
 
     before(async () => {
@@ -52,13 +56,11 @@ for (const kind of databases) {
       writeFileSync(keyFile, key.pem, { mode: 0o600 });
       database = await kind.fresh();
       provider = await startIdentityProvider({ algorithm: 'ES256' });
-      admin = await startLoopback((request, response) => {
-        const { status, body } = request.path === '/token' ? token : users;
-        answering(body, status)(request, response);
-      });
+      directory = await startUserDirectory(unknownUser);
+      ({ answerToken } = directory);
       transmitter = await startTransmitter();
       sink = createServer((socket) => socket.on('error', () => socket.destroy()));
-      await new Promise<void>((listening) => sink.listen(0, '127.0.0.1', listening));
+      sinkPort = await listen(sink);
       mandate = await startMandate({
         database: { ...kind, fresh: async () => database },
         provider,
@@ -70,45 +72,39 @@ for (const kind of databases) {
         'Service:Issuer': mandate.issuer,
         'Service:UpstreamIdp:Issuer': provider.issuer,
         'Service:UpstreamIdp:Audience': provider.audience,
-        'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
-        'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${admin.url}/users`,
-        'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${admin.url}/token`,
-        'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate',
+        ...directory.settings,
         'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
         'Service:Signing:Keys:0:Path': keyFile,
         'Service:Admin:ApiKey': ADMIN_KEY,
         'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
         ...transmitter.settings,
         'Service:AgentKeys:BlockPrivateNetworks': 'true',
-        'Service:Audit:Sink:Url': `http://127.0.0.1:${portOf(sink)}/records`,
+        'Service:Audit:Sink:Url': `http://127.0.0.1:${sinkPort}/records`,
       };
     });
     beforeEach(() => {
-      users = { status: 404, body: {} };
-      token = { status: 200, body: { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 } };
+      directory.answer = unknownUser;
+      directory.answerToken = answerToken;
       clock = movedClock();
     });
     after(async () => {
       // Stopping the service also drops the database.
       await mandate.stop();
-      await Promise.all([provider.stop(), admin.close(), transmitter.stop()]);
+      await Promise.all([provider.stop(), directory.server.close(), transmitter.stop()]);
       sink.close();
       rmSync(folder, { recursive: true, force: true });
     });
 
-    function environment(changes: Settings): Record<string, string | undefined> {
-      return Object.fromEntries(
-        Object.entries({ ...good, ...changes }).map(([key, value]) => [variableOf(key), value]),
-      );
-    }
+    const examine = (changes: Settings) => {
+      const settings = doctorSettings({ environment: environmentOf({ ...good, ...changes }), overrides: [] });
+      return examineEverything(settings, clock);
+    };
 
     /** Returns the findings that failed or warn. */
     async function complaints(changes: Settings = {}): Promise<readonly NamedFinding[]> {
-      const settings = doctorSettings({ environment: environment(changes), overrides: [] });
-      let found = await examineEverything(settings, clock);
+      let found = await examine(changes);
       // Connecting to a database is limited to two seconds, which a busy machine may exceed: examine again.
-      for (let again = 0; again < 2 && found.some(isUnseen); again += 1)
-        found = await examineEverything(settings, clock);
+      for (let again = 0; again < 2 && found.some(isUnseen); again += 1) found = await examine(changes);
       for (const { sentence, remedy } of found)
         expect(`${sentence} ${remedy}`).not.to.match(/undefined\.|NaN|\[object/);
       return found.filter(({ status }) => status === 'failed' || status === 'warning');
@@ -127,18 +123,22 @@ for (const kind of databases) {
       for (const { remedy } of found) expect(remedy, report).to.match(/^[^ ].*\.$/);
     }
 
-    async function outside<Answer>(act: (sql: Outside['sql']) => Promise<Answer>, role?: Role): Promise<Answer> {
-      const connection = await database.outside?.(role);
-      if (connection === undefined) throw new Error('no connection from outside reaches this database');
-      try {
-        return await act(connection.sql);
-      } finally {
-        await connection.close();
-      }
+    /** Expects one finding that failed or warns. */
+    async function expectFinding(changes: Settings, check: string, status: string, sentence: RegExp): Promise<void> {
+      await expectOnly(await complaints(changes), [check, status, sentence]);
+    }
+
+    /** Uses a fresh database and a connection of its owner. */
+    async function onFresh(act: (fresh: FreshDatabase, sql: Outside['sql']) => Promise<void>): Promise<void> {
+      const fresh = await kind.fresh();
+      const connection = await outsideOf(fresh);
+      await act(fresh, connection.sql);
+      await connection.close();
+      await fresh.drop();
     }
 
     it('prints a line for each check and exits with 0 if nothing is wrong', async () => {
-      const { code, out, err } = await runCommand(['doctor'], defined(good));
+      const { code, out, err } = await runCommand(['doctor'], good);
       expect(err).to.equal('');
       const lines = out.trim().split('\n');
       expect(lines.filter((line) => !/^(ok|skipped) /.test(line)).slice(0, -1), out).to.deep.equal([]);
@@ -182,18 +182,18 @@ for (const kind of databases) {
         'Service:Scim:PreviousBearerToken': long('b'),
         'Service:Ssf:BearerToken': long('c'),
         'Service:Ssf:PreviousBearerToken': long('d'),
-        'Service:Audit:Sink:Url': `https://127.0.0.1:${portOf(sink)}/${SECRET}?key=${SECRET}`,
+        'Service:Audit:Sink:Url': `https://127.0.0.1:${sinkPort}/${SECRET}?key=${SECRET}`,
         'Service:Audit:Sink:BearerToken': long('e'),
         'Service:Signing:Keys:1:Pem': `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----`,
         'Service:Signing:ActiveKid': 'x',
         'Service:Tokens:DefaultTaskTtl': SECRET,
       };
       sink.once('connection', (socket) => socket.destroy());
-      const inWords = await runCommand(['doctor'], defined(settings));
+      const inWords = await runCommand(['doctor'], settings);
       expect([inWords.code, inWords.err]).to.deep.equal([3, '']);
       const { 'Service:Tokens:DefaultTaskTtl': _, ...wellFormed } = settings;
       sink.once('connection', (socket) => socket.destroy());
-      const inJson = await runCommand(['doctor', '--json'], defined(wellFormed));
+      const inJson = await runCommand(['doctor', '--json'], wellFormed);
       expect([inJson.code, inJson.err]).to.deep.equal([3, '']);
       const found = JSON.parse(inJson.out) as readonly NamedFinding[];
       for (const finding of found)
@@ -218,11 +218,12 @@ for (const kind of databases) {
     });
 
     it('warns of an unknown setting and suggests the nearest name', async () => {
-      await expectOnly(await complaints({ Service__Audit__Sink__Uri: 'http://127.0.0.1:1' }), [
+      await expectFinding(
+        { Service__Audit__Sink__Uri: 'http://127.0.0.1:1' },
         'settings',
         'warning',
         /Did you mean Service__Audit__Sink__Url\?$/,
-      ]);
+      );
     });
 
     it('finds a provider whose issuer differs, that redirects, or that is down', async () => {
@@ -250,11 +251,12 @@ for (const kind of databases) {
         const keys = { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] };
         answering(request.path === '/keys' ? keys : document)(request, response);
       });
-      await expectOnly(await complaints({ 'Service:UpstreamIdp:Issuer': other.url }), [
+      await expectFinding(
+        { 'Service:UpstreamIdp:Issuer': other.url },
         'provider keys',
         'failed',
         /No key of the set can be used\.$/,
-      ]);
+      );
       await other.close();
     });
 
@@ -272,7 +274,7 @@ for (const kind of databases) {
       ];
     for (const [title, asked, sentence, remedy] of directories) {
       it(`finds a service client that ${title}`, async () => {
-        users = asked;
+        directory.answer = answering(asked.body, asked.status);
         const found = await complaints();
         await expectOnly(found, ['sponsor check', 'failed', sentence]);
         expect(found[0]?.remedy).to.match(remedy);
@@ -280,12 +282,8 @@ for (const kind of databases) {
     }
 
     it('finds a service client that gets no service token', async () => {
-      token = { status: 401, body: {} };
-      await expectOnly(await complaints(), [
-        'sponsor check',
-        'failed',
-        /no service token\. The token endpoint's status was 401/,
-      ]);
+      directory.answerToken = answering({}, 401);
+      await expectFinding({}, 'sponsor check', 'failed', /no service token\. The token endpoint's status was 401/);
     });
 
     it('fails mode signals without a receiver, and warns if back-channel logout is the only receiver', async () => {
@@ -297,33 +295,37 @@ for (const kind of databases) {
         ),
         'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
       });
-      await expectOnly(await complaints(without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/)), [
+      await expectFinding(
+        without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/),
         'receivers',
         'warning',
         /^In mode signals a logout alone does not say that a person was disabled\.$/,
-      ]);
+      );
       const refusing = { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true' };
-      await expectOnly(await complaints({ ...without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/), ...refusing }), [
+      await expectFinding(
+        { ...without(/SponsorCheck:[UTC]|:Scim:|:Ssf:/), ...refusing },
         'receivers',
         'warning',
         /^In mode signals a logout alone does not say .+\. Subject tokens from before a logout start no task\.$/,
-      ]);
+      );
       const none = without(/SponsorCheck:[UTC]|:Scim:|:Ssf:|:BackchannelLogout:/);
-      await expectOnly(await complaints(none), [
+      await expectFinding(
+        none,
         'receivers',
         'failed',
         /^In mode signals the provider is not asked about people, and no receiver is configured\.$/,
-      ]);
-      expect((await runCommand(['doctor'], defined({ ...good, ...none }))).code).to.equal(3);
+      );
+      expect((await runCommand(['doctor'], { ...good, ...none })).code).to.equal(3);
     });
 
     it('warns if the keys of agents may be fetched from private networks', async () => {
       for (const off of [undefined, 'false']) {
-        await expectOnly(await complaints({ 'Service:AgentKeys:BlockPrivateNetworks': off }), [
+        await expectFinding(
+          { 'Service:AgentKeys:BlockPrivateNetworks': off },
           'agent keys',
           'warning',
           /^A jwks_uri may lead to loopback, private, /,
-        ]);
+        );
       }
     });
 
@@ -336,8 +338,7 @@ for (const kind of databases) {
           'Configured: /backchannel-logout, /scim/v2, /events. Subject tokens from before a logout start no task.',
         ],
       ] as const) {
-        const settings = doctorSettings({ environment: environment({ [setting]: value }), overrides: [] });
-        const found = await examineEverything(settings, clock);
+        const found = await examine({ [setting]: value });
         expect(found.find(({ check }) => check === 'receivers')).to.include({ status: 'ok', sentence });
       }
     });
@@ -363,13 +364,9 @@ for (const kind of databases) {
     });
 
     it('warns if nothing, or another issuer, answers at Service:Issuer', async () => {
-      await expectOnly(await complaints({ 'Service:Issuer': 'http://127.0.0.1:9' }), [
-        'own address',
-        'warning',
-        /ECONNREFUSED/,
-      ]);
+      await expectFinding({ 'Service:Issuer': 'http://127.0.0.1:9' }, 'own address', 'warning', /ECONNREFUSED/);
       const other = mandate.issuer.replace('127.0.0.1', 'localhost');
-      await expectOnly(await complaints({ 'Service:Issuer': other }), ['own address', 'warning', /another issuer/]);
+      await expectFinding({ 'Service:Issuer': other }, 'own address', 'warning', /another issuer/);
     });
 
     it('finds signing keys that cannot be loaded, that other users can read, or that replicas do not publish', async () => {
@@ -425,9 +422,9 @@ for (const kind of databases) {
     });
 
     it('finds a schema that is newer or absent', async () => {
-      await outside((sql) => sql("insert into schema_migrations (name, batch) values ('9999-of-a-newer-release', 2)"));
-      await expectOnly(await complaints(), ['schema', 'warning', /newer release/]);
-      await outside((sql) => sql("delete from schema_migrations where name = '9999-of-a-newer-release'"));
+      await mandate.sql("insert into schema_migrations (name, batch) values ('9999-of-a-newer-release', 2)");
+      await expectFinding({}, 'schema', 'warning', /newer release/);
+      await mandate.sql("delete from schema_migrations where name = '9999-of-a-newer-release'");
       await expectOnly(await complaints());
       const empty = await kind.fresh('absent');
       const found = await complaints({ ...good, ...empty.settings });
@@ -462,17 +459,15 @@ for (const kind of databases) {
             ['drop trigger checkpoints_no_update', /checkpoints: the trigger checkpoints_no_update is not there/],
             ['drop trigger ledger_no_replace', /ledger: the trigger ledger_no_replace is not there/],
           ];
-      const fresh = await kind.fresh();
-      const connection = await fresh.outside?.();
-      for (const [statement, sentence] of lifted) {
-        await connection?.sql(statement);
-        const found = (await complaints(fresh.settings)).filter(({ check }) => check === 'ledger guards');
-        expect(found, statement).to.have.lengthOf(1);
-        expect(found[0]?.status).to.equal('failed');
-        expect(found[0]?.sentence).to.match(new RegExp(`${sentence.source}|and \\d+ more`));
-      }
-      await connection?.close();
-      await fresh.drop();
+      await onFresh(async (fresh, sql) => {
+        for (const [statement, sentence] of lifted) {
+          await sql(statement);
+          const found = (await complaints(fresh.settings)).filter(({ check }) => check === 'ledger guards');
+          expect(found, statement).to.have.lengthOf(1);
+          expect(found[0]?.status).to.equal('failed');
+          expect(found[0]?.sentence).to.match(new RegExp(`${sentence.source}|and \\d+ more`));
+        }
+      });
     });
 
     it('warns of unsealed records, of checkpoints whose key is gone, and of records that wait without a sink', async () => {
@@ -505,22 +500,17 @@ for (const kind of databases) {
 
     if (isPostgres) {
       it('warns if next month has no partition, and fails if this month has none', async () => {
-        const fresh = await kind.fresh();
-        const connection = await fresh.outside?.();
-        await connection?.sql(`alter table ledger detach partition ${partition(1)}`);
-        await expectOnly(await complaints(fresh.settings), [
-          'ledger partitions',
-          'warning',
-          /^There is no partition for \d{4}-\d\d\.$/,
-        ]);
-        await connection?.sql(`alter table ledger detach partition ${partition(0)}`);
-        await expectOnly(await complaints(fresh.settings), [
-          'ledger partitions',
-          'failed',
-          /Nothing can be recorded now/,
-        ]);
-        await connection?.close();
-        await fresh.drop();
+        await onFresh(async (fresh, sql) => {
+          await sql(`alter table ledger detach partition ${partition(1)}`);
+          await expectFinding(
+            fresh.settings,
+            'ledger partitions',
+            'warning',
+            /^There is no partition for \d{4}-\d\d\.$/,
+          );
+          await sql(`alter table ledger detach partition ${partition(0)}`);
+          await expectFinding(fresh.settings, 'ledger partitions', 'failed', /Nothing can be recorded now/);
+        });
       });
 
       it('warns of a remote connection without encryption, or without certificate verification', async () => {
@@ -549,84 +539,67 @@ for (const kind of databases) {
         const onLaptop = await complaints({ 'Service:Database:ConnectionString': owner, NODE_ENV: 'development' });
         await expectOnly(onLaptop, ['database role', 'warning', /owns the ledger/]);
 
-        const fresh = await kind.fresh();
-        const connection = await fresh.outside?.();
-        for (const [change, back, status, sentence] of [
-          [
-            'grant insert on ledger to mandate_app',
-            'revoke insert on ledger from mandate_app',
-            'failed',
-            /may change the ledger: insert on ledger\./,
-          ],
-          [
-            'grant truncate on tasks to mandate_app',
-            'revoke truncate on tasks from mandate_app',
-            'warning',
-            /more than it needs: truncate on tasks\./,
-          ],
-          [
-            'grant update (seq) on outbox to mandate_app',
-            'revoke update (seq) on outbox from mandate_app',
-            'warning',
-            /more than it needs: update \(seq\) on outbox\./,
-          ],
-          [
-            'revoke select on agents from mandate_app',
-            'grant select on agents to mandate_app',
+        await onFresh(async (fresh, sql) => {
+          for (const [privilege, status, sentence] of [
+            ['insert on ledger', 'failed', /may change the ledger: insert on ledger\./],
+            ['truncate on tasks', 'warning', /more than it needs: truncate on tasks\./],
+            ['update (seq) on outbox', 'warning', /more than it needs: update \(seq\) on outbox\./],
+          ] as const) {
+            await sql(`grant ${privilege} to mandate_app`);
+            await expectFinding(fresh.settings, 'database role', status, sentence);
+            await sql(`revoke ${privilege} from mandate_app`);
+          }
+          await sql('revoke select on agents from mandate_app');
+          await expectFinding(
+            fresh.settings,
+            'database role',
             'failed',
             /lacks what decisions need: select on agents\./,
-          ],
-        ] as const) {
-          await connection?.sql(change);
-          const found = await complaints(fresh.settings);
-          await expectOnly(found, ['database role', status, sentence]);
-          await connection?.sql(back);
-        }
-        await expectOnly(await complaints(fresh.settings));
-        await connection?.close();
-        await fresh.drop();
+          );
+          await sql('grant select on agents to mandate_app');
+          await expectOnly(await complaints(fresh.settings));
+        });
       });
 
       it('reports an unreachable database once, with the cause', async () => {
         const down = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
-        await expectOnly(await complaints(down), ['database', 'failed', /did not answer \(ECONNREFUSED\)/]);
+        await expectFinding(down, 'database', 'failed', /did not answer \(ECONNREFUSED\)/);
         const unknown = good['Service:Database:ConnectionString']?.replace(/\w+$/, 'no_such_database');
-        await expectOnly(await complaints({ 'Service:Database:ConnectionString': unknown }), [
+        await expectFinding(
+          { 'Service:Database:ConnectionString': unknown },
           'database',
           'failed',
           /^Service:Database:ConnectionString \(Service__Database__ConnectionString\) names a database that does not exist\.$/,
-        ]);
+        );
         const stranger = good['Service:Database:ConnectionString']?.replace('mandate_app', 'nobody');
-        await expectOnly(await complaints({ 'Service:Database:ConnectionString': stranger }), [
+        await expectFinding(
+          { 'Service:Database:ConnectionString': stranger },
           'database',
           'failed',
           /names a role that the server refuses/,
-        ]);
+        );
       });
 
       it('finds a sequence that was set back below numbers in use', async () => {
-        const fresh = await kind.fresh();
-        const storage = await fresh.open();
-        await append(storage, 4, clock.now());
-        await storage.close();
-        const connection = await fresh.outside?.();
-        await connection?.sql("select setval('ledger_seq', 2)");
-        await connection?.close();
-        await expectOnly(await complaints(fresh.settings), ['ledger numbering', 'failed', /set back below numbers/]);
-        await fresh.drop();
+        await onFresh(async (fresh, sql) => {
+          const storage = await fresh.open();
+          await append(storage, 4, clock.now());
+          await storage.close();
+          await sql("select setval('ledger_seq', 2)");
+          await expectFinding(fresh.settings, 'ledger numbering', 'failed', /set back below numbers/);
+        });
       });
 
       it('ends within 15 seconds if the database, the provider and the sink all hang', async () => {
         const proxy = await tcpProxy(Number(new URL(good['Service:Database:ConnectionString'] ?? '').port));
         proxy.silence();
         const silent = createServer(() => undefined);
-        await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening));
-        const hanging = `http://127.0.0.1:${portOf(silent)}`;
+        const hanging = `http://127.0.0.1:${await listen(silent)}`;
         const connection = new URL(good['Service:Database:ConnectionString'] ?? '');
         connection.port = String(proxy.port);
         const startedAt = performance.now();
         const { ended } = startCommand(['doctor', '--json'], {
-          ...defined(good),
+          ...good,
           'Service:Database:ConnectionString': connection.href,
           'Service:UpstreamIdp:Issuer': hanging,
           'Service:Issuer': hanging,
@@ -657,16 +630,4 @@ function explainedChecks(): readonly string[] {
   const [, section = ''] = page.split(/^## /m);
   const cells = [...section.matchAll(/^\| (`[^|]+`) \|/gm)].map((row) => String(row[1]));
   return cells.flatMap((cell) => cell.split(', ')).map((name) => name.replaceAll('`', ''));
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
-  return address.port;
-}
-
-function defined(settings: Settings): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
 }

@@ -1,4 +1,4 @@
-/** When a task ends, and how long it is kept (decisions "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
+/** The end of a task and its retention (decisions "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
@@ -8,7 +8,7 @@ import { type Mandate, type RegisteredAgent, startMandate } from '../support/man
 const MICROS = 1_000_000;
 
 for (const database of databases) {
-  describe(`the end of a task on ${database.name}`, () => {
+  describe(`The end of a task on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
@@ -27,11 +27,10 @@ for (const database of databases) {
       expect(lines[0]).to.include({ event: 'token.denied', agent_id: agent.id });
       return lines[0]?.reason;
     };
-    const isActive = async (token: unknown) =>
-      (await mandate.post('/oauth2/introspect', { token: String(token) })).body.active;
+    const isActive = async (token: unknown) => (await mandate.introspect(String(token))).active;
 
     it('is a whole second, rounded down, in the answer, the token and the refusals', async () => {
-      // 0.9 s into a second.
+      // Moves the clock to 0.9 s into a second.
       const into = (mandate.clock.now() % MICROS) / MICROS;
       mandate.clock.advance(1.9 - into);
       const begun = mandate.clock.seconds();
@@ -40,7 +39,7 @@ for (const database of databases) {
       expect(issued.body.task_expires_at).to.equal(new Date(end * 1000).toISOString().replace('.000Z', 'Z'));
       const { task, exp } = decodeJwt<{ task: { exp: number } }>(String(issued.body.access_token));
       expect([task.exp, exp]).to.deep.equal([end, begun + 4 * 60]);
-      // From 0.9 s into the second in which the task began to 0.05 s before, and 0.05 s after, its end.
+      // The task began 0.9 s into a second: this is 0.05 s before its end, and then 0.05 s after it.
       mandate.clock.advance(20 * 60 - 0.95);
       expect(await refusal(issued.body.refresh_token)).to.equal('task_ending');
       mandate.clock.advance(0.1);
@@ -57,7 +56,7 @@ for (const database of databases) {
       ],
       ['expired', 'task_expired', async () => mandate.clock.advance(20 * 60)],
     ] as const) {
-      it(`keeps a task that ${what} for the retention period and no longer; then its agent can be deleted`, async () => {
+      it(`keeps a task that ${what} for the retention period, then deletes it and allows the agent's removal`, async () => {
         const issued = await agent.exchange();
         const { task_id, refresh_token, access_token } = issued.body;
         expect(await isActive(access_token)).to.equal(true);

@@ -1,35 +1,34 @@
-/** `/healthz` and `/readyz`. */
+/** `GET /healthz` and `GET /readyz`. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Mandate, sharedMandate } from '../support/mandate.ts';
-import { untilReady } from './until-ready.ts';
 
 for (const database of databases) {
-  describe(`health on ${database.name}`, () => {
+  describe(`Health checks on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {
       mandate = await sharedMandate(database);
     });
 
-    it('is healthy, in one word', async () => {
+    it('/healthz answers Healthy', async () => {
       const answer = await mandate.get('/healthz');
       expect(answer.status).to.equal(200);
       expect(answer.headers.get('content-type')).to.match(/^text\/plain/);
       expect(answer.text).to.equal('Healthy');
     });
 
-    it('is ready once the database, the signing key and the identity provider’s keys are there', async () => {
+    it("/readyz answers 200 with the database, the signing key and the provider's keys available", async () => {
       expect((await (await mandate.agent()).exchange()).status).to.equal(200);
-      const answer = await untilReady(mandate, { accept: 'application/json' });
+      const answer = await mandate.untilReady({ accept: 'application/json' });
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body.status).to.equal('Healthy');
       expect(answer.body.checks).to.have.all.keys('database', 'signing_key', 'identity_provider_keys');
-      expect((await untilReady(mandate)).text).to.equal('Healthy');
+      expect((await mandate.untilReady()).text).to.equal('Healthy');
     });
 
-    it('is not ready before the identity provider was reached, and ready later without a restart', async () => {
+    it("/readyz answers 503 until the provider's keys are fetched, then 200 without a restart", async () => {
       const provider = await startIdentityProvider();
       await provider.goDown();
       const early = await mandate.another({}, provider);
@@ -38,22 +37,22 @@ for (const database of databases) {
       expect(answer.body.status).to.equal('Unhealthy');
       expect((await early.get('/healthz')).status).to.equal(200);
       await provider.comeBack();
-      // An exchange that needs the keys fetches them.
+      // The exchange fetches the keys.
       early.clock.advance(30);
       expect((await (await early.agent()).exchange()).status).to.equal(200);
-      expect((await untilReady(early)).text).to.equal('Healthy');
+      expect((await early.untilReady()).text).to.equal('Healthy');
       await early.stop();
       await provider.stop();
     });
 
-    it('is degraded, and still ready, fifteen minutes after the last successful fetch of keys', async () => {
+    it('/readyz answers 200 and Degraded fifteen minutes after the last successful fetch of keys', async () => {
       const provider = await startIdentityProvider();
       const other = await mandate.another({}, provider);
       expect((await (await other.agent()).exchange()).status).to.equal(200);
-      expect((await untilReady(other)).text).to.equal('Healthy');
+      expect((await other.untilReady()).text).to.equal('Healthy');
       await provider.goDown();
       other.clock.advance(15 * 60 + 1);
-      const answer = await untilReady(other);
+      const answer = await other.untilReady();
       expect(answer.status).to.equal(200);
       expect(answer.text).to.equal('Degraded');
       await other.stop();

@@ -1,4 +1,6 @@
-/** An issuer with a path (decisions "Sizes and forms nobody wrote down"): everything is there under that path too. */
+/**
+ * An issuer with a path: every surface exists under that path too (decisions "Sizes and forms nobody wrote down").
+ */
 
 import { expect } from 'chai';
 import { createAgent } from '../../adapters/sdk/agent/agent.ts';
@@ -6,20 +8,22 @@ import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-serve
 import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import {
+  type Answer,
+  aRegistration,
+  fieldsOf,
+  JIRA,
+  type Mandate,
+  type RegisteredAgent,
+  startMandate,
+} from '../support/mandate.ts';
 import { scrape } from '../support/samples.ts';
-import { scimClient, scimSettings } from '../support/scim-client.ts';
+import { scimClient } from '../support/scim-client.ts';
+import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
 const PREFIX = '/tenants/one';
-const SETTINGS = {
-  ...scimSettings,
-  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
-  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
-  'Service:Ssf:Audience': 'https://mandate.test/stream',
-  'Service:Ssf:BearerToken': 'a-push-credential-that-only-the-tests-know-01',
-  'Service:Audit:Aggregation:Enabled': 'false',
-};
-/** One request to each bucket and no more, since time stands still. */
+const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
+/** Each bucket permits one request, because the clock does not advance. */
 const SCARCE = Object.fromEntries([
   ['Service:Metrics:Port', ''],
   ['Service:Audit:Aggregation:Enabled', 'true'],
@@ -32,10 +36,10 @@ const SCARCE = Object.fromEntries([
 
 /** One path of each surface. */
 const LIMITED = /introspect|nothing-here|scim|events|backchannel|admin|agents|no-such-path/;
-/** Paths that do not take from the main bucket. */
+/** Paths with a rate bucket other than the main one. */
 const HAS_A_BUCKET = /introspect|scim|events|backchannel/;
 
-/** Refused on each surface, without a credential, and which metric counts it. */
+/** Requests that each surface refuses without a credential, and the surface of their metric. */
 const refused: readonly (readonly [method: string, path: string, surface: string])[] = [
   ['POST', '/oauth2/token', 'token'],
   ['POST', '/oauth2/introspect', 'introspection'],
@@ -60,7 +64,7 @@ async function ask(url: string, method: string): Promise<Record<string, unknown>
 }
 
 for (const database of databases) {
-  describe(`an issuer with a path on ${database.name}`, () => {
+  describe(`An issuer with a path on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     let metricsPort: number;
@@ -79,9 +83,9 @@ for (const database of databases) {
     const refusalsAt = async (surface: string) =>
       (await scrape(metricsPort)).value('mandate_requests_total', { outcome: 'refused', surface }) ?? 0;
     const recordsOf = async (act: () => Promise<unknown>) =>
-      (await mandate.recorded(act)).map(({ event, decision, reason }) => [event, decision, reason]);
+      fieldsOf(await mandate.recorded(act), 'event', 'decision', 'reason');
 
-    it('has its metadata under its path and behind the well-known one, and the same without', async () => {
+    it('serves the same metadata under the path, behind the well-known path, and without the path', async () => {
       const plain = await mandate.get('/.well-known/openid-configuration');
       expect(plain.body).to.include({ issuer: mandate.issuer, token_endpoint: `${mandate.url}${PREFIX}/oauth2/token` });
       for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
@@ -95,7 +99,7 @@ for (const database of databases) {
       }
     });
 
-    it('answers at every URL that it advertises', async () => {
+    it('answers at every URL of its metadata', async () => {
       const { body } = await mandate.get(`/.well-known/oauth-authorization-server${PREFIX}`);
       expect(await (await fetch(String(body.jwks_uri))).json()).to.deep.equal(
         (await mandate.get('/.well-known/jwks.json')).body,
@@ -112,7 +116,7 @@ for (const database of databases) {
       expect((await post('introspection_endpoint', { token })).body.active).to.equal(false);
     });
 
-    it('serves the libraries that are given nothing but the issuer', async () => {
+    it('works with the agent and tool-server libraries, which know only the issuer', async () => {
       const client = createAgent({
         issuer: mandate.issuer,
         agentId: agent.id,
@@ -124,7 +128,7 @@ for (const database of databases) {
         scope: ['jira:read'],
       });
       const toolServer = createToolServer({ issuer: mandate.issuer, audience: JIRA });
-      // Introspected on every call, so that both of the control plane's URLs are asked.
+      // A high-risk route introspects every call, so both URLs of the metadata are used.
       const policy = toolServer.policy({ scope: ['jira:read'], highRisk: true });
       const token = await started.token();
       expect((await toolServer.authorize({ token, route: 'GET /issues', policy })).kind).to.equal('allowed');
@@ -132,7 +136,7 @@ for (const database of databases) {
       expect(await toolServer.authorize({ token, route: 'GET /issues', policy })).to.include({ reason: 'not_active' });
     });
 
-    it('answers each surface under its path with the same bytes, records and metrics as without', async () => {
+    it('answers each surface under its path with the same response, records and metrics as without it', async () => {
       for (const [method, path, surface] of refused) {
         const answers: unknown[] = [];
         const records: unknown[] = [];
@@ -143,7 +147,7 @@ for (const database of databases) {
               answers.push(await ask(`${mandate.url}${where}`, method));
             }),
           );
-          // A request is counted once its connection is done with it.
+          // The service counts a request after its connection has finished with it.
           await eventually(async () => (await refusalsAt(surface)) > before);
           expect(await refusalsAt(surface), where).to.equal(before + 1);
         }
@@ -152,8 +156,8 @@ for (const database of databases) {
       }
     });
 
-    it('limits rates under its path by the same buckets, in the same words and records', async () => {
-      // Which database there is makes a difference to the records alone.
+    it('limits requests under its path by the same buckets, with the same response and records', async () => {
+      // Only the records depend on the database.
       const cases = refused
         .filter(([, path]) => LIMITED.test(path))
         .slice(0, database === databases[0] ? undefined : 2);
@@ -172,7 +176,7 @@ for (const database of databases) {
         });
         expect(answers[0], path).to.include({ status: 429 });
         expect(answers[1], path).to.deep.equal(answers[0]);
-        // The second one is counted beside the first, so both are of one event.
+        // The second refusal is counted with the first, so both have the same event.
         const refusals = lines.filter(({ reason }) => reason === 'rate_limited');
         expect(
           refusals.map(({ count }) => count),
@@ -181,15 +185,9 @@ for (const database of databases) {
       }
     });
 
-    it('gives every address with its path: of an agent, of a provisioned user, of an agent’s keys', async () => {
-      const { status, headers } = await mandate.admin('POST', `${PREFIX}/admin/agents`, {
-        agent_id: 'by-its-location',
-        display_name: 'Jira triage',
-        allowed_scopes: ['jira:read'],
-        allowed_audiences: [JIRA],
-        max_delegation_depth: 1,
-        jwks: agent.key.jwks,
-      });
+    it("includes its path in the addresses of agents, provisioned users and agents' keys", async () => {
+      const registration = aRegistration({ agent_id: 'by-its-location', jwks: agent.key.jwks });
+      const { status, headers } = await mandate.admin('POST', `${PREFIX}/admin/agents`, registration);
       expect([status, headers.get('location')]).to.deep.equal([201, `${PREFIX}/admin/agents/by-its-location`]);
       expect((await mandate.admin('GET', String(headers.get('location')))).body.agent_id).to.equal('by-its-location');
       expect((await mandate.get(`${PREFIX}/agents/by-its-location/jwks.json`)).body).to.deep.equal(agent.key.jwks);
@@ -202,23 +200,17 @@ for (const database of databases) {
       expect((await scim.send('GET', location.slice(`${mandate.issuer}/scim/v2`.length))).status).to.equal(200);
     });
 
-    it('is there under no other path', async () => {
-      for (const path of [
-        ...[
-          '/tenants',
-          PREFIX,
-          `${PREFIX}/`,
-          '/tenants/onex/healthz',
-          '/Tenants/one/healthz',
-          '/tenants%2Fone/healthz',
-        ],
-        ...[
-          `${PREFIX}${PREFIX}/healthz`,
-          `${PREFIX}//healthz`,
-          `/${PREFIX}/healthz`,
-          `/.well-known/jwks.json${PREFIX}`,
-        ],
-      ]) {
+    it('answers 404 under similar paths', async () => {
+      const similar = [
+        '/tenants/onex',
+        '/Tenants/one',
+        '/tenants%2Fone',
+        `${PREFIX}${PREFIX}`,
+        `${PREFIX}/`,
+        `/${PREFIX}`,
+      ];
+      const others = ['/tenants', PREFIX, `${PREFIX}/`, `/.well-known/jwks.json${PREFIX}`];
+      for (const path of [...others, ...similar.map((prefix) => `${prefix}/healthz`)]) {
         const answer = await mandate.get(path);
         expect([answer.status, answer.headers.get('content-type')], path).to.deep.equal([
           404,

@@ -1,31 +1,38 @@
 /**
- * A change of the signing key in three steps, as `mandate keys rotate` says, over three replicas that are replaced one
- * after another while agents, tool servers and introspections go on (specification "Configuration rules", tool-server
- * contract).
+ * A rotation of the signing key in three steps, as `mandate keys rotate` prescribes, over replicas that are replaced
+ * one after another under load (specification "Configuration rules", tool-server contract).
  */
 
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { JWKSCacheInput } from 'jose';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwksCache, jwtVerify } from 'jose';
-import { type AgentKey, makeAgentKey } from '../support/agents/agent-key.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { runCommand, startCommand } from '../support/ledger/run-mandate.ts';
 import { byLength } from '../support/length.ts';
-import { ADMIN_KEY, encodeForm, JIRA } from '../support/mandate.ts';
+import {
+  ADMIN_KEY,
+  type Answer,
+  encodeForm,
+  type Form,
+  JIRA,
+  type RegisteredAgent,
+  registerAgent,
+  sendTo,
+} from '../support/mandate.ts';
+import { movedClock } from '../support/moved-clock.ts';
 
 const ISSUER = 'https://mandate.test';
-const AGENT = 'rotation-agent';
 const REPLICAS = byLength({ short: 1, full: 3 });
-/** Short enough to wait for the last token of the former key. */
+/** Short, because step 3 waits for the last token of the former key. */
 const TOKEN_SECONDS = 5;
-/** A token is not presented in its last moments. Where the machine takes longer than that to look at it, it may be over. */
+/** A token is not used in its last two seconds: a busy machine may verify it after its expiry. */
 const MARGIN_MS = 2000;
-/** What step 2 waits for: the tool server's ten minutes and the five of a cache on the way. */
+/** Step 2 waits for the tool servers' cache (ten minutes) and a cache in between (five minutes). */
 const KEY_SET_AGE = 900;
 const BETWEEN_REQUESTS_MS = 40;
 
@@ -34,21 +41,14 @@ type Settings = Readonly<Record<string, string>>;
 interface Replica {
   readonly url: string;
   inFlight: number;
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM and resolves with the exit code. */
   end(): Promise<number | null>;
 }
 
 async function startReplica(settings: Settings): Promise<Replica> {
-  const { child, ended } = startCommand(['serve'], settings);
-  const url = await new Promise<string>((resolve, reject) => {
-    let out = '';
-    child.stdout?.on('data', (chunk) => {
-      out += chunk;
-      const line = out.split('\n').find((one) => one.includes('"listening"') && one.endsWith('}'));
-      if (line !== undefined) resolve(`http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`);
-    });
-    void ended.then(({ err }) => reject(new Error(`a replica ended: ${out}${err}`)));
-  });
+  const { child, ended, said } = startCommand(['serve'], settings);
+  const line = (await said('"listening"')).split('\n').find((one) => one.includes('"listening"')) ?? '';
+  const url = `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`;
   while ((await fetch(`${url}/readyz`)).status !== 200) await pause(20);
   return {
     url,
@@ -60,7 +60,7 @@ async function startReplica(settings: Settings): Promise<Replica> {
   };
 }
 
-/** What stands before the replicas: each gets its turn, and one that leaves has no request under way. */
+/** A load balancer: round robin, and a replica leaves after its last request has ended. */
 function loadBalancer() {
   let replicas: readonly Replica[] = [];
   let turn = 0;
@@ -73,13 +73,12 @@ function loadBalancer() {
       replicas = replicas.filter((one) => one !== replica);
       while (replica.inFlight > 0) await pause(5);
     },
-    async send(path: string, init: RequestInit = {}): Promise<Response> {
+    async send(path: string, init: RequestInit = {}): Promise<Answer> {
       const replica = replicas[turn++ % replicas.length];
       if (replica === undefined) throw new Error('no replica is there');
       replica.inFlight += 1;
       try {
-        const answer = await fetch(`${replica.url}${path}`, init);
-        return new Response(await answer.text(), { status: answer.status });
+        return await sendTo(`${replica.url}${path}`, init);
       } finally {
         replica.inFlight -= 1;
       }
@@ -89,7 +88,14 @@ function loadBalancer() {
 
 type LoadBalancer = ReturnType<typeof loadBalancer>;
 
-/** A tool server's keys by its contract: from the cache for ten minutes, an unknown kid looked for every 30 s at most. */
+const formTo = (balancer: LoadBalancer) => (path: string, form: Form) =>
+  balancer.send(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: encodeForm(form),
+  });
+
+/** A tool server's key cache by its contract: ten minutes, and a refetch for an unknown kid every 30 s at most. */
 function toolServer(balancer: LoadBalancer) {
   let cache: JWKSCacheInput = {};
   const keySet = () =>
@@ -97,14 +103,14 @@ function toolServer(balancer: LoadBalancer) {
       cacheMaxAge: 600_000,
       cooldownDuration: 30_000,
       [jwksCache]: cache,
-      [customFetch]: () => balancer.send('/.well-known/jwks.json'),
+      [customFetch]: async () => new Response((await balancer.send('/.well-known/jwks.json')).text),
     });
   let keys = keySet();
   return {
     async verify(token: string) {
       await jwtVerify(token, keys, { issuer: ISSUER, audience: JIRA, algorithms: ['ES256'], typ: 'at+jwt' });
     },
-    /** What its cache holds is so many seconds older from now on. */
+    /** Makes the cached keys this many seconds older. */
     age(seconds: number) {
       const { jwks, uat } = cache as { jwks?: object; uat?: number };
       if (jwks === undefined || uat === undefined) throw new Error('nothing has been fetched yet');
@@ -125,8 +131,8 @@ function isPresented({ expiresAt }: Issued): boolean {
   return Date.now() < expiresAt - MARGIN_MS;
 }
 
-/** Agents, tool servers and introspection at work, until they are told to stop. */
-function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentKey) {
+/** Runs exchanges, local verifications and introspections until it is stopped. */
+function traffic(balancer: LoadBalancer, agent: RegisteredAgent) {
   const servers = [toolServer(balancer), toolServer(balancer)] as const;
   const lost: string[] = [];
   const kids = new Map<string, number>();
@@ -137,47 +143,31 @@ function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentK
   const count = (counts: Map<string, number>, kid: string) => counts.set(kid, (counts.get(kid) ?? 0) + 1);
 
   async function exchange() {
-    const answer = await balancer.send('/oauth2/token', {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: encodeForm({
-        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-        subject_token: provider.mintAccessToken(),
-        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-        actor_token: key.signAssertion(AGENT, { aud: ISSUER }),
-        actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
-        resource: JIRA,
-        scope: 'jira:read',
-      }),
-    });
-    const body = (await answer.json()) as { access_token?: string };
-    if (answer.status !== 200 || body.access_token === undefined) {
+    const answer = await agent.exchange();
+    const { body } = answer;
+    if (answer.status !== 200) {
       lost.push(`exchange ${answer.status} ${JSON.stringify(body)}`);
       return;
     }
     issued += 1;
-    const token = body.access_token;
+    const token = String(body.access_token);
     const kid = decodeProtectedHeader(token).kid ?? '';
     count(kids, kid);
     const expiresAt = (decodeJwt(token).exp ?? 0) * 1000;
     live = [...live.filter(isPresented), { token, kid, expiresAt }];
   }
 
-  /** Told when the answer is there. */
+  /** Counts a refusal as lost unless the token has expired since. */
   function refused(what: string, { expiresAt }: Issued) {
     if (Date.now() < expiresAt) lost.push(what);
   }
 
   async function introspect(one: Issued) {
     const { token, kid } = one;
-    const answer = await balancer.send('/oauth2/introspect', {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: encodeForm({ token }),
-    });
-    const { active } = (await answer.json()) as { active?: boolean };
+    const { status, body } = await formTo(balancer)('/oauth2/introspect', { token });
+    const { active } = body;
     if (active === true) count(introspected, kid);
-    else refused(`introspection of a token of ${kid}: ${answer.status}, active ${active}`, one);
+    else refused(`introspection of a token of ${kid}: ${status}, active ${active}`, one);
   }
 
   async function verify(one: Issued) {
@@ -218,7 +208,7 @@ function traffic(balancer: LoadBalancer, provider: IdentityProvider, key: AgentK
   };
 }
 
-describe(`the signing key, changed in three steps while replicas serve: ${REPLICAS}`, function () {
+describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () {
   this.timeout(120_000);
   let database: FreshDatabase;
   let provider: IdentityProvider;
@@ -253,7 +243,7 @@ describe(`the signing key, changed in three steps while replicas serve: ${REPLIC
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('loses no verification, and the ledger verifies with the keys that were published', async () => {
+  it('loses no verification, and the published keys verify the ledger', async () => {
     const [former, next] = [join(folder, 'former.pem'), join(folder, 'next.pem')];
     expect((await runCommand(['keys', 'generate', '--out', former])).code).to.equal(0);
     const atFirst: Settings = { ...common, Service__Signing__Keys__0__Path: former };
@@ -265,14 +255,12 @@ describe(`the signing key, changed in three steps while replicas serve: ${REPLIC
     const joined = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(atFirst)));
     for (const replica of joined) balancer.join(replica);
     replicas.push(...joined);
-    const key = await makeAgentKey();
-    await register(balancer, key);
-    const load = traffic(balancer, provider, key);
+    const load = traffic(balancer, await register(balancer));
     const { kids, verified, introspected } = load.counts();
     await load.until(() => verified.size === 1 && introspected.size === 1);
     const [formerKid = ''] = kids.keys();
 
-    /** Each replica's successor is there before it goes; both kinds serve side by side meanwhile. */
+    /** Each successor starts before its predecessor leaves, so replicas of both configurations serve together. */
     async function rollOut(settings: Settings): Promise<void> {
       const successors = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(settings)));
       const leaving: Promise<number | null>[] = [];
@@ -299,7 +287,7 @@ describe(`the signing key, changed in three steps while replicas serve: ${REPLIC
     expect(reached.code, reached.out).to.equal(0);
     expect(reached.out).to.include('step 2 is next');
 
-    // One has read its keys anew, as all have who wait as long as they are told; one has to find the new key by itself.
+    // The first server has refetched the keys, as after the full wait; the second must find the new key by its kid.
     load.servers[0].age(KEY_SET_AGE);
     load.servers[1].age(31);
     expect([...kids.keys()], 'the former key still signs').to.deep.equal([formerKid]);
@@ -332,23 +320,12 @@ describe(`the signing key, changed in three steps while replicas serve: ${REPLIC
     expect(byTheNextAlone.out).to.include('was signed with a key that is not published');
   });
 
-  async function register(balancer: LoadBalancer, key: AgentKey): Promise<void> {
-    const answer = await balancer.send('/admin/agents', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        agent_id: AGENT,
-        display_name: `Rotation ${randomUUID()}`,
-        sponsor_required: true,
-        allowed_scopes: ['jira:read'],
-        allowed_audiences: [JIRA],
-        max_task_ttl: 'PT20M',
-        max_token_ttl: `PT${TOKEN_SECONDS}S`,
-        max_delegation_depth: 1,
-        jwks: key.jwks,
-      }),
-    });
-    expect(answer.status, await answer.text()).to.equal(201);
+  function register(balancer: LoadBalancer): Promise<RegisteredAgent> {
+    const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
+    const admin = (method: string, path: string, body?: unknown) =>
+      balancer.send(path, { method, headers, body: JSON.stringify(body) });
+    const balanced = { admin, post: formTo(balancer), issuer: ISSUER, provider, clock: movedClock() };
+    return registerAgent(balanced, { max_token_ttl: `PT${TOKEN_SECONDS}S` });
   }
 
   async function ledgerHolds(issued: number): Promise<void> {
@@ -358,7 +335,3 @@ describe(`the signing key, changed in three steps while replicas serve: ${REPLIC
     await outside?.close();
   }
 });
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

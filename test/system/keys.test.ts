@@ -1,4 +1,4 @@
-/** `mandate keys`, as an operator runs it: what is in the files, what is printed, and what never is. */
+/** `mandate keys`: the files it writes, its output, and the secrets it never prints. */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { calculateJwkThumbprint } from 'jose';
-import { runCommand } from '../support/ledger/run-mandate.ts';
+import { runCommand } from '../support/command-process.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 
@@ -18,7 +18,7 @@ interface Report {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The private scalar of a key, as a JWK would show it. */
+/** The private scalar of a key. */
 function privatePart(pem: string): string {
   return createPrivateKey(pem).export({ format: 'jwk' }).d ?? '';
 }
@@ -32,7 +32,7 @@ describe('mandate keys', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('generate makes an EC P-256 key in PKCS#8 for its owner alone, and says its thumbprint and its settings', async () => {
+  it('generate writes an EC P-256 key in PKCS#8 with mode 0600, and prints its thumbprint and settings', async () => {
     const { code, out, err } = await runCommand(['keys', 'generate', '--out', first, '--json']);
     expect([code, err]).to.deep.equal([0, '']);
     const report = JSON.parse(out) as Report;
@@ -48,7 +48,7 @@ describe('mandate keys', () => {
     expect(out).not.to.include(privatePart(pem));
   });
 
-  it('generate never overwrites, not even through a link, and leaves nothing of a file that it cannot make', async () => {
+  it('generate overwrites no file, follows no link, and leaves no file after a failure', async () => {
     const before = readFileSync(first);
     const link = join(folder, 'link.pem');
     symlinkSync(join(folder, 'nowhere.pem'), link);
@@ -65,24 +65,24 @@ describe('mandate keys', () => {
     expect(existsSync(join(folder, 'nowhere.pem'))).to.equal(false);
   });
 
-  it('generate puts the key on standard output only where that is asked for, and nothing else there', async () => {
+  it('generate --out - prints only the key on standard output', async () => {
     const settings = { Service__Signing__Keys__0__Path: first };
     const { code, out, err } = await runCommand(['keys', 'generate', '--out', '-', '--kid', 'next-2027'], settings);
     expect(code).to.equal(0);
     expect(out).to.match(/^-----BEGIN PRIVATE KEY-----\n[\s\S]+\n-----END PRIVATE KEY-----\n$/);
     expect(err).not.to.include(privatePart(out));
-    // Beside a key that is there, somebody has to be named as the one that signs: the one that does.
+    // With a second key, Service:Signing:ActiveKid must name the one that signs.
     expect(err).to.match(/Service__Signing__Keys__1__Kid=next-2027\nService__Signing__ActiveKid=\S{43}\n$/);
   });
 
-  it('generate refuses a name that could not be configured', async () => {
+  it('generate refuses a --kid that is not a valid setting', async () => {
     const { code, out, err } = await runCommand(['keys', 'generate', '--out', join(folder, 'x.pem'), '--kid', 'a b']);
     expect([code, out]).to.deep.equal([2, '']);
     expect(err).to.match(/--kid holds white space/);
     expect(existsSync(join(folder, 'x.pem'))).to.equal(false);
   });
 
-  it('show tells which key signs, and publishes what the service would: public halves', async () => {
+  it('show names the active key, and prints only public keys', async () => {
     const second = await makeSealingKey();
     const settings = {
       Service__Signing__Keys__0__Path: first,
@@ -105,7 +105,7 @@ describe('mandate keys', () => {
     }
   });
 
-  it('show refuses to show nothing, and keys that cannot be loaded', async () => {
+  it('show exits with 1 without a key and with a key that cannot be loaded', async () => {
     const none = await runCommand(['keys', 'show']);
     expect([none.code, none.out]).to.deep.equal([1, '']);
     expect(none.err).to.match(
@@ -132,7 +132,7 @@ describe('mandate keys', () => {
     const rotate = (settings: Readonly<Record<string, string>>, ...more: readonly string[]) =>
       runCommand(['keys', 'rotate', '--next', next(), ...more], settings);
 
-    it('makes the next key once, changes nothing when it is repeated, and shows no secret', async () => {
+    it('makes the next key once, changes nothing if it is repeated, and prints no secret', async () => {
       const present = { Service__Signing__Keys__0__Pem: readFileSync(first, 'utf8') };
       const made = await rotate(present, '--json');
       expect([made.code, made.err]).to.deep.equal([0, '']);
@@ -151,7 +151,7 @@ describe('mandate keys', () => {
       }
     });
 
-    it('follows the settings from step to step, and asks replicas whether they have', async () => {
+    it('names the next step from the settings, and exits with 3 until the replicas have taken the current one', async () => {
       const present = { Service__Signing__Keys__0__Path: first };
       const { steps } = JSON.parse((await rotate(present, '--json')).out);
       const server = ['--server', replicas.url];
@@ -172,7 +172,7 @@ describe('mandate keys', () => {
       expect(last.out).to.include('http://127.0.0.1:9 could not be reached: There was no answer (ECONNREFUSED).');
     });
 
-    it('refuses a file that holds no key, and one that is configured under another name', async () => {
+    it('exits with 1 for a file without a key and for a key with another configured name', async () => {
       const present = { Service__Signing__Keys__0__Path: first };
       const broken = await runCommand(['keys', 'rotate', '--next', join(folder, 'broken.pem')], present);
       expect([broken.code, broken.out]).to.deep.equal([1, '']);

@@ -5,21 +5,20 @@ import { expect } from 'chai';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { type Answer, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const PATH = '/backchannel-logout';
-const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const SETTING = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
 const A_DAY = 86_400;
 
 type Claims = Readonly<Record<string, unknown>>;
 
 for (const database of databases) {
-  describe(`a subject token from before a logout on ${database.name}`, function () {
+  describe(`RefuseLoggedOut on ${database.name}`, function () {
     this.timeout(60_000);
     let provider: IdentityProvider;
     let mandate: Mandate;
-    /** Another replica with the same settings. */
+    /** A replica with the same settings. */
     let replica: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
@@ -45,12 +44,7 @@ for (const database of databases) {
 
     const now = () => mandate.clock.seconds();
     const newPerson = () => `ada-${randomUUID()}`;
-    function logoutToken(claims: Claims): string {
-      const key = provider.signingKey();
-      const usual = { iss: provider.issuer, aud: provider.clientId, jti: randomUUID(), iat: now(), exp: now() + 120 };
-      const header = { alg: key.alg, typ: 'logout+jwt', kid: key.kid };
-      return key.sign(header, { ...usual, events: { [EVENT]: {} }, ...claims });
-    }
+    const logoutToken = (claims: Claims) => provider.signLogoutToken({ iat: now(), exp: now() + 120, ...claims });
     async function logOut(claims: Claims, at: Mandate = mandate): Promise<void> {
       const answer = await at.post(PATH, { logout_token: logoutToken(claims) });
       expect(answer.status, answer.text).to.equal(200);
@@ -74,15 +68,19 @@ for (const database of databases) {
       });
       expect(lines).to.have.length(1);
       expect(lines[0]).to.include({
-        ...{ event: 'token.denied', decision: 'deny', reason: 'subject_logged_out' },
-        ...{ agent_id: agent.id, sponsor: claims.sub, audience: JIRA, scope: 'jira:read jira:comment' },
-        ...{ task_id: null, jti: null },
+        event: 'token.denied',
+        decision: 'deny',
+        reason: 'subject_logged_out',
+        agent_id: agent.id,
+        sponsor: claims.sub,
+        audience: JIRA,
+        scope: 'jira:read jira:comment',
+        task_id: null,
+        jti: null,
       });
     }
-    const isActive = async ({ access_token }: Claims) =>
-      (await mandate.post('/oauth2/introspect', { token: String(access_token) })).body.active;
 
-    it('starts no task once a real provider has ended its session; that of another session does', async () => {
+    it('refuses a subject token of a session that a real provider has ended, and accepts one of another session', async () => {
       const [laptop, phone] = [await provider.signIn('ada'), await provider.signIn('ada')];
       await laptop.signOut();
       expect(provider.logoutDeliveries()).to.deep.include({ sid: laptop.sid, delivered: true });
@@ -94,7 +92,7 @@ for (const database of databases) {
       await phone.signOut();
     });
 
-    it('is refused by its session, whatever its iat, where the logout names a session, with a sub or without', async () => {
+    it('refuses a subject token by its sid, whatever its iat, after a logout that names the session', async () => {
       const sub = newPerson();
       for (const named of [{ sub }, { sub: undefined }]) {
         const sid = randomUUID();
@@ -105,7 +103,7 @@ for (const database of databases) {
       }
     });
 
-    it('is refused by its person and iat where the logout names no session', async () => {
+    it('refuses a subject token by its sub and iat after a logout that names no session', async () => {
       const sub = newPerson();
       const iat = now() - 30;
       await logOut({ sub, iat });
@@ -119,7 +117,7 @@ for (const database of databases) {
       }
     });
 
-    it('is refused by the sub of its person where another claim is the sponsor key', async () => {
+    it('compares the sub if the sponsor key is another claim', async () => {
       const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       const [sub, oid] = [newPerson(), newPerson()];
       await logOut({ sub }, keyed);
@@ -129,7 +127,7 @@ for (const database of databases) {
       await keyed.stop();
     });
 
-    it('is refused by every replica, and by one that starts later', async () => {
+    it('applies to every replica, including one that starts later', async () => {
       const [sub, sid] = [newPerson(), randomUUID()];
       await logOut({ sub }, replica);
       await logOut({ sid }, mandate);
@@ -141,7 +139,7 @@ for (const database of databases) {
       await later.stop();
     });
 
-    it('costs its assertion when it is refused', async () => {
+    it('spends the assertion of a refused exchange', async () => {
       const sub = newPerson();
       await logOut({ sub });
       const form = agent.exchangeForm({ subject_token: tokenOf({ sub }) });
@@ -152,7 +150,7 @@ for (const database of databases) {
       expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
     });
 
-    it('is not refused anew by a logout that is presented again', async () => {
+    it('does not move the time of a logout if its token is repeated', async () => {
       const sub = newPerson();
       const logout_token = logoutToken({ sub, iat: now() - 30 });
       for (let time = 0; time < 2; time += 1) {
@@ -161,7 +159,7 @@ for (const database of databases) {
       }
     });
 
-    it('does not keep the tasks of the same person from being refreshed', async () => {
+    it("does not affect refreshes of the person's other tasks", async () => {
       const sub = newPerson();
       const [kept, ended] = [randomUUID(), randomUUID()];
       const task = await expectOpened({ sub, sid: kept });
@@ -170,31 +168,31 @@ for (const database of databases) {
       expect(refreshed.status, refreshed.text).to.equal(200);
     });
 
-    it('has no task left, whichever of two replicas hears of the logout while exchanges are under way', async () => {
+    it('leaves no active task if exchanges and the logout meet on two replicas', async () => {
       for (let round = 0; round < 6; round += 1) {
         const [sub, sid] = [newPerson(), randomUUID()];
-        const exchanges = Array.from({ length: 6 }, (_, nth) =>
-          exchange({ sub, sid }, nth % 2 === 0 ? mandate : replica),
+        const exchanges = [mandate, replica, mandate, replica, mandate, replica].map((at) =>
+          exchange({ sub, sid }, at),
         );
         const logout = logOut(round % 2 === 0 ? { sub } : { sid }, round % 3 === 0 ? mandate : replica);
         const answers = await Promise.all(exchanges);
         await logout;
         for (const { status, body } of answers) {
-          if (status === 200) expect(await isActive(body)).to.equal(false);
+          if (status === 200) expect((await mandate.introspect({ body })).active).to.equal(false);
           else expect([status, body.error]).to.deep.equal([400, 'invalid_grant']);
         }
         await expectRefused({ sub, sid });
       }
     });
 
-    it('is accepted as before while the setting is off, and a logout that came then is not remembered', async () => {
+    it('refuses nothing while it is off, and does not remember logouts of that time', async () => {
       const off = await mandate.another({ [SETTING]: '' });
       const [sub, sid] = [newPerson(), randomUUID()];
       const lines = await mandate.recorded(async () => {
         await logOut({ sub }, off);
         await logOut({ sid }, off);
       });
-      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([
         ['sponsor.signal', 'sponsor_logged_out'],
         ['sponsor.signal', 'sponsor_logged_out'],
       ]);
@@ -207,8 +205,8 @@ for (const database of databases) {
       await off.stop();
     });
 
-    // Last: it moves the clock.
-    it('is refused for a day after the logout, and no longer', async () => {
+    // Must be last: it moves the clock.
+    it('refuses subject tokens for a day after the logout', async () => {
       const sub = newPerson();
       const lasting = { sub, iat: now() - 60, exp: now() + 3 * A_DAY };
       await logOut({ sub });

@@ -1,6 +1,5 @@
-/** What a running service tells Prometheus (docs/operating.md, "Metrics"): what happened, and nothing that was sent. */
+/** Prometheus metrics of a running service (docs/operating.md, "Metrics"). */
 
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect } from 'chai';
 import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
@@ -9,19 +8,16 @@ import { StartupError } from '../../composition/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { databases } from '../support/databases.ts';
+import { databases, sqliteFile } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
+import { listen } from '../support/listening.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
 import { rawConnection } from '../support/raw-http.ts';
 import { type Scrape, scrape } from '../support/samples.ts';
 
 const METRICS_PORT = 'Service:Metrics:Port';
 
-/** What happens elsewhere in this process, and soon. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-/** The counters that have grown, and by how much. */
+/** The growth of each counter. */
 function grown(before: Scrape, after: Scrape, name: string): Readonly<Record<string, number>> {
   const entries = [...after.values].flatMap(([key, value]) => {
     const growth = value - (before.values.get(key) ?? 0);
@@ -30,24 +26,24 @@ function grown(before: Scrape, after: Scrape, name: string): Readonly<Record<str
   return Object.fromEntries(entries);
 }
 
-for (const database of databases.filter(({ name }) => name !== 'SQLite in memory')) {
-  describe(`metrics on ${database.name}`, () => {
+for (const database of databases) {
+  describe(`Metrics on ${database.name}`, () => {
     let port: number;
     let mandate: Mandate;
     before(async () => {
       port = await freePort();
       mandate = await startMandate({ database, settings: { [METRICS_PORT]: String(port) } });
-      // No summary of denials comes to be due between two looks.
+      // No summary of denials becomes due between two scrapes.
       mandate.clock.standStill();
     });
     after(() => mandate.stop());
-    /** The database is asked once in five seconds. */
+    /** The service queries the database at most once in five seconds. */
     const look = () => {
       mandate.clock.advance(6);
       return scrape(port);
     };
 
-    it('count requests by surface and outcome, time them, and count denials as the ledger records them', async () => {
+    it('count and time requests by surface and outcome, and count denials by event and reason', async () => {
       const agent = await mandate.agent();
       const before = await look();
       const lines = await mandate.recorded(async () => {
@@ -81,7 +77,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       expect(grown(before, after, 'mandate_request_duration_seconds_bucket')).to.include({
         '{le="+Inf",surface="token"}': 4,
       });
-      // The ledger has a record of the first of those that name nobody, and this counts both.
+      // The ledger records the first of two equal denials; the metric counts both.
       const recorded = lines.filter(({ decision, count }) => decision === 'deny' && count === undefined);
       expect(recorded.length).to.be.greaterThan(1);
       const denials = grown(before, after, 'mandate_denials_total');
@@ -95,7 +91,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       });
     });
 
-    it('count refusals of the admin API that its transactions record', async () => {
+    it('count refusals of the admin API that a transaction records', async () => {
       const agent = await mandate.agent();
       expect((await agent.exchange()).status).to.equal(200);
       await mandate.block('disabled-by-the-provider', 'disabled');
@@ -110,8 +106,8 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       });
     });
 
-    it('tell how much of the ledger is not sealed, and how old that is', async () => {
-      // On a ledger of its own: what others have to record, such as summaries of denials, comes when it is due.
+    it('report the number and age of unsealed records', async () => {
+      // A separate ledger: other tests' summaries of denials may become due.
       const ofItsOwn = await freePort();
       const instance = await startMandate({ database, settings: { [METRICS_PORT]: String(ofItsOwn) } });
       instance.clock.standStill();
@@ -131,14 +127,14 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       expect(open.value('mandate_database_up')).to.equal(1);
       expect(open.value('mandate_outbox_records', { state: 'waiting' })).to.equal(0);
       expect(open.value('mandate_outbox_oldest_age_seconds')).to.equal(0);
-      // Within the five seconds the database is not asked again.
+      // The service does not query the database again within five seconds.
       await agent.exchange();
       expect((await scrape(ofItsOwn)).value('mandate_ledger_unsealed_records')).to.equal(2);
       await instance.stop();
     });
 
-    it('tell what waits for the sink', async () => {
-      // On a ledger of its own, as above.
+    it('report the number and age of records that wait for the sink', async () => {
+      // A separate ledger, as above.
       const withSink = await freePort();
       const instance = await startMandate({
         database,
@@ -155,7 +151,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       await instance.stop();
     });
 
-    it('tell of the lines in front of the database, of turns, keys and the release', async () => {
+    it('report database connections, permits in use, the age of keys and the release', async () => {
       const { value, values } = await look();
       const isPostgres = database.engine === 'postgres';
       expect(value('mandate_database_waiting', { pool: isPostgres ? 'serving' : 'thread' })).to.equal(0);
@@ -173,7 +169,7 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       expect(value('nodejs_eventloop_lag_p99_seconds')).to.be.a('number');
     });
 
-    it('have labels of closed sets alone, and nothing that was sent', async () => {
+    it('have labels from closed sets only, and no value from a request', async () => {
       const { values, families, text } = await look();
       const labelsOf = (name: string, label: string) =>
         new Set(
@@ -189,14 +185,14 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
       for (const sent of ['agent-', 'jira', 'ada', 'nobody', 'nothing', 'payroll', 'with=', '127.0.0.1']) {
         expect(text.replaceAll(/^#.*$/gm, '')).not.to.include(sent);
       }
-      // Everything there is has its definition, which docs/operating.md repeats.
+      // docs/operating.md repeats these definitions.
       const ours = [...families].filter(([name]) => name.startsWith('mandate_'));
       expect(ours.map(([name, { help }]) => [name, help])).to.have.deep.members(
         serviceDefinitions.map(({ name, help }) => [name, help]),
       );
     });
 
-    it('are at /metrics of a port of their own, and nothing else is there', async () => {
+    it('are served at /metrics on a separate port, where every other path answers 404', async () => {
       const ask = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init);
       const answer = await ask('/metrics');
       expect(answer.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
@@ -214,17 +210,14 @@ for (const database of databases.filter(({ name }) => name !== 'SQLite in memory
   });
 }
 
-describe('metrics', () => {
-  const [sqlite] = databases;
-  const [postgres] = databases.filter(({ engine }) => engine === 'postgres');
+describe('Metrics', () => {
   let mandate: Mandate;
   before(async () => {
-    if (sqlite === undefined) throw new Error('there is no database');
-    mandate = await startMandate({ database: sqlite });
+    mandate = await startMandate({ database: sqliteFile });
   });
   after(() => mandate.stop());
 
-  it('count what is not let in, in front of everything else', async () => {
+  it('count requests that the rate limit or the concurrency limit refuses', async () => {
     const port = await freePort();
     const instance = await mandate.another({
       [METRICS_PORT]: String(port),
@@ -235,25 +228,27 @@ describe('metrics', () => {
       'Service:Overload:QueueLimit': '0',
     });
     instance.clock.standStill();
-    // The first is served, the others are refused.
+    // The bucket permits one request.
     const flood = await rawConnection(instance.url);
     for (let sent = 1; sent <= 7; sent += 1) {
       flood.send('GET /no-such-path HTTP/1.1\r\nHost: mandate.test\r\n\r\n');
-      await until(async () => (flood.received().match(/HTTP\/1\.1 /g) ?? []).length === sent);
+      await eventually(async () => (flood.received().match(/HTTP\/1\.1 /g) ?? []).length === sent);
     }
     flood.leave();
-    // It has its turn for as long as its body does not come.
+    // The request holds its permit until its body arrives.
     const { host, port: servedAt } = new URL(instance.url);
     const held = connect(Number(servedAt), '127.0.0.1');
     const head = [`POST /admin/agents HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${ADMIN_KEY}`];
     instance.clock.advance(1);
     held.write([...head, 'Content-Type: application/json', 'Content-Length: 10', '', ''].join('\r\n'));
-    await until(async () => (await scrape(port)).value('mandate_admission_turns_busy', { work: 'revoking' }) === 1);
+    await eventually(
+      async () => (await scrape(port)).value('mandate_admission_turns_busy', { work: 'revoking' }) === 1,
+    );
     instance.clock.advance(1);
     expect((await instance.admin('GET', '/admin/agents')).status).to.equal(503);
     held.destroy();
     const aborted = { surface: 'admin', outcome: 'aborted' };
-    await until(async () => (await scrape(port)).value('mandate_requests_total', aborted) === 1);
+    await eventually(async () => (await scrape(port)).value('mandate_requests_total', aborted) === 1);
     const { value } = await scrape(port);
     expect(value('mandate_requests_total', { surface: 'other', outcome: 'refused' })).to.equal(1);
     expect(value('mandate_requests_total', { surface: 'other', outcome: 'rate_limited' })).to.equal(6);
@@ -266,7 +261,7 @@ describe('metrics', () => {
     await instance.stop();
   });
 
-  it('end with the service', async () => {
+  it('are not served after the service has stopped', async () => {
     const port = await freePort();
     const instance = await mandate.another({ [METRICS_PORT]: String(port) });
     await scrape(port);
@@ -275,11 +270,9 @@ describe('metrics', () => {
     expect(gone).to.be.instanceOf(TypeError);
   });
 
-  it('keep the service from starting where their port is taken, and say which setting it is', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const address = taken.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+  it('prevent the start if their port is in use, with the name of the setting', async () => {
+    const taken = createServer();
+    const port = await listen(taken);
     const failed = await mandate.another({ [METRICS_PORT]: String(port) }).catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(StartupError);
     expect((failed as StartupError).reasons).to.deep.equal([
@@ -288,15 +281,12 @@ describe('metrics', () => {
     taken.close();
   });
 
-  it('are told while the database is away, which they say, without what only it knows', async function () {
-    // It is elapsed time that is held to the second that a scrape may wait.
+  it("are served with mandate_database_up 0, and without the ledger's metrics, while the database is unreachable", async function () {
+    // Elapsed time is what this test guards.
     this.retries(2);
     const port = await freePort();
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const address = silent.address();
-    const away = typeof address === 'object' && address !== null ? address.port : 0;
-    if (postgres === undefined) throw new Error('there is no Postgres');
+    const silent = createServer();
+    const away = await listen(silent);
     const instance = await mandate.another({
       [METRICS_PORT]: String(port),
       'Service:Database:Provider': 'postgres',
@@ -311,7 +301,7 @@ describe('metrics', () => {
       expect(value(name), name).to.equal(undefined);
       expect(families.has(name)).to.equal(true);
     }
-    // What an alert is for begins at zero: `increase` of a series that begins at one misses the first.
+    // A counter starts at zero: `increase` of a series that starts at one misses the first event.
     expect(value('mandate_requests_total', { surface: 'token', outcome: 'ok' })).to.equal(0);
     expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'invalid_api_key' })).to.equal(0);
     await instance.stop();

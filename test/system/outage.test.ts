@@ -1,14 +1,13 @@
-/** A database that cannot answer: a refusal that says so, in time, and never a token without its record. */
+/** A database that does not answer: a 503 in time, and no token without its record. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
-import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type FreshDatabase, outsideOf, postgres, sqliteFile, type TestDatabase } from '../support/databases.ts';
+import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
-import { untilReady } from './until-ready.ts';
 
-/** Every answer comes within this, whatever the database does: its own limits are shorter. */
+/** Every response arrives within this time, because the limits of the database are shorter. */
 const IN_TIME_MS = 9000;
 
 /** Seconds: the default of Service:Audit:Aggregation:Window. */
@@ -23,7 +22,7 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body.error).to.equal('temporarily_unavailable');
 }
 
-/** Connections that were being made when the database came back take a while to be given up. */
+/** A connection attempt from the outage may fail only after the outage. */
 async function onceItAnswers(act: () => Promise<void>): Promise<void> {
   const until = performance.now() + IN_TIME_MS;
   for (;;) {
@@ -35,16 +34,14 @@ async function onceItAnswers(act: () => Promise<void>): Promise<void> {
   }
 }
 
-describe('a Postgres that falls silent', function () {
+describe('A Postgres that does not answer', function () {
   this.timeout(60_000);
-  const [postgres] = databases.filter((database) => database.engine === 'postgres');
   let proxy: TcpProxy;
   let database: FreshDatabase;
   let mandate: Mandate;
   let agent: RegisteredAgent;
 
   before(async () => {
-    if (postgres === undefined) throw new Error('there is no Postgres to test on');
     database = await postgres.fresh();
     const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
     proxy = await tcpProxy(Number(uri.port));
@@ -56,7 +53,7 @@ describe('a Postgres that falls silent', function () {
   });
   beforeEach(async () => {
     while ((await agent.exchange()).status !== 200) await pause(POLL_MS);
-    // What was counted before.
+    // Closes the aggregation window of earlier tests.
     mandate.clock.advance(AGGREGATION_WINDOW);
     await mandate.jobs.closeWindows();
   });
@@ -66,8 +63,8 @@ describe('a Postgres that falls silent', function () {
     await proxy.close();
   });
 
-  it('is answered with 503 and a time to come back, in time, on every endpoint, and serves again once it is back', async function () {
-    // It is elapsed time that is promised.
+  it('makes every endpoint answer 503 with Retry-After in time, and the service recovers without a restart', async function () {
+    // Elapsed time is what this test guards.
     this.retries(2);
     const issued = await agent.exchange();
     expect(issued.status, issued.text).to.equal(200);
@@ -87,45 +84,43 @@ describe('a Postgres that falls silent', function () {
       const ready = await mandate.get('/readyz');
       expect(ready.status).to.equal(503);
       expect(ready.text).to.equal('Unhealthy');
-      // A refusal that names nobody is answered even then.
+      // A denial of an unauthenticated client needs no database.
       expect((await mandate.post('/oauth2/token', { grant_type: 'password' })).body.error).to.equal(
         'unsupported_grant_type',
       );
       proxy.resume();
-      // It had no record then, so it is in the next summary, alone as it is.
+      // It could not be recorded then, so the next summary contains it.
       mandate.clock.advance(AGGREGATION_WINDOW);
       await onceItAnswers(() => mandate.jobs.closeWindows());
     });
     expect(lines.at(-1)).to.include({ event: 'token.denied', reason: 'unsupported_grant_type', count: 1 });
     expect(lines.filter((line) => line.event === 'token.issued')).to.have.lengthOf(0);
-    expect((await mandate.post('/oauth2/introspect', { token })).body.active).to.equal(true);
+    expect((await mandate.introspect(token)).active).to.equal(true);
     expect((await agent.exchange()).status).to.equal(200);
-    expect((await untilReady(mandate)).status).to.equal(200);
+    expect((await mandate.untilReady()).status).to.equal(200);
   });
 
-  it('gives no token while the answers of Postgres are lost, and opens one task when the agent tries again', async () => {
+  it('issues no token while its responses are lost, and one task when the agent retries', async () => {
     const form = agent.exchangeForm();
     const lines = await mandate.recorded(async () => {
       proxy.silence('answers');
       expectUnavailable(await mandate.post('/oauth2/token', form));
       proxy.resume();
-      // The transaction was never committed, so its assertion is not spent.
+      // The transaction was not committed, so the assertion is not spent.
       const again = await mandate.post('/oauth2/token', form);
       expect(again.status, again.text).to.equal(200);
     });
-    expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.issued', null]]);
+    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.issued', null]]);
   });
 });
 
-describe('a SQLite file that another process keeps locked', () => {
-  it('is answered with 503 while it is locked, writes nothing then, and serves again afterwards', async function () {
+describe('A SQLite file that another process has locked', () => {
+  it('makes the service answer 503 and record nothing, until the lock is released', async function () {
     this.timeout(30_000);
-    const [sqlite] = databases.filter((one) => one.engine === 'sqlite');
-    const database = await sqlite?.fresh();
-    if (sqlite === undefined || database?.outside === undefined) throw new Error('there is no SQLite file to test on');
-    const mandate = await startMandate({ database: { ...sqlite, fresh: async () => database } });
+    const database = await sqliteFile.fresh();
+    const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });
     const agent = await mandate.agent();
-    const other = await database.outside();
+    const other = await outsideOf(database);
     const lines = await mandate.recorded(async () => {
       await other.sql('begin immediate');
       expectUnavailable(await agent.exchange());
@@ -140,7 +135,7 @@ describe('a SQLite file that another process keeps locked', () => {
     await other.close();
     expect(lines).to.deep.equal([]);
     expect((await agent.exchange()).status).to.equal(200);
-    expect((await untilReady(mandate)).text).to.equal('Healthy');
+    expect((await mandate.untilReady()).text).to.equal('Healthy');
     await mandate.stop();
   });
 });

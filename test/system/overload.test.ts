@@ -1,29 +1,25 @@
-/** What the whole service does when a kind of work has no turn left. */
+/** The concurrency limits: refusals of each surface while no permit is free. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
-import { SCIM_TOKEN, scimSettings } from '../support/scim-client.ts';
+import { SCIM_TOKEN } from '../support/scim-client.ts';
+import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../support/transmitter.ts';
 
-const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
-const SETTINGS = {
-  ...scimSettings,
-  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
-  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
-  'Service:Ssf:Audience': 'https://mandate.test/stream',
-  'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
-};
 const ONE_TURN = { 'Service:Overload:ConcurrencyLimit': '1', 'Service:Overload:QueueLimit': '0' };
 
 const SENTENCE = 'The service is at capacity. Retry the request.';
 const OAUTH = { error: 'temporarily_unavailable', error_description: SENTENCE };
 const PROBLEM = {
-  ...{ type: 'about:blank', title: 'Service Unavailable', status: 503 },
-  ...{ error: 'temporarily_unavailable', detail: SENTENCE },
+  type: 'about:blank',
+  title: 'Service Unavailable',
+  status: 503,
+  error: 'temporarily_unavailable',
+  detail: SENTENCE,
 };
 
-/** Each with all that would have it served, so that nothing but the want of a turn can be why it is not. */
+/** Each request is otherwise valid: only the missing permit can be the reason of a refusal. */
 const REVOKING: readonly (readonly [path: string, event: string, type: string, body: object, init?: RequestInit])[] = [
   ['/oauth2/revoke', 'token.denied', 'application/json; charset=utf-8', OAUTH, { method: 'POST' }],
   ['/backchannel-logout', 'signal.denied', 'application/json; charset=utf-8', OAUTH, { method: 'POST' }],
@@ -45,16 +41,16 @@ const REVOKING: readonly (readonly [path: string, event: string, type: string, b
 ];
 
 for (const database of databases) {
-  describe(`overload on ${database.name}`, () => {
+  describe(`The concurrency limits on ${database.name}`, () => {
     let mandate: Mandate;
     let narrow: Mandate;
-    /** Where an agent keeps its keys, which takes as long to answer as a test says. */
+    /** The jwks_uri of the slow agent: the server answers when a test lets it. */
     let keys: Loopback;
     let waiting: (() => void)[];
     let agent: RegisteredAgent;
     let slow: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database, settings: SETTINGS });
+      mandate = await startMandate({ database, settings: EVERY_RECEIVER });
       narrow = await mandate.another(ONE_TURN);
       waiting = [];
       keys = await startLoopback((...told) => void waiting.push(() => answering({ keys: [] })(...told)), { tls: true });
@@ -67,7 +63,7 @@ for (const database of databases) {
       await keys.close();
     });
 
-    /** Runs while the slow agent's requests are being decided; answers what they were answered. */
+    /** Runs `act` while requests with the slow agent's keys wait, and resolves with their responses. */
     async function meanwhile(forms: readonly (readonly [path: string, form: object])[], act: () => Promise<unknown>) {
       const before = keys.received.length;
       const answers = forms.map(([path, form]) => narrow.post(path, { ...form }));
@@ -77,7 +73,7 @@ for (const database of databases) {
       return Promise.all(answers);
     }
 
-    it('refuses a token, says when to come back, records it, and leaves the assertion as good as it was', async () => {
+    it('refuse an exchange with 503 and Retry-After, record it, and do not spend the assertion', async () => {
       const form = agent.exchangeForm();
       const lines = await mandate.recorded(async () => {
         const [held] = await meanwhile([['/oauth2/token', slow.exchangeForm()]], async () => {
@@ -86,11 +82,13 @@ for (const database of databases) {
             expect(answer.status).to.equal(503);
             expect(answer.body).to.deep.equal(OAUTH);
             expect(Object.fromEntries(answer.headers)).to.include({
-              ...{ 'retry-after': '1', 'cache-control': 'no-store', pragma: 'no-cache' },
+              'retry-after': '1',
+              'cache-control': 'no-store',
+              pragma: 'no-cache',
               'content-type': 'application/json; charset=utf-8',
             });
           }
-          // Nobody else's turns are used up by it.
+          // Other kinds of work have other permits.
           expect((await narrow.post('/oauth2/introspect', { token: 'x' })).body).to.deep.equal({ active: false });
           expect((await narrow.admin('GET', '/admin/agents?limit=1')).status).to.equal(200);
           for (const path of ['/healthz', '/.well-known/jwks.json']) {
@@ -110,14 +108,16 @@ for (const database of databases) {
       }
     });
 
-    it('takes whatever revokes for one kind of work, and refuses each in its own words', async () => {
+    it("share one permit among all revoking surfaces, and refuse each request in the surface's format", async () => {
       const lines = await mandate.recorded(async () => {
         await meanwhile([['/oauth2/revoke', slow.revokeForm('tok')]], async () => {
           for (const [path, , type, body, init] of REVOKING) {
             const response = await fetch(`${narrow.url}${path}`, init);
             expect(response.status, path).to.equal(503);
             expect(Object.fromEntries(response.headers), path).to.include({
-              ...{ 'retry-after': '1', 'cache-control': 'no-store', 'content-type': type },
+              'retry-after': '1',
+              'cache-control': 'no-store',
+              'content-type': type,
             });
             expect(await response.json(), path).to.deep.equal(body);
           }
@@ -129,7 +129,7 @@ for (const database of databases) {
       expect((await narrow.admin('GET', '/admin/agents?limit=1')).status).to.equal(200);
     });
 
-    it('begins as much as comes where it is switched off', async () => {
+    it('refuse nothing while they are disabled', async () => {
       const open = await mandate.another({ ...ONE_TURN, 'Service:Overload:Enabled': 'false' });
       const others = Array.from({ length: 20 }, async () => (await open.admin('GET', '/audit?limit=1')).status);
       expect(await Promise.all(others)).to.deep.equal(Array(20).fill(200));

@@ -1,8 +1,8 @@
-/** Metadata and key sets, as anyone reads them (specification "Public"; decisions "Sizes and forms nobody wrote down"). */
+/** Metadata and key sets (specification "Public"; decisions "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { type Mandate, startMandate } from '../support/mandate.ts';
+import { type Mandate, sharedMandate } from '../support/mandate.ts';
 
 const WELL_KNOWN = [
   '/.well-known/openid-configuration',
@@ -11,32 +11,33 @@ const WELL_KNOWN = [
 ];
 
 for (const database of databases) {
-  describe(`metadata and key sets on ${database.name}`, () => {
+  describe(`Metadata and key sets on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await sharedMandate(database);
     });
-    after(() => mandate.stop());
 
-    it('may be read by scripts of any origin, and kept for five minutes', async () => {
+    it('allow any origin and are cacheable for five minutes', async () => {
       const agent = await mandate.agent();
       const lines = await mandate.recorded(async () => {
         for (const path of [...WELL_KNOWN, `/agents/${agent.id}/jwks.json`]) {
           for (const method of ['GET', 'HEAD']) {
-            const headers = { origin: 'https://console.example' };
-            const response = await fetch(`${mandate.url}${path}`, { method, headers });
-            expect(response.status, path).to.equal(200);
-            expect(response.headers.get('content-type'), path).to.match(/^application\/json/);
-            expect(response.headers.get('access-control-allow-origin'), path).to.equal('*');
-            expect(response.headers.get('access-control-allow-credentials'), path).to.equal(null);
-            expect(response.headers.get('cache-control'), path).to.equal('public, max-age=300');
+            const { status, headers } = await mandate.send(path, {
+              method,
+              headers: { origin: 'https://console.example' },
+            });
+            expect(status, path).to.equal(200);
+            expect(headers.get('content-type'), path).to.match(/^application\/json/);
+            expect(headers.get('access-control-allow-origin'), path).to.equal('*');
+            expect(headers.get('access-control-allow-credentials'), path).to.equal(null);
+            expect(headers.get('cache-control'), path).to.equal('public, max-age=300');
           }
         }
       });
       expect(lines).to.deep.equal([]);
     });
 
-    it('hold public keys only', async () => {
+    it('contain only public keys', async () => {
       const answer = await mandate.get('/.well-known/jwks.json');
       const keys = answer.body.keys as Record<string, unknown>[];
       expect(keys).to.have.lengthOf(1);
@@ -44,7 +45,7 @@ for (const database of databases) {
       expect(keys[0]).to.include({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
     });
 
-    it('are all that other origins may read', async () => {
+    it('are the only responses that other origins may read', async () => {
       const agent = await mandate.agent();
       for (const [path, status] of [
         ['/healthz', 200],
@@ -61,7 +62,7 @@ for (const database of databases) {
       }
     });
 
-    it('say in both metadata documents the same, and nothing that the service does not do', async () => {
+    it('are equal in both metadata documents, and name only supported features', async () => {
       const [openid, oauth] = await Promise.all(WELL_KNOWN.slice(0, 2).map((path) => mandate.get(path)));
       expect(oauth?.body).to.deep.equal(openid?.body);
       const algorithms = ['ES256', 'PS256', 'RS256'];

@@ -1,6 +1,6 @@
 /**
- * Races between real processes on one database. Whichever of two decisions is first, once both are answered no task
- * outlives what ended it and nothing that was told is lost, whatever process is asked.
+ * Races between processes on one database. In every order of two decisions, no task outlives its end and no signal is
+ * lost, on every process.
  */
 
 import { rounds } from '../contract/rounds.ts';
@@ -14,19 +14,19 @@ import { renewalsThatMeet } from './races/renewals.ts';
 import type { Stage } from './races/stage.ts';
 import { writesThatMeet } from './races/writes.ts';
 
-/** As few as this, and two of those that can meet may never have done so in one of the ways in which they can. */
+/** With fewer rounds, some of the possible orders may not occur. */
 const FEWEST = 15;
 const ROUNDS = Math.max(FEWEST, rounds(20, 200));
-/** Of two processes that write to one SQLite file one always waits for the other: fewer rounds take as long. */
+/** Two processes that write to one SQLite file block each other, so fewer rounds take as long. */
 const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
 const TRIALS = 50 * ROUNDS;
-/** Starting Postgres, and processes from their sources, takes longer than a test may. */
+/** Starting Postgres and the processes takes longer than the timeout of a test. */
 const PREPARATION_LIMIT_MS = 120_000;
 const ROUND_LIMIT_MS = 1_000;
 
 for (const database of databases) {
   if (database.engine === 'postgres') {
-    describe('races between three processes on Postgres', () => {
+    describe('Races between three processes on Postgres', () => {
       const stage = onReplicas(database, 3, ROUNDS);
       everyRace(stage);
       nothingIsActiveAfterwards(stage, TRIALS);
@@ -34,10 +34,10 @@ for (const database of databases) {
     });
     continue;
   }
-  describe(`races within one process on ${database.name}`, () => {
+  describe(`Races within one process on ${database.name}`, () => {
     everyRace(onReplicas(database, 1, ROUNDS));
   });
-  describe(`races between two processes on ${database.name}`, () => {
+  describe(`Races between two processes on ${database.name}`, () => {
     const stage = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
     everyRace(stage);
     nothingIsActiveAfterwards(stage, TRIALS / 10);

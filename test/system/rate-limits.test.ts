@@ -1,13 +1,12 @@
-/** Rate limits of the whole service: every surface's own words, and what the ledger has of it. */
+/** Rate limits: the 429 of each surface, and its records. */
 
 import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
-import { scimSettings } from '../support/scim-client.ts';
-import { untilReady } from './until-ready.ts';
+import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
-/** One request to each bucket and no more, since time stands still. */
+/** Each bucket permits one request, because the clock does not advance. */
 const SCARCE = {
   'Service:RateLimit:Enabled': 'true',
   'Service:RateLimit:PermitsPerMinute': '60',
@@ -28,7 +27,7 @@ const SCIM_HEADERS = { ...NO_STORE, 'content-type': 'application/scim+json' };
 const OAUTH_HEADERS = { ...NO_STORE, pragma: 'no-cache', 'content-type': 'application/json; charset=utf-8' };
 const PROBLEM_HEADERS = { ...NO_STORE, 'content-type': 'application/problem+json; charset=utf-8' };
 
-/** What each surface answers, under which event it is recorded, and a request of it whose bucket is its own. */
+/** The path, the event of its records, and the headers and body of its 429. */
 const surfaces: readonly (readonly [
   path: string,
   event: string,
@@ -56,15 +55,6 @@ const surfaces: readonly (readonly [
   ['/no-such-path', 'token.denied', PROBLEM_HEADERS, PROBLEM],
 ];
 
-/** Nobody is at the other end of them, and nobody has to be. */
-const receivers = {
-  ...scimSettings,
-  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
-  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
-  'Service:Ssf:Audience': 'https://mandate.test/stream',
-  'Service:Ssf:BearerToken': 'a-push-credential-that-only-the-tests-know-01',
-};
-
 async function limitedBeside(mandate: Mandate, changes: Readonly<Record<string, string>> = {}): Promise<Mandate> {
   const instance = await mandate.another({ ...SCARCE, ...changes });
   instance.clock.standStill();
@@ -72,22 +62,22 @@ async function limitedBeside(mandate: Mandate, changes: Readonly<Record<string, 
 }
 
 for (const database of databases) {
-  describe(`rate limits on ${database.name}`, () => {
-    // Which database there is makes a difference to the records alone.
+  describe(`Rate limits on ${database.name}`, () => {
+    // Only the records depend on the database.
     const cases = database === databases[0] ? surfaces : surfaces.slice(0, 1);
     let mandate: Mandate;
     before(async () => {
-      // It reads the ledger through an instance of its own, which limits nobody.
-      mandate = await startMandate({ database, settings: receivers });
+      // An instance without limits reads the ledger.
+      mandate = await startMandate({ database, settings: EVERY_RECEIVER });
     });
     after(() => mandate.stop());
     const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);
 
     for (const [path, event, headers, body] of cases) {
-      it(`are said at ${path} in the words of the surface, and recorded as ${event}`, async () => {
+      it(`answer 429 at ${path} in the surface's format, and record it as ${event}`, async () => {
         const instance = await limited();
         const lines = await mandate.recorded(async () => {
-          // Whatever the method, and without a credential.
+          // For every method, and without a credential.
           expect((await fetch(`${instance.url}${path}`, { method: 'DELETE' })).status).not.to.equal(429);
           for (const method of ['POST', 'GET', 'DELETE']) {
             const answer = await fetch(`${instance.url}${path}`, { method });
@@ -110,7 +100,7 @@ for (const database of databases) {
       });
     }
 
-    it('are each a record where denials are not counted', async () => {
+    it('record each 429 while aggregation is off', async () => {
       const instance = await limited({ 'Service:Audit:Aggregation:Enabled': 'false' });
       const lines = await mandate.recorded(async () => {
         for (let sent = 0; sent < 4; sent += 1) await instance.get('/no-such-path');
@@ -121,7 +111,7 @@ for (const database of databases) {
       await instance.stop();
     });
 
-    it('do not make a flood expensive: it is one record, and its number at the end', async () => {
+    it('record a flood as one denial and one summary', async () => {
       const instance = await limited();
       const lines = await mandate.recorded(async () => {
         const all = Array.from({ length: 200 }, () => instance.admin('GET', '/admin/agents'));
@@ -137,30 +127,30 @@ for (const database of databases) {
   });
 }
 
-describe('rate limits', () => {
+describe('The rate limit', () => {
   let mandate: Mandate;
   before(async () => {
     const [database] = databases;
     if (database === undefined) throw new Error('there is no database');
-    mandate = await startMandate({ database, settings: receivers });
+    mandate = await startMandate({ database, settings: EVERY_RECEIVER });
   });
   after(() => mandate.stop());
   const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);
   const from = (source: string) => ({ 'x-forwarded-for': source });
 
-  it('let no credential pass, the right one included, and use none up', async () => {
+  it('applies before the credential is checked, and does not spend it', async () => {
     const instance = await limited();
     await instance.get('/no-such-path');
     expect((await instance.admin('GET', '/admin/agents')).status).to.equal(429);
     const agent = await mandate.agent();
     const form = agent.exchangeForm();
     expect((await instance.post('/oauth2/token', form)).body.error).to.equal('slow_down');
-    // The assertion was not looked at: it is as good as before.
+    // The service did not read the assertion.
     expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
     await instance.stop();
   });
 
-  it('count by themselves for each receiver, for introspection and for all the rest', async () => {
+  it('has a bucket each for introspection and signals, and one for all other paths', async () => {
     const instance = await limited();
     const paths = ['/oauth2/token', '/oauth2/introspect', '/backchannel-logout', '/scim/v2/Users', '/events'];
     for (const isFirst of [true, false]) {
@@ -169,12 +159,12 @@ describe('rate limits', () => {
     for (const path of ['/oauth2/revoke', '/admin/agents', '/audit', '/elsewhere']) {
       expect((await instance.get(path)).status, path).to.equal(429);
     }
-    const health = [await instance.get('/healthz'), await untilReady(instance), await instance.get('/healthz')];
+    const health = [await instance.get('/healthz'), await instance.untilReady(), await instance.get('/healthz')];
     expect(health.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
     await instance.stop();
   });
 
-  it('know whom a trusted proxy asks for, and ask nobody else', async () => {
+  it('counts by the client address that a trusted proxy forwards, and ignores the header of other clients', async () => {
     const instance = await limited();
     const statusFor = async (header: Readonly<Record<string, string>>) =>
       (await instance.get('/no-such-path', header)).status;
@@ -194,7 +184,7 @@ describe('rate limits', () => {
     await distrustful.stop();
   });
 
-  it('read several headers of that name as one list', async () => {
+  it('reads several X-Forwarded-For headers as one list', async () => {
     const instance = await limited();
     const statusFor = (hops: readonly string[]) =>
       new Promise<number | undefined>((resolve, reject) => {
@@ -210,7 +200,7 @@ describe('rate limits', () => {
     await instance.stop();
   });
 
-  it('are lifted a little every second', async () => {
+  it('permits more requests as time passes', async () => {
     const instance = await limited({ 'Service:RateLimit:PermitsPerMinute': '90', 'Service:RateLimit:Burst': '3' });
     const statuses = async (count: number) => {
       const answers = [];
@@ -223,7 +213,7 @@ describe('rate limits', () => {
     await instance.stop();
   });
 
-  it('are none where they are switched off', async () => {
+  it('is off while it is disabled', async () => {
     const instance = await limited({ 'Service:RateLimit:Enabled': 'false' });
     for (let sent = 0; sent < 5; sent += 1) expect((await instance.get('/no-such-path')).status).to.equal(404);
     await instance.stop();

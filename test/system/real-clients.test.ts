@@ -1,4 +1,4 @@
-/** OAuth clients as they come from npm, unmodified, against the running service. */
+/** Unmodified OAuth clients from npm against the running service. */
 
 import { expect } from 'chai';
 import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
@@ -15,31 +15,34 @@ const targets = databases.flatMap((database) => [
 ]);
 
 for (const { database, issuerPath, where } of targets) {
-  describe(`unmodified clients ${where}`, () => {
+  describe(`Unmodified clients ${where}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      // The issuer is where it really listens: clients hold the one against the other.
+      // Clients compare the issuer with the address of its metadata.
       mandate = await startMandate({ database, issuer: 'own-address', issuerPath });
       agent = await mandate.agent();
     });
     after(() => mandate.stop());
 
     const parameters = (): Record<string, string> => {
-      const form = agent.exchangeForm();
-      return Object.fromEntries(
-        Object.entries(form).flatMap(([name, value]) =>
-          name === 'grant_type' || value === undefined ? [] : [[name, value]],
-        ),
-      );
+      const { grant_type, ...form } = agent.exchangeForm();
+      return form as Record<string, string>;
     };
 
-    it('openid-client discovers, exchanges, refreshes, introspects and revokes', async () => {
+    const privateKey = async () => {
       const key = await importJWK(agent.key.privateJwk, 'ES256');
       if (key instanceof Uint8Array) throw new Error('not a private key');
-      const config = await openid.discovery(new URL(mandate.issuer), agent.id, undefined, openid.PrivateKeyJwt(key), {
+      return key;
+    };
+    const discovered = async (options: openid.DiscoveryRequestOptions = {}) =>
+      openid.discovery(new URL(mandate.issuer), agent.id, undefined, openid.PrivateKeyJwt(await privateKey()), {
+        ...options,
         execute: [openid.allowInsecureRequests],
       });
+
+    it('openid-client discovers the service, exchanges, refreshes, introspects and revokes', async () => {
+      const config = await discovered();
       const issued = await openid.genericGrantRequest(config, EXCHANGE, parameters());
       expect(issued.token_type).to.equal('bearer');
       const grant = issued.refresh_token ?? '';
@@ -50,13 +53,8 @@ for (const { database, issuerPath, where } of targets) {
       expect((await openid.tokenIntrospection(config, renewed.access_token)).active).to.equal(false);
     });
 
-    it('openid-client sends a client_assertion beside the actor_token, which is authenticated and spent', async () => {
-      const key = await importJWK(agent.key.privateJwk, 'ES256');
-      if (key instanceof Uint8Array) throw new Error('not a private key');
-      const config = await openid.discovery(new URL(mandate.issuer), agent.id, undefined, openid.PrivateKeyJwt(key), {
-        algorithm: 'oauth2',
-        execute: [openid.allowInsecureRequests],
-      });
+    it('openid-client sends a client_assertion beside the actor_token, which the service verifies and spends', async () => {
+      const config = await discovered({ algorithm: 'oauth2' });
       const sent: URLSearchParams[] = [];
       config[openid.customFetch] = (url, init) => {
         sent.push(new URLSearchParams(String(init.body)));
@@ -78,15 +76,14 @@ for (const { database, issuerPath, where } of targets) {
       });
     });
 
-    it('oauth4webapi exchanges, refreshes and revokes from the RFC 8414 document, and reads our refusals', async () => {
+    it('oauth4webapi exchanges, refreshes and revokes by the RFC 8414 metadata, and reads an error response', async () => {
       const insecure = { [oauth.allowInsecureRequests]: true };
       const issuer = new URL(mandate.issuer);
       const server = await oauth.processDiscoveryResponse(
         issuer,
         await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
       );
-      const key = await importJWK(agent.key.privateJwk, 'ES256');
-      if (key instanceof Uint8Array) throw new Error('not a private key');
+      const key = await privateKey();
       const client = { client_id: agent.id };
       const authentication = oauth.PrivateKeyJwt({ key, kid: agent.key.kid });
       const response = await oauth.genericTokenEndpointRequest(
@@ -99,44 +96,28 @@ for (const { database, issuerPath, where } of targets) {
       );
       const issued = await oauth.processGenericTokenEndpointResponse(server, client, response);
 
-      let refusal: unknown;
-      try {
-        const refused = await oauth.refreshTokenGrantRequest(
-          server,
-          client,
-          authentication,
-          issued.refresh_token ?? '',
-          {
-            additionalParameters: { resource: JIRA, scope: 'jira:admin' },
-            ...insecure,
-          },
-        );
-        await oauth.processRefreshTokenResponse(server, client, refused);
-      } catch (error) {
-        refusal = error;
-      }
+      const grant = issued.refresh_token ?? '';
+      const wider = { additionalParameters: { resource: JIRA, scope: 'jira:admin' }, ...insecure };
+      const refused = await oauth.refreshTokenGrantRequest(server, client, authentication, grant, wider);
+      const refusal = await oauth.processRefreshTokenResponse(server, client, refused).catch((error: unknown) => error);
       expect(refusal).to.be.instanceOf(oauth.ResponseBodyError).and.include({ error: 'invalid_scope', status: 400 });
 
-      const revoked = await oauth.revocationRequest(
-        server,
-        client,
-        authentication,
-        issued.refresh_token ?? '',
-        insecure,
+      await oauth.processRevocationResponse(
+        await oauth.revocationRequest(server, client, authentication, grant, insecure),
       );
-      await oauth.processRevocationResponse(revoked);
     });
 
-    it('jose verifies the token with the issuer URL alone', async () => {
+    it('jose verifies a task token with the metadata of the issuer alone', async () => {
       const issued = await agent.exchange();
-      const metadata = (await (await fetch(`${mandate.issuer}/.well-known/openid-configuration`)).json()) as {
-        jwks_uri: string;
-      };
-      const verified = await jwtVerify(
-        String(issued.body.access_token),
-        createRemoteJWKSet(new URL(metadata.jwks_uri)),
-        { issuer: mandate.issuer, audience: JIRA, typ: 'at+jwt', algorithms: ['ES256'] },
-      );
+      const metadata = await mandate.get(`${issuerPath}/.well-known/openid-configuration`);
+      const keys = createRemoteJWKSet(new URL(String(metadata.body.jwks_uri)));
+      const verified = await jwtVerify(String(issued.body.access_token), keys, {
+        issuer: mandate.issuer,
+        audience: JIRA,
+        typ: 'at+jwt',
+        algorithms: ['ES256'],
+      });
+      expect(verified.payload.sub).to.equal('ada');
       expect(verified.protectedHeader.kid).to.be.a('string');
     });
   });

@@ -1,23 +1,22 @@
-/** Refresh: a task goes on, and never gains anything. */
+/** Refresh: a new token within the same task, never with more authority. */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { fieldsOf, JIRA, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
 for (const database of databases) {
-  describe(`refresh on ${database.name}`, () => {
+  describe(`Refresh on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database });
+      mandate = await sharedMandate(database);
     });
     beforeEach(async () => {
       agent = await mandate.agent();
     });
-    after(() => mandate.stop());
 
-    it('gives a fresh token with a new jti within the same task, and the same grant', async () => {
+    it('issues a token with a new jti within the same task, and the same grant', async () => {
       const first = await agent.exchange();
       const answer = await agent.refresh(String(first.body.refresh_token));
       expect(answer.status, answer.text).to.equal(200);
@@ -34,7 +33,7 @@ for (const database of databases) {
       expect(after).to.deep.include({ sub: 'ada', aud: JIRA, task: before.task, scope: before.scope });
     });
 
-    it('writes the first renewal and counts the others', async () => {
+    it('records the first renewal, and counts the later ones in a summary', async () => {
       const first = await agent.exchange();
       const grant = String(first.body.refresh_token);
       const lines = await mandate.recorded(async () => {
@@ -50,8 +49,8 @@ for (const database of databases) {
       expect(lines[2]).to.include({ ...about, decision: 'allow', jti: null, reason: 'client_revoked' });
     });
 
-    it('writes no summary for a single renewal', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('records no summary for a single renewal', async () => {
+      const grant = await agent.grant();
       const lines = await mandate.recorded(async () => {
         await agent.refresh(grant);
         await agent.revoke(grant);
@@ -59,20 +58,20 @@ for (const database of databases) {
       expect(lines.map((line) => line.event)).to.deep.equal(['token.refreshed', 'task.revoked']);
     });
 
-    it('keeps a narrowing: what was given up is not held any more', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('keeps a narrowed scope for later refreshes', async () => {
+      const grant = await agent.grant();
       expect((await agent.refresh(grant, { scope: 'jira:comment' })).body.scope).to.equal('jira:comment');
       expect((await agent.refresh(grant)).body.scope).to.equal('jira:comment');
     });
 
-    it('never gives what the registration has lost since', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('removes scopes that the registration has lost', async () => {
+      const grant = await agent.grant();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { allowed_scopes: ['jira:comment'] });
       expect((await agent.refresh(grant)).body.scope).to.equal('jira:comment');
     });
 
-    it('cuts the last token to what is left of the task', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('shortens the last token to the rest of its task', async () => {
+      const grant = await agent.grant();
       const other = await mandate.another({});
       other.clock.advance(20 * 60 - 100);
       const form = agent.refreshForm(grant, {
@@ -81,7 +80,7 @@ for (const database of databases) {
       const answer = await other.post('/oauth2/token', form);
       expect(answer.status, answer.text).to.equal(200);
       const claims = decodeJwt(String(answer.body.access_token));
-      // By its own lifetime it would have four minutes.
+      // Its own lifetime would be four minutes.
       expect(answer.body.expires_in)
         .to.equal(Number(claims.exp) - Number(claims.iat))
         .and.to.be.below(240);
@@ -89,23 +88,21 @@ for (const database of databases) {
       await other.stop();
     });
 
-    it('takes the instance from the assertion of this renewal', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('copies the instance from the assertion of the refresh', async () => {
+      const grant = await agent.grant();
       const answer = await agent.refresh(grant, { client_assertion: agent.assertion({ instance: 'pod-8' }) });
       expect(decodeJwt(String(answer.body.access_token)).act).to.deep.include({ instance: 'pod-8' });
     });
 
-    it('counts renewals exactly when many come at once', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('counts concurrent renewals exactly', async () => {
+      const grant = await agent.grant();
       const lines = await mandate.recorded(async () => {
         const answers = await Promise.all(Array.from({ length: 25 }, () => agent.refresh(grant)));
         expect(answers.filter((answer) => answer.status === 200)).to.have.lengthOf(25);
         await agent.revoke(grant);
       });
-      expect(lines.filter((line) => line.event === 'token.refreshed').map((line) => line.count)).to.deep.equal([
-        undefined,
-        24,
-      ]);
+      const renewals = lines.filter((line) => line.event === 'token.refreshed');
+      expect(fieldsOf(renewals, 'count')).to.deep.equal([[undefined], [24]]);
     });
   });
 }

@@ -1,14 +1,14 @@
-/** Revocation: an agent gives back what it holds; nobody learns anything about what it does not. */
+/** Token revocation (RFC 7009). */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
 for (const database of databases) {
-  describe(`revocation on ${database.name}`, () => {
+  describe(`Revocation on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     let key: SigningKey;
@@ -27,7 +27,7 @@ for (const database of databases) {
       expect(answer.headers.get('cache-control')).to.equal('no-store');
     }
 
-    it('ends the task of a grant', async () => {
+    it('of a grant ends its task', async () => {
       const issued = await agent.exchange();
       const lines = await mandate.recorded(async () => {
         expectEmpty(await agent.revoke(String(issued.body.refresh_token), { token_type_hint: 'refresh_token' }));
@@ -45,7 +45,7 @@ for (const database of databases) {
       });
     });
 
-    it('revokes a single token by its jti, whatever the hint', async () => {
+    it('of an access token revokes only that token, whatever the hint', async () => {
       const issued = await agent.exchange();
       const lines = await mandate.recorded(async () => {
         expectEmpty(await agent.revoke(String(issued.body.access_token), { token_type_hint: 'refresh_token' }));
@@ -63,7 +63,7 @@ for (const database of databases) {
       expect((await agent.refresh(String(issued.body.refresh_token))).status).to.equal(200);
     });
 
-    it('is one revocation however often it is asked for', async () => {
+    it('is recorded once if it is repeated', async () => {
       const issued = await agent.exchange();
       for (const token of [issued.body.access_token, issued.body.refresh_token]) {
         expectEmpty(await agent.revoke(String(token)));
@@ -72,10 +72,10 @@ for (const database of databases) {
       }
     });
 
-    /** A task token of this suite's agents lives four minutes; other clocks may be one minute behind. */
+    /** The lifetime of a task token here, and the accepted clock skew between replicas. */
     const [TOKEN_SECONDS, SKEW_SECONDS] = [240, 60];
 
-    it('is one revocation also of a token that expired meanwhile, when its revocation has been forgotten', async () => {
+    it('is recorded once for an expired token whose revocation was already deleted', async () => {
       const behind = await mandate.another({});
       behind.clock.advance(mandate.clock.seconds() - behind.clock.seconds() - SKEW_SECONDS + 1);
       const token = String((await agent.exchange()).body.access_token);
@@ -92,7 +92,7 @@ for (const database of databases) {
       await behind.stop();
     });
 
-    it('takes nothing away, and records nothing, of a token that has expired by every clock; its assertion is spent', async () => {
+    it('of a token that has expired by every clock records nothing and spends the assertion', async () => {
       const token = String((await agent.exchange()).body.access_token);
       mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS);
       const form = agent.revokeForm(token);
@@ -102,19 +102,19 @@ for (const database of databases) {
         const replay = await mandate.post('/oauth2/revoke', form);
         expect([replay.status, replay.body.error]).to.deep.equal([401, 'invalid_client']);
       });
-      expect(replays.map(({ event, reason, agent_id }) => [event, reason, agent_id])).to.deep.equal([
+      expect(fieldsOf(replays, 'event', 'reason', 'agent_id')).to.deep.equal([
         ['token.denied', 'actor_replayed', agent.id],
       ]);
     });
 
-    it('revokes a token that has only just expired: a clock that is behind would still take it', async () => {
+    it('of a token that has just expired is recorded, because a slower clock would still accept it', async () => {
       const token = String((await agent.exchange()).body.access_token);
       mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS / 2);
       const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
       expect(lines.map(({ event }) => event)).to.deep.equal(['token.revoked']);
     });
 
-    it("answers the same for another's token and for none at all, changes nothing, and records the attempt", async () => {
+    it("of another agent's token or an unknown one answers 200, changes nothing and records a denial", async () => {
       const other = await mandate.agent();
       const issued = await other.exchange();
       const foreign = [issued.body.access_token, issued.body.refresh_token, 'nonsense', 'task_grant_nonsense', 'a.b.c'];
@@ -133,7 +133,7 @@ for (const database of databases) {
       expect((await other.refresh(String(issued.body.refresh_token))).status).to.equal(200);
     });
 
-    it('takes what our own key signed with another typ or iss for nothing of the agent’s, whatever it claims', async () => {
+    it("of a token of the service's key with another typ or iss is a denial", async () => {
       const issued = await agent.exchange();
       const claims = decodeJwt(String(issued.body.access_token));
       const ours = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
@@ -143,25 +143,24 @@ for (const database of databases) {
       ];
       for (const token of tokens) {
         const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
-        expect(lines.map((line) => [line.event, line.reason, line.agent_id, line.jti])).to.deep.equal([
+        expect(fieldsOf(lines, 'event', 'reason', 'agent_id', 'jti')).to.deep.equal([
           ['token.denied', 'revocation_not_owner', agent.id, null],
         ]);
       }
-      const introspected = () => mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) });
-      expect((await introspected()).body.active, 'the token they repeat is untouched').to.equal(true);
+      const introspected = () => mandate.introspect(issued);
+      expect((await introspected()).active, 'the token they repeat is untouched').to.equal(true);
       expectEmpty(await agent.revoke(key.sign(ours, claims)));
-      expect((await introspected()).body.active, 'typ and iss make the difference').to.equal(false);
+      expect((await introspected()).active, 'typ and iss make the difference').to.equal(false);
     });
 
-    it('lets a disabled agent take its own access away', async () => {
+    it('works for a disabled agent', async () => {
       const issued = await agent.exchange();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
       expectEmpty(await agent.revoke(String(issued.body.refresh_token)));
-      const { body } = await mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) });
-      expect(body).to.include({ revocation_reason: 'client_revoked' });
+      expect(await mandate.introspect(issued)).to.include({ revocation_reason: 'client_revoked' });
     });
 
-    it('uses up its assertion, also when there was nothing to revoke', async () => {
+    it('spends the assertion even if there is nothing to revoke', async () => {
       for (const token of ['nonsense', 'task_grant_nonsense', String((await agent.exchange()).body.access_token)]) {
         const form = agent.revokeForm(token);
         expectEmpty(await mandate.post('/oauth2/revoke', form));

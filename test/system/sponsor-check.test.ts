@@ -1,22 +1,23 @@
 /**
- * The sponsor check in `poll` mode: the identity provider is asked about the person (specification "Sponsor check").
- * The admin API asked is a loopback server that answers as Keycloak's does, since no Keycloak can run here.
+ * The sponsor check in mode `poll`: the service asks the identity provider about the person (specification "Sponsor
+ * check"). A loopback server answers like Keycloak's admin API.
  */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { converse } from '../support/hostile/raw-conversation.ts';
-import { answering, type Handler, type Loopback, startLoopback } from '../support/loopback.ts';
-import { ADMIN_KEY, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { answering, type Handler, type Loopback } from '../support/loopback.ts';
+import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { startUserDirectory } from '../support/user-directory.ts';
 
 const ACTIVE = { id: 'ada', username: 'ada', enabled: true };
 
-/** Reads one path segment and decodes it once, as Keycloak does. */
+/** Decodes one path segment once, as Keycloak does. */
 const decoding: Handler = (request, response) => {
   const id = decodeURIComponent(request.path.slice('/users/'.length));
   answering({ ...ACTIVE, id })(request, response);
 };
-/** Decodes the whole path first, twice where an escape is left, and resolves its dot segments. */
+/** Decodes the whole path, twice if an escape is left, and resolves dot segments. */
 const normalizing: Handler = (request, response) => {
   const decoded = decodeURIComponent(request.path);
   const path = /%[0-9a-f]{2}/i.test(decoded) ? decodeURIComponent(decoded) : decoded;
@@ -26,33 +27,20 @@ const normalizing: Handler = (request, response) => {
 const PATH_LIKE_KEYS = ['a/b', 'a\\b', 'a%b', 'a/../b', '..%2Fb', '%2e%2e', '../users/b', '/'.repeat(256)];
 
 for (const database of databases) {
-  describe(`the sponsor check in poll mode on ${database.name}`, () => {
+  describe(`The sponsor check in mode poll on ${database.name}`, () => {
     let admin: Loopback;
     let mandate: Mandate;
     let agent: RegisteredAgent;
     let person: { status: number; body: unknown };
     let users: Handler;
-    const tokenOf = (claims: Readonly<Record<string, unknown>>) =>
-      mandate.provider.mintAccessToken({ exp: mandate.clock.seconds() + 900, ...claims });
-    /** Happens while the provider is asked about the person, before it answers. */
+    /** Runs during a question, before the provider answers. */
     let meanwhile: () => Promise<unknown>;
     const questions = () => admin.received.filter((request) => request.path.startsWith('/users/'));
 
     before(async () => {
-      admin = await startLoopback((request, response) => {
-        const token = { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 };
-        if (request.path === '/token') answering(token)(request, response);
-        else void meanwhile().then(() => users(request, response));
-      });
-      mandate = await startMandate({
-        database,
-        settings: {
-          'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
-          'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${admin.url}/users`,
-          'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${admin.url}/token`,
-          'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate',
-        },
-      });
+      const directory = await startUserDirectory((...asked) => void meanwhile().then(() => users(...asked)));
+      admin = directory.server;
+      mandate = await startMandate({ database, settings: directory.settings });
     });
     beforeEach(async () => {
       person = { status: 200, body: ACTIVE };
@@ -66,39 +54,16 @@ for (const database of databases) {
       await admin.close();
     });
 
-    const refusals = [
-      {
-        when: 'disabled',
-        status: 200,
-        body: { ...ACTIVE, enabled: false },
-        reason: 'sponsor_disabled',
-        error: 'access_denied',
-      },
-      { when: 'deleted', status: 404, body: {}, reason: 'sponsor_not_found', error: 'access_denied' },
-      {
-        when: 'not ours to see',
-        status: 403,
-        body: {},
-        reason: 'sponsor_status_unavailable',
-        error: 'temporarily_unavailable',
-      },
-      {
-        when: 'shown without enabled',
-        status: 200,
-        body: {},
-        reason: 'sponsor_status_unavailable',
-        error: 'temporarily_unavailable',
-      },
-      {
-        when: 'shown as no JSON',
-        status: 200,
-        body: '<html>',
-        reason: 'sponsor_status_unavailable',
-        error: 'temporarily_unavailable',
-      },
+    const UNAVAILABLE = 'sponsor_status_unavailable';
+    const refusals: readonly (readonly [when: string, status: number, body: unknown, reason: string])[] = [
+      ['a disabled person', 200, { ...ACTIVE, enabled: false }, 'sponsor_disabled'],
+      ['404', 404, {}, 'sponsor_not_found'],
+      ['403', 403, {}, UNAVAILABLE],
+      ['a person without enabled', 200, {}, UNAVAILABLE],
+      ['malformed JSON', 200, '<html>', UNAVAILABLE],
     ];
-    for (const { when, status, body, reason, error } of refusals) {
-      it(`refuses at an exchange and a refresh when the person is ${when}`, async () => {
+    for (const [what, status, body, reason] of refusals) {
+      it(`refuses an exchange and a refresh with ${reason} if the provider answers ${what}`, async () => {
         const issued = await agent.exchange();
         expect(issued.status, issued.text).to.equal(200);
         mandate.clock.advance(31);
@@ -106,8 +71,9 @@ for (const database of databases) {
         for (const act of [() => agent.exchange(), () => agent.refresh(String(issued.body.refresh_token))]) {
           const lines = await mandate.recorded(async () => {
             const answer = await act();
-            expect(answer.status).to.equal(error === 'access_denied' ? 400 : 503);
-            expect(answer.body.error).to.equal(error);
+            expect([answer.status, answer.body.error]).to.deep.equal(
+              reason === UNAVAILABLE ? [503, 'temporarily_unavailable'] : [400, 'access_denied'],
+            );
           });
           expect(lines).to.have.lengthOf(1);
           expect(lines[0]).to.include({ event: 'token.denied', reason, agent_id: agent.id, sponsor: 'ada' });
@@ -115,13 +81,13 @@ for (const database of databases) {
       });
     }
 
-    it('asks as of now at every exchange, and by sub', async () => {
+    it('asks by sub at every exchange, without a cache', async () => {
       await agent.exchange();
       await agent.exchange();
       expect(questions().map((request) => request.path)).to.deep.equal(['/users/ada', '/users/ada']);
     });
 
-    it('asks once more, not twice, when the agent is changed under its first exchange', async () => {
+    it('asks once more if the agent changes during its first exchange', async () => {
       let isChanged = false;
       const usual = admin.answer;
       admin.answer = async (request, response) => {
@@ -138,7 +104,7 @@ for (const database of databases) {
       expect(questions()).to.have.lengthOf(2);
     });
 
-    it('gives up on an exchange whose agent changes in every round, with a record, and spends nothing', async () => {
+    it('answers 503 if the agent changes in every attempt, records that, and does not spend the assertion', async () => {
       let changes = 0;
       meanwhile = () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: `Triage ${++changes}` });
       const form = agent.exchangeForm();
@@ -158,8 +124,8 @@ for (const database of databases) {
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
     });
 
-    it('reuses an answer for refreshes within the time it may be kept, and no longer', async () => {
-      const grant = String((await agent.exchange()).body.refresh_token);
+    it('caches an answer for refreshes for its configured lifetime', async () => {
+      const grant = await agent.grant();
       admin.received.length = 0;
       mandate.clock.advance(40);
       await agent.refresh(grant);
@@ -170,11 +136,11 @@ for (const database of databases) {
       expect(questions()).to.have.lengthOf(2);
     });
 
-    it('does not reuse for a task an answer from before that task existed', async () => {
+    it('does not use a cached answer from before the task existed', async () => {
       mandate.clock.standStill();
-      const earlier = String((await agent.exchange()).body.refresh_token);
+      const earlier = await agent.grant();
       mandate.clock.advance(1);
-      // This answer is kept, and good for thirty seconds for the task it was asked for.
+      // This answer is cached for thirty seconds for the earlier task.
       expect((await agent.refresh(earlier)).status).to.equal(200);
       mandate.clock.advance(10);
       const issued = await agent.exchange();
@@ -184,45 +150,38 @@ for (const database of databases) {
         const answer = await agent.refresh(String(issued.body.refresh_token));
         expect([answer.status, answer.body.reason]).to.deep.equal([400, 'sponsor_disabled']);
       });
-      expect(lines.map((line) => [line.event, line.decision, line.reason, line.task_id])).to.deep.equal([
+      expect(fieldsOf(lines, 'event', 'decision', 'reason', 'task_id')).to.deep.equal([
         ['token.denied', 'deny', 'sponsor_disabled', issued.body.task_id],
       ]);
     });
 
-    it('reuses no answer that is older than the token to be issued will live', async () => {
+    it('does not use a cached answer that is older than the remaining lifetime of the task', async () => {
       mandate.clock.standStill();
       const issued = await agent.exchange();
       const grant = String(issued.body.refresh_token);
       mandate.clock.advance(20 * 60 - 45);
       expect((await agent.refresh(grant)).status).to.equal(200);
       person = { status: 200, body: { ...ACTIVE, enabled: false } };
-      // The answer is 25 seconds old. It would be good for 30, but the task and its last token have 20 left.
+      // The answer is 25 s old, and cached for 30 s. The task and its last token have 20 s left.
       mandate.clock.advance(25);
       const lines = await mandate.recorded(async () => {
         const answer = await agent.refresh(grant);
         expect([answer.status, answer.body.reason]).to.deep.equal([400, 'sponsor_disabled']);
       });
-      expect(lines.map((line) => [line.event, line.reason, line.task_id])).to.deep.equal([
+      expect(fieldsOf(lines, 'event', 'reason', 'task_id')).to.deep.equal([
         ['token.denied', 'sponsor_disabled', issued.body.task_id],
       ]);
     });
 
-    describe('does not renew a task that came to its end while the provider was asked:', () => {
+    describe('does not renew a task that during the question', () => {
       const TASK_SECONDS = 20 * 60;
-      const ends = [
-        {
-          reason: 'task_revoked',
-          how: 'it was revoked',
-          end: (task: string) => mandate.admin('DELETE', `/admin/tasks/${task}`),
-        },
-        { reason: 'task_expired', how: 'it expired', end: async () => mandate.clock.advance(TASK_SECONDS) },
-        {
-          reason: 'task_ending',
-          how: 'it has less than five seconds left',
-          end: async () => mandate.clock.advance(TASK_SECONDS - 4),
-        },
+      type End = (task: string) => Promise<unknown>;
+      const ends: readonly (readonly [reason: string, how: string, end: End])[] = [
+        ['task_revoked', 'was revoked', (task) => mandate.admin('DELETE', `/admin/tasks/${task}`)],
+        ['task_expired', 'expired', async () => mandate.clock.advance(TASK_SECONDS)],
+        ['task_ending', 'came within five seconds of its end', async () => mandate.clock.advance(TASK_SECONDS - 4)],
       ];
-      for (const { reason, how, end } of ends) {
+      for (const [reason, how, end] of ends) {
         it(how, async () => {
           mandate.clock.standStill();
           const issued = await agent.exchange();
@@ -245,38 +204,31 @@ for (const database of databases) {
       }
     });
 
-    it('refuses whom the local list holds without asking', async () => {
+    it('refuses a blocked person without a question', async () => {
       await mandate.block('blocked-here', 'disabled');
-      const lines = await mandate.recorded(() =>
-        agent.exchange({
-          subject_token: tokenOf({ sub: 'blocked-here' }),
-        }),
-      );
+      const lines = await mandate.recorded(() => agent.exchangeFor({ sub: 'blocked-here' }));
       expect(lines.at(-1)).to.include({ reason: 'sponsor_disabled' });
       expect(questions()).to.have.lengthOf(0);
     });
 
-    it('asks about every sponsor key that an exchange accepts, as one percent-encoded path segment', async () => {
+    it('asks about every accepted sponsor key as one percent-encoded path segment', async () => {
       users = decoding;
       for (const sub of [...PATH_LIKE_KEYS, '...', '\u4e2d'.repeat(256)]) {
         admin.received.length = 0;
-        const answer = await agent.exchange({ subject_token: tokenOf({ sub }) });
+        const answer = await agent.exchangeFor({ sub });
         expect(answer.status, `${sub}: ${answer.text}`).to.equal(200);
         expect(questions().map(({ path }) => path)).to.deep.equal([`/users/${encodeURIComponent(sub)}`]);
       }
     });
 
-    it('takes no answer about another person from a provider that decodes and normalizes paths', async () => {
+    it('accepts no answer about another person from a provider that normalizes paths', async () => {
       for (const sub of PATH_LIKE_KEYS.filter((key) => key !== 'a%b')) {
         users = decoding;
-        const issued = await agent.exchange({ subject_token: tokenOf({ sub }) });
+        const issued = await agent.exchangeFor({ sub });
         expect(issued.status, issued.text).to.equal(200);
         mandate.clock.advance(31);
         users = normalizing;
-        for (const act of [
-          () => agent.exchange({ subject_token: tokenOf({ sub }) }),
-          () => agent.refresh(String(issued.body.refresh_token)),
-        ]) {
+        for (const act of [() => agent.exchangeFor({ sub }), () => agent.refresh(String(issued.body.refresh_token))]) {
           const lines = await mandate.recorded(async () => {
             const answer = await act();
             expect(answer.status, sub).to.equal(503);
@@ -291,12 +243,12 @@ for (const database of databases) {
           });
         }
       }
-      // None of these answers counted towards the circuit.
+      // None of these answers has opened the circuit breaker.
       users = decoding;
       expect((await agent.exchange()).status).to.equal(200);
     });
 
-    it('compares an id only where it is a string', async () => {
+    it('compares the id of an answer only if it is a string', async () => {
       for (const id of [undefined, null, 42, ['ada'], { id: 'grace' }]) {
         person = { status: 200, body: { enabled: true, id } };
         expect((await agent.exchange()).status, JSON.stringify(id)).to.equal(200);
@@ -306,7 +258,7 @@ for (const database of databases) {
       }
     });
 
-    it('asks by sub where the sponsor key is another claim', async () => {
+    it('asks by sub if the sponsor key is another claim', async () => {
       const other = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       users = decoding;
       const acting = await other.agent();
@@ -316,10 +268,10 @@ for (const database of databases) {
       await other.stop();
     });
 
-    it('refuses a dot and two dots as sponsor keys, at an exchange and on the admin API', async () => {
+    it('refuses one dot and two dots as sponsor keys, at an exchange and in the admin API', async () => {
       for (const sub of ['.', '..']) {
         const lines = await mandate.recorded(async () => {
-          const answer = await agent.exchange({ subject_token: tokenOf({ sub }) });
+          const answer = await agent.exchangeFor({ sub });
           expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_grant']);
         });
         expect(lines).to.have.lengthOf(1);
@@ -348,17 +300,17 @@ for (const database of databases) {
       for (const sub of PATH_LIKE_KEYS) {
         const path = `/admin/sponsors/${encodeURIComponent(sub)}`;
         expect((await mandate.admin('DELETE', `${path}/tasks`)).status).to.equal(200);
-        expect((await agent.exchange({ subject_token: tokenOf({ sub }) })).status).to.equal(200);
+        expect((await agent.exchangeFor({ sub })).status).to.equal(200);
         const blocked = await mandate.admin('PUT', `${path}/block`);
         expect([blocked.status, blocked.body.revoked_tasks], sub).to.deep.equal([200, 1]);
         expect((await mandate.admin('GET', path)).body).to.include({ sponsor_key: sub, source: 'admin' });
-        const refused = await agent.exchange({ subject_token: tokenOf({ sub }) });
+        const refused = await agent.exchangeFor({ sub });
         expect(refused.body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
         expect((await mandate.admin('DELETE', `${path}/block`)).status).to.equal(204);
       }
     });
 
-    it('asks nobody for five seconds after five failures, then lets one question through', async () => {
+    it('sends no question for five seconds after five failures, then one', async () => {
       person = { status: 500, body: {} };
       for (let time = 0; time < 5; time += 1) expect((await agent.exchange()).status).to.equal(503);
       expect(questions()).to.have.lengthOf(5);

@@ -1,6 +1,6 @@
 /**
- * What only shows once the settings hold: the keys, the database, the address. Each down the path that `mandate serve`
- * takes; one of each kind, those of settings too, as a process of its own, with a limit on how long it may take.
+ * Start-up failures: keys, database and address. Each case runs `mandate serve` in this process; some also as a child
+ * process with a time limit.
  */
 
 import { generateKeyPairSync } from 'node:crypto';
@@ -13,64 +13,82 @@ import { migrate } from '../../composition/commands/migrate.ts';
 import { serve } from '../../composition/commands/serve.ts';
 import { environment, signalsMode, startable, type Texts } from '../composition/settings/sources.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
-import { startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase, freshDatabase, outsideOf } from '../support/databases.ts';
+import { listen } from '../support/listening.ts';
 import { postgresServer } from '../support/postgres-server.ts';
 
-/** A process that does not start has ended by then. */
+/** A process that does not start must end within this time. */
 const LIMIT_MS = 5000;
 const MARK = 'zq7-recognised';
-/** Stands for the port that is taken, which is another in each run. */
+/** Stands for the port in use, which differs in each run. */
 const TAKEN = '<taken>';
 
-/** What the settings of a case are made of. */
+/** Resources of the cases. */
 interface Place {
   readonly folder: string;
-  /** Migrated. */
+  /** With the schema. */
   readonly sqlite: FreshDatabase;
   readonly postgres: FreshDatabase;
-  /** Nobody else can listen there. */
+  /** Another server listens on it. */
   readonly takenPort: string;
-  /** Keeps the text in a file. */
+  /** Writes a file and returns its path. */
   readonly file: (name: string, text: string) => string;
 }
 
 interface Failure {
   readonly title: string;
   readonly changes: (place: Place) => Texts | Promise<Texts>;
-  /** Beginnings of lines on standard error, all of them. */
+  /** The beginning of each line on standard error. */
   readonly says: readonly string[];
-  /** Whether it is tried as a process too. */
-  readonly alone?: true;
+  /** Whether the case also runs as a child process. */
+  readonly alone?: boolean;
 }
 
 const privatePem = (key: ReturnType<typeof generateKeyPairSync>) =>
   String(key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
 const p256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const NOT_P256 = 'is not an EC key on P-256.';
+const NOT_PEM = 'is not a private key in PEM';
 const KEY = 'Service:Signing:Keys:0:Path (Service__Signing__Keys__0__Path)';
 const ACTIVE = 'Service:Signing:ActiveKid (Service__Signing__ActiveKid)';
 const SQLITE = 'Service:Database:Path (Service__Database__Path)';
 const POSTGRES = 'Service:Database:ConnectionString (Service__Database__ConnectionString)';
 
-const keyIn = (text: () => string) => (place: Place) => ({
-  'Service:Signing:Keys:0:Path': place.file(`${MARK}.pem`, text()),
-});
+const encrypted = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: MARK } as const;
+const unusableKeys = (
+  [
+    ['a key on another curve', () => privatePem(generateKeyPairSync('ec', { namedCurve: 'P-384' })), NOT_P256, true],
+    ['a key of another type', () => privatePem(generateKeyPairSync('ed25519')), NOT_P256],
+    ['a public key', () => String(p256().publicKey.export({ type: 'spki', format: 'pem' })), NOT_PEM, true],
+    ['an encrypted key', () => String(p256().privateKey.export(encrypted)), NOT_PEM],
+    ['a file with two keys', () => privatePem(p256()) + privatePem(p256()), 'holds more than one private key.'],
+    ['a key file without a key', () => `${MARK}\n`, NOT_PEM],
+  ] as const
+).map(
+  ([title, text, problem, alone = false]): Failure => ({
+    title,
+    changes: ({ file }) => ({ 'Service:Signing:Keys:0:Path': file(`${MARK}.pem`, text()) }),
+    says: [`${KEY} ${problem}`],
+    alone,
+  }),
+);
 
 const failures: readonly Failure[] = [
   {
-    title: 'a required setting that is missing',
+    title: 'a missing required setting',
     changes: () => ({ 'Service:UpstreamIdp:Audience': undefined }),
     says: ['Service:UpstreamIdp:Audience (Service__UpstreamIdp__Audience) is required.'],
     alone: true,
   },
   {
-    title: 'a value that cannot be read',
+    title: 'a malformed value',
     changes: () => ({ 'Service:Tasks:Retention': `${MARK}-soon` }),
     says: ['Service:Tasks:Retention (Service__Tasks__Retention) is not a duration'],
     alone: true,
   },
   {
-    title: 'settings that do not hold together, and one that was removed',
+    title: 'settings that contradict each other, and a removed setting',
     changes: () => ({ 'Service:Tokens:DefaultTaskTtl': '00:04:17', 'Service:Audit:Chains': MARK }),
     says: [
       'Service:Audit:Chains (Service__Audit__Chains) has been removed.',
@@ -79,52 +97,19 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'a key in a file that is not there',
+    title: 'a key file that does not exist',
     changes: ({ folder }) => ({ 'Service:Signing:Keys:0:Path': join(folder, `${MARK}.nowhere`) }),
     says: [`${KEY} names no file.`],
     alone: true,
   },
   {
-    title: 'a key in what is no file',
+    title: 'a directory as a key file',
     changes: ({ folder }) => ({ 'Service:Signing:Keys:0:Path': folder }),
     says: [`${KEY} names a file that could not be read.`],
   },
+  ...unusableKeys,
   {
-    title: 'a key on another curve',
-    changes: keyIn(() => privatePem(generateKeyPairSync('ec', { namedCurve: 'P-384' }))),
-    says: [`${KEY} is not an EC key on P-256.`],
-    alone: true,
-  },
-  {
-    title: 'a key of another kind',
-    changes: keyIn(() => privatePem(generateKeyPairSync('ed25519'))),
-    says: [`${KEY} is not an EC key on P-256.`],
-  },
-  {
-    title: 'the public half alone',
-    changes: keyIn(() => String(p256().publicKey.export({ type: 'spki', format: 'pem' }))),
-    says: [`${KEY} is not a private key in PEM`],
-    alone: true,
-  },
-  {
-    title: 'a key behind a passphrase',
-    changes: keyIn(() =>
-      String(p256().privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: MARK })),
-    ),
-    says: [`${KEY} is not a private key in PEM`],
-  },
-  {
-    title: 'a file of several keys',
-    changes: keyIn(() => privatePem(p256()) + privatePem(p256())),
-    says: [`${KEY} holds more than one private key.`],
-  },
-  {
-    title: 'a file of something else',
-    changes: keyIn(() => `${MARK}\n`),
-    says: [`${KEY} is not a private key in PEM`],
-  },
-  {
-    title: 'a key as text that is none',
+    title: 'a PEM setting without a key',
     changes: () => ({
       'Service:Signing:Keys:0:Path': undefined,
       'Service:Signing:Keys:0:Pem': `-----BEGIN PRIVATE KEY-----\\n${MARK}\\n-----END PRIVATE KEY-----`,
@@ -132,7 +117,7 @@ const failures: readonly Failure[] = [
     says: ['Service:Signing:Keys:0:Pem (Service__Signing__Keys__0__Pem) is not a private key in PEM'],
   },
   {
-    title: 'every key that is unusable, at once',
+    title: 'several unusable keys',
     changes: (place) => ({
       'Service:Signing:Keys:0:Path': join(place.folder, `${MARK}.nowhere`),
       'Service:Signing:Keys:1:Path': place.file(`${MARK}-garbage.pem`, MARK),
@@ -144,7 +129,7 @@ const failures: readonly Failure[] = [
     ],
   },
   {
-    title: 'an unusable key beside a setting that is wrong, at once',
+    title: 'an unusable key and an invalid setting',
     changes: ({ folder }) => ({
       'Service:UpstreamIdp:Audience': undefined,
       'Service:Signing:Keys:0:Path': join(folder, `${MARK}.nowhere`),
@@ -153,7 +138,7 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'unusable keys beside a setting of theirs that is wrong, at once',
+    title: 'unusable keys and invalid settings of keys',
     changes: (place) => ({
       'Service:Signing:Keys:0:Path': join(place.folder, `${MARK}.nowhere`),
       'Service:Signing:Keys:1:Path': place.file(`${MARK}-one.pem`, privatePem(p256())),
@@ -168,7 +153,7 @@ const failures: readonly Failure[] = [
     ],
   },
   {
-    title: 'a setting that is wrong on a development host, which needs no key',
+    title: 'an invalid setting on a development host without a key',
     changes: () => ({
       NODE_ENV: 'development',
       'Service:UpstreamIdp:Audience': undefined,
@@ -177,7 +162,7 @@ const failures: readonly Failure[] = [
     says: ['Service:UpstreamIdp:Audience (Service__UpstreamIdp__Audience) is required.'],
   },
   {
-    title: 'one key twice, so that two have one thumbprint',
+    title: 'two keys with the same thumbprint',
     changes: (place) => {
       const path = place.file(`${MARK}-twice.pem`, privatePem(p256()));
       return {
@@ -190,24 +175,24 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'a key that is said to sign and is none of them, thumbprints included',
+    title: 'an ActiveKid that names no key',
     changes: () => ({ 'Service:Signing:ActiveKid': `${MARK}-kid` }),
     says: [`${ACTIVE} does not name a configured key.`],
     alone: true,
   },
   {
-    title: 'a database file that is not there',
+    title: 'a database file that does not exist',
     changes: ({ folder }) => ({ 'Service:Database:Path': join(folder, `${MARK}.db`) }),
     says: [`${SQLITE} names no file: run mandate migrate.`],
     alone: true,
   },
   {
-    title: 'a directory for a database',
+    title: 'a directory as a database file',
     changes: ({ folder }) => ({ 'Service:Database:Path': folder }),
     says: [`${SQLITE} names a file that cannot be opened as a database.`],
   },
   {
-    title: 'a database file of something else',
+    title: 'a database file that is not SQLite',
     changes: (place) => ({ 'Service:Database:Path': place.file(`${MARK}-novel.db`, MARK.repeat(500)) }),
     says: [`${SQLITE} names a file that cannot be opened as a database.`],
   },
@@ -223,12 +208,12 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'a role that the server does not let in',
+    title: 'a role that the server refuses',
     changes: async ({ postgres }) => onPostgres((await postgresServer()).url(MARK, 'postgres'), postgres),
     says: [`${POSTGRES} names a role that the server refuses, or the password is wrong.`],
   },
   {
-    title: 'certificates for the way to Postgres that are not there',
+    title: 'a certificate file that does not exist',
     changes: ({ folder, postgres }) => {
       const uri = `${String(postgres.settings['Service:Database:ConnectionString'])}?sslmode=verify-full&sslrootcert=`;
       return onPostgres(`${uri}${join(folder, `${MARK}.nowhere`)}`, postgres);
@@ -237,7 +222,7 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
-    title: 'parameters of a connection to Postgres that do not fit together',
+    title: 'connection parameters that contradict each other',
     changes: ({ postgres }) => {
       const uri = String(postgres.settings['Service:Database:ConnectionString']);
       return onPostgres(`${uri}?uselibpqcompat=true&sslmode=verify-ca`, postgres);
@@ -245,12 +230,12 @@ const failures: readonly Failure[] = [
     says: [`${POSTGRES} is not one that the driver can use`],
   },
   {
-    title: 'a schema that is not there, on Postgres',
+    title: 'a Postgres database without the schema',
     changes: ({ postgres }) => onPostgres(undefined, postgres),
     says: ['The database schema is not there: run mandate migrate.'],
   },
   {
-    title: 'a port that is taken',
+    title: 'a port in use',
     changes: () => ({}),
     says: [`Port ${TAKEN} on 127.0.0.1 is already in use (PORT, HOST).`],
     alone: true,
@@ -268,12 +253,6 @@ const failures: readonly Failure[] = [
   },
 ];
 
-async function changeSchema(database: FreshDatabase, statement: string): Promise<void> {
-  const outside = await database.outside?.();
-  await outside?.sql(statement);
-  await outside?.close();
-}
-
 function onPostgres(connectionString: string | undefined, { settings }: FreshDatabase): Texts {
   return {
     'Service:Database:Path': undefined,
@@ -282,23 +261,21 @@ function onPostgres(connectionString: string | undefined, { settings }: FreshDat
   };
 }
 
-describe('mandate serve, with settings that hold', () => {
+describe('mandate serve', () => {
   let place: Place;
   let taken: Server;
   before(async function () {
     this.timeout(60_000);
     const folder = mkdtempSync(join(tmpdir(), `mandate-${MARK}-`));
     mkdirSync(join(folder, 'files'));
-    taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const address = taken.address();
+    taken = createServer();
+    const takenPort = String(await listen(taken));
     const file = (name: string, text: string) => {
       writeFileSync(join(folder, 'files', name), text);
       return join(folder, 'files', name);
     };
     file('key.pem', privatePem(p256()));
     const [sqlite, postgres] = await Promise.all([freshDatabase('sqlite'), freshDatabase('postgres', 'absent')]);
-    const takenPort = String(typeof address === 'object' ? address?.port : '');
     place = { folder, sqlite, postgres, takenPort, file };
   });
   after(async () => {
@@ -307,7 +284,7 @@ describe('mandate serve, with settings that hold', () => {
     await Promise.all([place.sqlite.drop(), place.postgres.drop()]);
   });
 
-  /** Holds in every way but the port, on which nothing that should have been refused can go on to serve. */
+  /** Valid settings except for the port: a case that should fail must not serve. */
   const settingsOf = async ({ changes }: Pick<Failure, 'changes'>): Promise<Texts> => ({
     ...startable,
     ...signalsMode,
@@ -330,36 +307,36 @@ describe('mandate serve, with settings that hold', () => {
     expect(lines).to.have.length(says.length);
     for (const [at, line] of lines.entries())
       expect(line.slice(0, 9 + (says[at] ?? '').length)).to.equal(`mandate: ${says[at]}`);
+    expect(err).not.to.contain('node:internal');
     expect(`${out}${err}`)
       .not.to.contain(MARK)
       .and.not.match(/\n +at |MIG[HE]/);
   }
 
   for (const failure of failures) {
-    it(`refuses ${failure.title}`, async () => {
+    it(`exits with 1 and names ${failure.title}`, async () => {
       const settings = await settingsOf(failure);
-      const {
-        result: code,
-        out,
-        err,
-      } = await capturingOutput(() => withEnvironment(environment(settings), () => serve([])));
-      refusedWith(failure.says, { code, out, err });
+      const ended = await capturingOutput(() => withEnvironment(environment(settings), () => serve([])));
+      refusedWith(failure.says, { ...ended, code: ended.result });
     });
   }
 
   for (const failure of failures.filter(({ alone }) => alone)) {
-    it(`ends within five seconds, as a process, for ${failure.title}`, async function () {
-      // Only a machine that is busy with something else takes longer; one attempt in time shows that it can.
+    it(`exits within five seconds as a child process for ${failure.title}`, async function () {
+      // A busy machine may take longer; one attempt in time is enough.
       this.retries(2);
-      const { took, ...ended } = await startCommand(['serve'], await settingsOf(failure)).ended;
-      refusedWith(failure.says, ended);
-      expect(took).to.be.below(LIMIT_MS);
+      const settings = await settingsOf(failure);
+      const startedAt = performance.now();
+      refusedWith(failure.says, await runCommand(['serve'], settings));
+      expect(performance.now() - startedAt).to.be.below(LIMIT_MS);
     });
   }
 
-  it('serves on a schema of a newer release, as older replicas do while one is rolled out', async () => {
+  it('serves on the schema of a newer release, as during a rolling upgrade', async () => {
     const database = await freshDatabase('sqlite');
-    await changeSchema(database, "insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
+    const outside = await outsideOf(database);
+    await outside.sql("insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
+    await outside.close();
     const serving = startCommand(['serve'], await settingsOf({ changes: () => ({ ...database.settings, PORT: '0' }) }));
     await serving.said('"listening"');
     serving.child.kill('SIGTERM');
@@ -368,7 +345,7 @@ describe('mandate serve, with settings that hold', () => {
   });
 });
 
-describe('mandate migrate, turned away by Postgres,', () => {
+describe('mandate migrate on Postgres', () => {
   const said = async (changes: Texts) => {
     const database = await freshDatabase('postgres', 'absent');
     const settings = { ...database.settings, ...changes };
@@ -379,74 +356,74 @@ describe('mandate migrate, turned away by Postgres,', () => {
   const MIGRATING =
     'Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString), or Service:Database:ConnectionString where that is unset,';
 
-  it('says which role may not make the schema', async () => {
-    expect(await said({ 'Service:Database:MigrationConnectionString': undefined })).to.deep.equal([
-      1,
-      `mandate: ${MIGRATING} names a role without the required rights.\n`,
-    ]);
-  });
+  const refusals: readonly (readonly [what: string, changes: () => Promise<Texts>, sentence: string])[] = [
+    [
+      'a role that may not create the schema',
+      async () => ({ 'Service:Database:MigrationConnectionString': undefined }),
+      `${MIGRATING} names a role without the required rights.`,
+    ],
+    [
+      'a role that the server refuses',
+      async () => ({ 'Service:Database:MigrationConnectionString': (await postgresServer()).url(MARK, 'postgres') }),
+      `${MIGRATING} names a role that the server refuses, or the password is wrong.`,
+    ],
+    [
+      'a database that does not exist',
+      async () => ({
+        'Service:Database:ConnectionString': (await postgresServer()).url('mandate_app', MARK),
+        'Service:Database:MigrationConnectionString': (await postgresServer()).url('mandate_owner', MARK),
+      }),
+      `${POSTGRES} names a database that does not exist.`,
+    ],
+    [
+      'an unreachable server',
+      async () => ({ 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' }),
+      'The database did not answer (ECONNREFUSED).',
+    ],
+  ];
+  for (const [what, changes, sentence] of refusals) {
+    it(`exits with 1 and names ${what}`, async () => {
+      expect(await said(await changes())).to.deep.equal([1, `mandate: ${sentence}\n`]);
+    });
+  }
 
-  it('says which role is not let in', async () => {
-    const nobody = (await postgresServer()).url(MARK, 'postgres');
-    expect(await said({ 'Service:Database:MigrationConnectionString': nobody })).to.deep.equal([
-      1,
-      `mandate: ${MIGRATING} names a role that the server refuses, or the password is wrong.\n`,
-    ]);
-  });
-
-  it('says which database does not exist', async () => {
-    const server = await postgresServer();
-    const absent = {
-      'Service:Database:ConnectionString': server.url('mandate_app', MARK),
-      'Service:Database:MigrationConnectionString': server.url('mandate_owner', MARK),
-    };
-    expect(await said(absent)).to.deep.equal([1, `mandate: ${POSTGRES} names a database that does not exist.\n`]);
-  });
-
-  it('says with which error the database did not answer', async () => {
-    const nowhere = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
-    expect(await said(nowhere)).to.deep.equal([1, 'mandate: The database did not answer (ECONNREFUSED).\n']);
-  });
-
-  it('says with which error the server refused', async () => {
+  it('exits with 1 and names the error of a server that refuses the connection', async () => {
     const full = await freshDatabase('postgres', 'absent');
-    const superuser = await full.outside?.('superuser');
+    const superuser = await outsideOf(full, 'superuser');
     const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
-    await superuser?.sql(`alter database ${name} connection limit 0`);
+    await superuser.sql(`alter database ${name} connection limit 0`);
     const answer = await said(full.settings);
-    await superuser?.close();
+    await superuser.close();
     await full.drop();
     expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
   });
 
   for (const command of ['audit-verify', 'audit-archive --before 2026-01 --to .']) {
-    it(`says the same for mandate ${command} and a database that does not exist`, async () => {
+    it(`mandate ${command} exits with 1 and names a database that does not exist`, async () => {
       const absent = (await postgresServer()).url('mandate_app', MARK);
       const settings = {
         'Service:Database:Provider': 'postgres',
         'Service:Database:ConnectionString': absent,
         'Service:Signing:Keys:0:Pem': privatePem(p256()),
       };
-      const { code, err } = await startCommand(command.split(' '), settings).ended;
-      expect([code, err.trim().split('\n').at(-1)]).to.deep.equal([
-        1,
-        `mandate: ${POSTGRES} names a database that does not exist.`,
-      ]);
+      const { code, err } = await runCommand(command.split(' '), settings);
+      const sentence = `mandate: ${POSTGRES} names a database that does not exist.`;
+      expect([code, err.trim().split('\n').at(-1)]).to.deep.equal([1, sentence]);
     });
   }
 
-  it('says that the database has an encoding in which not every name can be written', async () => {
+  it('exits with 1 and names a database whose encoding is not UTF8', async () => {
     const server = await postgresServer();
     const name = `mandate_${process.pid}_latin1`;
     const other = await freshDatabase('postgres', 'absent');
-    const superuser = await other.outside?.('superuser');
-    await superuser?.sql(`create database ${name} owner mandate_owner encoding 'LATIN1' locale 'C' template template0`);
+    const superuser = await outsideOf(other, 'superuser');
+    await superuser.sql(`create database ${name} owner mandate_owner encoding 'LATIN1' locale 'C' template template0`);
     const answer = await said({
       'Service:Database:ConnectionString': server.url('mandate_app', name),
       'Service:Database:MigrationConnectionString': server.url('mandate_owner', name),
     });
-    await superuser?.sql(`drop database ${name} with (force)`);
-    await superuser?.close();
+    await superuser.sql(`drop database ${name} with (force)`);
+    await superuser.close();
     await other.drop();
     expect(answer).to.deep.equal([
       1,
@@ -455,8 +432,8 @@ describe('mandate migrate, turned away by Postgres,', () => {
   });
 });
 
-describe('mandate migrate, where there is no place for a file,', () => {
-  it('says so', async () => {
+describe('mandate migrate on SQLite', () => {
+  it('exits with 1 and names a file in a directory that does not exist', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mandate-nowhere-'));
     const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': join(folder, MARK, 'file.db') };
     const { result, err } = await capturingOutput(() => withEnvironment(environment(settings), () => migrate([])));
@@ -465,7 +442,7 @@ describe('mandate migrate, where there is no place for a file,', () => {
   });
 });
 
-describe('A command that cannot load SQLite', () => {
+describe('A native SQLite module that cannot be loaded', () => {
   const compiled = "The module '/x/better_sqlite3.node' was compiled against NODE_MODULE_VERSION 127.";
   const faults = [
     [compiled, 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.'],
@@ -488,17 +465,17 @@ describe('A command that cannot load SQLite', () => {
       const failing = `throw Object.assign(new Error(${JSON.stringify(thrown)}), { code: 'ERR_DLOPEN_FAILED' })`;
       writeFileSync(preload, `process.dlopen = () => { ${failing}; };`);
       const settings = { ...database.settings, 'Service:Signing:Keys:0:Pem': privatePem(p256()) };
-      return startCommand(args, { ...settings, NODE_OPTIONS: `--require ${preload}` }).ended;
+      return runCommand(args, { ...settings, NODE_OPTIONS: `--require ${preload}` });
     };
 
     for (const command of ['migrate', 'audit-verify']) {
-      it(`says so instead of blaming the path: mandate ${command}, ${sentence}`, async () => {
+      it(`makes mandate ${command} exit with 1 and print: ${sentence}`, async () => {
         const { code, err } = await run([command]);
         expect([code, err]).to.deep.equal([1, `mandate: ${sentence}\n`]);
       });
     }
 
-    it(`is named by the doctor: ${sentence}`, async () => {
+    it(`makes mandate doctor report: ${sentence}`, async () => {
       const { out } = await run(['doctor', '--json']);
       const found = (JSON.parse(out) as { check: string }[]).find(({ check }) => check === 'database');
       expect(found).to.deep.include({ status: 'failed', sentence });
@@ -508,11 +485,11 @@ describe('A command that cannot load SQLite', () => {
 
 for (const kind of databases) {
   describe(`mandate migrate on ${kind.name}`, () => {
-    it('is done once when two processes do it at once, and both end well', async () => {
+    it('applies the schema once in two concurrent processes, and both exit with 0', async () => {
       const database = await kind.fresh('absent');
-      // Nor is it held up by what is wrong for serving.
+      // Invalid settings of `serve` do not matter.
       const settings = { ...database.settings, 'Service:Audit:DrainInterval': 'never', 'Service:Issuer': 'nowhere' };
-      const both = await Promise.all([1, 2].map(() => startCommand(['migrate'], settings).ended));
+      const both = await Promise.all([1, 2].map(() => runCommand(['migrate'], settings)));
       expect(both.map(({ code, err }) => [code, err])).to.deep.equal([
         [0, ''],
         [0, ''],

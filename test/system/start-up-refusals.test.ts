@@ -1,4 +1,4 @@
-/** Every configuration of the table, down the path that `mandate serve` takes: refused, named, and never repeated. */
+/** `mandate serve` refuses every configuration of the table, names the wrong settings and prints no value. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { environment, startable, type Texts } from '../composition/settings/sour
 import { type WrongConfiguration, wrongConfigurations } from '../composition/settings/wrong-configurations.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 
-/** The specification's own words, which refusals use. */
+/** Words of the specification that a refusal may contain. */
 const WORDS = new Set(['poll', 'signals', 'postgres', 'sqlite', 'development', 'externalId', 'userName', 'mandate']);
 
-/** Of the settings that are right, the file of a key is one that is there. */
+/** Valid settings with an existing key file. */
 let folder: string;
 const standing = (): Texts => ({ ...startable, 'Service:Signing:Keys:0:Path': join(folder, 'key.pem') });
 
@@ -23,7 +23,7 @@ function start({ changes, overrides = [] }: Pick<WrongConfiguration, 'changes' |
   return capturingOutput(() => withEnvironment(settings, () => serve(overrides)));
 }
 
-/** What of the settings stands in the text. */
+/** The setting values that the text contains. */
 function repeated(said: string, { changes, overrides = [] }: WrongConfiguration): readonly string[] {
   const values = [...Object.values({ ...standing(), ...changes }), ...overrides.map(({ value }) => value)];
   const telling = values.flatMap((value) => value?.split('\n') ?? []).filter((value) => value.trim().length > 2);
@@ -38,13 +38,13 @@ describe('mandate serve', () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  it('takes the settings that the table steps aside from, and gets as far as the file of the key', async () => {
+  it('accepts the valid settings that the table varies, up to the missing key file', async () => {
     const { result, err } = await start({ changes: startable });
     expect(result).to.equal(1);
     expect(err).to.match(/^mandate: Service:Signing:Keys:0:Path \(\S+\) names no file\..*\n$/);
   });
 
-  it('has a table of at least 150 configurations to refuse, no two alike', () => {
+  it('is tested with at least 150 different wrong configurations', () => {
     const kinds = new Set(
       wrongConfigurations.map(({ changes, overrides }) =>
         JSON.stringify([changes, overrides], (_, value) => value ?? null),
@@ -53,7 +53,7 @@ describe('mandate serve', () => {
     expect(kinds.size).to.equal(wrongConfigurations.length).and.least(150);
   });
 
-  it('names what is no setting, and what was probably meant, beside what is wrong', async () => {
+  it('names an unknown setting and suggests the nearest name, beside an invalid one', async () => {
     const changes = { 'Service:UpstreamIdp:Audience': undefined, 'Service:UpstreamIdp:Audiense': 'zq7-recognised' };
     const { result, out, err } = await start({ changes });
     expect(result).to.equal(1);

@@ -1,4 +1,4 @@
-/** The specification's "States and transitions", written down as plainly as they can be. */
+/** A model of the specification's "States and transitions". */
 
 import { decodeJwt } from 'jose';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
@@ -10,7 +10,7 @@ export interface ModelToken {
   revoked: boolean;
 }
 
-/** How a task ended: the event of its record, and the reason. */
+/** The end of a task: event and reason of its record. */
 interface End {
   readonly event: 'task.revoked' | 'task.expired';
   readonly reason: string;
@@ -27,14 +27,14 @@ export interface ModelTask {
   readonly expiresAt: number;
   readonly tokens: ModelToken[];
   renewals: number;
-  /** `undefined` while it is live, or its expiry has not been recorded. */
+  /** `undefined` for a live task, and for an expired one without a record. */
   end: End | undefined;
   deleted: boolean;
 }
 
 export interface Expectation {
   readonly status: number;
-  /** The answer's `reason`, or else its `error`; absent on success. */
+  /** The response's `reason`, else its `error`; absent on success. */
   readonly reason: string | undefined;
 }
 
@@ -43,9 +43,9 @@ type Body = Readonly<Record<string, unknown>>;
 const GRANTED: Expectation = { status: 200, reason: undefined };
 const refused = (reason: string): Expectation => ({ status: 400, reason });
 
-/** Less of a task than this is not worth a token. */
+/** A token needs at least this much of its task. */
 const ENDING_SECONDS = 5;
-/** No replica may hold a token to be good whose task another has deleted. */
+/** No replica may find a token active after another replica has deleted its task. */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
 
 const seconds = (instant: Instant) => secondsBetween(0 as Instant, instant);
@@ -57,7 +57,7 @@ const tokenOf = (body: Body): ModelToken => {
 
 /**
  * @param retention seconds
- * @param clockAheadBy seconds that a task must be over for until its expiry is recorded
+ * @param clockAheadBy seconds between the end of a task and the record of its expiry
  */
 export function stateTables(retention: number, clockAheadBy: number) {
   const tasks: ModelTask[] = [];
@@ -125,7 +125,7 @@ export function stateTables(retention: number, clockAheadBy: number) {
       return disabled.has(task.agentId) ? { active: false, reason: 'agent_disabled' } : { active: true, reason: null };
     },
 
-    /** What the ledger allowed of a task: event, reason, count. */
+    /** Event, reason and count of the task's records with decision `allow`. */
     ledgerOf({ renewals, end }: ModelTask): readonly (readonly unknown[])[] {
       return [
         ['token.issued', null, undefined],

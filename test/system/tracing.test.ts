@@ -1,39 +1,27 @@
-/** A request that is part of a trace (W3C Trace Context): its log lines say so, and so do the requests that it causes. */
+/** W3C Trace Context: log lines and outgoing requests carry the trace of the incoming request. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { sqliteFile } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { startUserDirectory } from '../support/user-directory.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
 
-describe('a trace that a request is part of', () => {
+describe('A request with a traceparent', () => {
   let admin: Loopback;
   let sink: Loopback;
   let mandate: Mandate;
   let agent: RegisteredAgent;
   before(async () => {
-    admin = await startLoopback((request, response) => {
-      const token = { access_token: 'service-token', token_type: 'Bearer', expires_in: 60 };
-      // Nobody may look at people here, which is logged.
-      if (request.path === '/token') answering(token)(request, response);
-      else answering({}, 403)(request, response);
-    });
+    // The service logs the 403 of the user endpoint.
+    const directory = await startUserDirectory(answering({}, 403));
+    admin = directory.server;
     sink = await startLoopback(answering({}));
-    const [sqlite] = databases;
-    if (sqlite === undefined) throw new Error('there is no database');
-    mandate = await startMandate({
-      database: sqlite,
-      settings: {
-        'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
-        'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${admin.url}/users`,
-        'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${admin.url}/token`,
-        'Service:UpstreamIdp:SponsorCheck:ClientId': 'mandate',
-        'Service:Audit:Sink:Url': sink.url,
-      },
-    });
+    const settings = { ...directory.settings, 'Service:Audit:Sink:Url': sink.url };
+    mandate = await startMandate({ database: sqliteFile, settings });
     agent = await mandate.agent();
   });
   after(async () => {
@@ -41,7 +29,7 @@ describe('a trace that a request is part of', () => {
     await Promise.all([admin.close(), sink.close()]);
   });
 
-  /** The lines that an exchange with these headers writes, once its own is there. */
+  /** The log lines of an exchange with these headers. Its own line comes last. */
   async function linesOf(headers: Readonly<Record<string, string>>): Promise<readonly Record<string, unknown>[]> {
     const from = mandate.log.lines.length;
     admin.received.length = 0;
@@ -53,7 +41,7 @@ describe('a trace that a request is part of', () => {
     return lines();
   }
 
-  it('is on every line of its log, with a span of ours, and in what is asked because of it', async () => {
+  it('has its trace and a new span in every log line and in every request to the identity provider', async () => {
     const lines = await linesOf({ traceparent: TRACEPARENT, tracestate: 'vendor=opaque' });
     expect(lines.map(({ message }) => message)).to.deep.equal([
       'The identity provider did not say whether a person may be acted for.',
@@ -72,7 +60,7 @@ describe('a trace that a request is part of', () => {
     }
   });
 
-  it('is another span for each request, and no header of an answer', async () => {
+  it('has a new span each, and no trace header in the response', async () => {
     const spans = new Set<unknown>();
     for (let sent = 0; sent < 3; sent += 1) {
       for (const { span_id } of await linesOf({ traceparent: TRACEPARENT })) spans.add(span_id);
@@ -82,7 +70,7 @@ describe('a trace that a request is part of', () => {
     expect([...answer.headers.keys()].filter((name) => name.startsWith('trace'))).to.deep.equal([]);
   });
 
-  it('is kept apart from that of a request at the same time', async () => {
+  it('does not share its trace with a concurrent request', async () => {
     const other = TRACE.replace('4', '5');
     const from = mandate.log.lines.length;
     admin.received.length = 0;
@@ -101,11 +89,11 @@ describe('a trace that a request is part of', () => {
   });
 
   for (const [title, headers] of [
-    ['none was sent', {}],
-    ['it is malformed', { traceparent: `00-${TRACE.toUpperCase()}-${PARENT}-01` }],
-    ['tracestate came alone', { tracestate: 'vendor=opaque' }],
+    ['traceparent is absent', {}],
+    ['traceparent is malformed', { traceparent: `00-${TRACE.toUpperCase()}-${PARENT}-01` }],
+    ['only tracestate was sent', { tracestate: 'vendor=opaque' }],
   ] as const) {
-    it(`is none where ${title}, and the request is served as ever`, async () => {
+    it(`is served without a trace if ${title}`, async () => {
       for (const line of await linesOf(headers)) {
         expect(line).not.to.have.any.keys('trace_id', 'span_id');
       }
@@ -113,7 +101,7 @@ describe('a trace that a request is part of', () => {
     });
   }
 
-  it('never reaches the sink', async () => {
+  it('does not forward its trace to the sink', async () => {
     await mandate.post('/oauth2/token', agent.exchangeForm(), { traceparent: TRACEPARENT });
     await mandate.jobs.drain();
     expect(sink.received.length).to.be.greaterThan(0);

@@ -5,9 +5,9 @@ import { makeAgentKey } from './agent-key.ts';
 
 const issuer = 'https://mandate.test';
 
-describe('an agent key for tests', () => {
+describe('makeAgentKey', () => {
   for (const alg of ['ES256', 'RS256', 'PS256'] satisfies SigningAlgorithm[]) {
-    it(`signs assertions with ${alg} that another implementation verifies`, async () => {
+    it(`signs assertions with ${alg} that jose verifies`, async () => {
       const key = await makeAgentKey(alg);
       const keys = createLocalJWKSet({ keys: [key.publicJwk as JWK] });
       const assertion = key.signAssertion('triage-bot', { aud: issuer, instance: 'pod-7' });
@@ -27,7 +27,7 @@ describe('an agent key for tests', () => {
     expect(Object.keys(jwks.keys[0] ?? {})).to.have.members(['kty', 'n', 'e', 'alg', 'kid', 'use']);
   });
 
-  it('replaces claims and header members by those given, and leaves out what is undefined', async () => {
+  it('replaces the given claims and header members, and removes undefined ones', async () => {
     const key = await makeAgentKey();
     const assertion = key.signAssertion(
       'triage-bot',

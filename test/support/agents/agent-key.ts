@@ -1,4 +1,4 @@
-/** An agent's side of `private_key_jwt` (decisions "Client assertions"): its key, and the assertions it makes. */
+/** An agent's key and its `private_key_jwt` assertions (decisions "Client assertions"). */
 
 import { randomUUID } from 'node:crypto';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
@@ -6,21 +6,21 @@ import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signi
 interface AssertionClaims {
   /** The service's issuer or token endpoint. */
   readonly aud: unknown;
-  /** Any other claim, in place of the usual one; `undefined` leaves a claim out. */
+  /** Replaces the usual claim of that name; `undefined` removes it. */
   readonly [claim: string]: unknown;
 }
 
 export interface AgentKey extends SigningKey {
-  /** What goes into a registration's `jwks`. */
+  /** The `jwks` of a registration. */
   readonly jwks: { readonly keys: readonly object[] };
   /**
-   * A fresh assertion: `iss` and `sub` the agent, a random `jti`, valid for a minute from now unless the claims say
-   * otherwise. The header has `alg`, `typ` and `kid`; its members too are replaced by those given.
+   * An assertion with `iss` and `sub` the agent, a random `jti` and a lifetime of a minute. The given members replace
+   * the usual ones.
    */
   signAssertion(agentId: string, claims: AssertionClaims, header?: Readonly<Record<string, unknown>>): string;
 }
 
-/** Seconds for which an assertion is valid unless its claims say otherwise. */
+/** Seconds. */
 const ASSERTION_LIFETIME = 60;
 
 export async function makeAgentKey(alg: SigningAlgorithm = 'ES256'): Promise<AgentKey> {

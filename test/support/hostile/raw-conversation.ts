@@ -1,4 +1,4 @@
-/** Bytes as nobody's client would send them, and all that came back until the connection ended. */
+/** Sends any bytes over TCP, and collects everything until the connection ends. */
 
 import { connect } from 'node:net';
 
@@ -10,11 +10,11 @@ export interface RawAnswer {
 }
 
 export interface Conversation {
-  /** Everything as it came. */
+  /** All received bytes. */
   readonly text: string;
-  /** In their order; one that says to go on (100) among them. @throws when what came is anything else */
+  /** The responses in order, 100 included. @throws if the received bytes are anything else */
   readonly answers: readonly RawAnswer[];
-  /** `closed` in an orderly way, `reset`, or still `open` when we had no patience any more. */
+  /** `closed` in order, `reset`, or still `open` after our patience. */
   readonly end: 'closed' | 'reset' | 'open';
   readonly tookMs: number;
 }
@@ -54,17 +54,14 @@ export function converse(url: string, bytes: string, { patienceMs = PATIENCE_MS 
   });
 }
 
-/** @throws when what came is not one answer after the other, to its last byte */
+/** @throws unless the text consists of complete responses */
 export function readAnswers(text: string, wasHead = false): readonly RawAnswer[] {
   const { answers, rest } = takeAnswers(text, wasHead);
   if (rest !== '') throw new Error(`an answer was cut short: ${JSON.stringify(rest.slice(0, 1000))}`);
   return answers;
 }
 
-/**
- * The answers that have come whole, and what has come of the next one.
- * @throws when what came is no answer
- */
+/** The complete responses, and the beginning of the next one. @throws if the text is not a response */
 export function takeAnswers(text: string, wasHead = false): { readonly answers: RawAnswer[]; readonly rest: string } {
   const answers: RawAnswer[] = [];
   let rest = text;

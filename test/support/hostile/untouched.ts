@@ -1,30 +1,30 @@
 /**
- * That a request reached nobody: the ledger is as it was, and nothing is logged of a request that was served. The
- * requests of these suites carry the admin key and would register an agent, so that one that is reached leaves a record.
+ * Checks that a request had no effect: no record and no log line of a served request. The requests here carry the
+ * admin key and a valid registration, so one that reaches its handler leaves a record.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { ADMIN_KEY, type LedgerLine, type Mandate } from '../mandate.ts';
+import { ADMIN_KEY, aRegistration, type LedgerLine, type Mandate } from '../mandate.ts';
 import type { RawAnswer } from './raw-conversation.ts';
 
 export interface Reached {
   readonly records: readonly LedgerLine[];
-  /** What the request log said, as `METHOD route status`, with `aborted` where no answer of a handler went out. */
+  /** `METHOD route status` of each request in the log; `aborted` if no response of a handler was sent. */
   readonly served: readonly string[];
 }
 
-/** A line that is not written by then is none. */
+/** A missing log line is not awaited longer. */
 const LOGGED_WITHIN_MS = 5_000;
 
-/** @param requests how many are to be logged: nobody waits for longer than a moment for more */
+/** @param requests the expected number of log lines */
 export async function reachedBy(mandate: Mandate, act: () => Promise<unknown>, requests = 0): Promise<Reached> {
   mandate.log.lines.splice(0);
   const served: string[] = [];
   const records = await mandate.recorded(async () => {
     mandate.log.lines.splice(0);
     await act();
-    // A line is written once its answer is out, which its client may know first.
+    // The service logs a request after its response, which the client may receive first.
     const logged = () => mandate.log.lines.filter((text) => JSON.parse(text).message === 'request').length;
     const until = performance.now() + LOGGED_WITHIN_MS;
     await pause(3);
@@ -45,30 +45,22 @@ export async function expectUntouched(mandate: Mandate, act: () => Promise<unkno
 
 let carried = 0;
 
-/** A registration that would be accepted; another one each time. */
+/** A valid registration with a new id each time. */
 export function registration(): string {
   carried += 1;
-  return JSON.stringify({
-    agent_id: `carried-${carried}`,
-    display_name: 'Carried in',
-    sponsor_required: true,
-    allowed_scopes: ['jira:read'],
-    allowed_audiences: ['https://jira.example'],
-    max_delegation_depth: 1,
-    jwks_uri: 'https://keys.example/jwks.json',
-  });
+  return JSON.stringify(aRegistration({ agent_id: `carried-${carried}`, jwks_uri: 'https://keys.example/jwks.json' }));
 }
 
-/** What an admin's request has besides what says how its body is framed. */
+/** The headers of an admin request, without those of its body. */
 export const ADMIN_HEADERS = `Host: mandate.test\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nContent-Type: application/json\r\n`;
 
-/** A whole request, well-formed and allowed. */
+/** A complete, valid request. */
 export function wholeRegistration(more = ''): string {
   const body = registration();
   return `POST /admin/agents HTTP/1.1\r\n${ADMIN_HEADERS}${more}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** The one answer of a service that refuses a connection: fixed words, nothing sent given back, and the end. */
+/** Expects a single fixed refusal that repeats nothing of the request and closes the connection. */
 export function expectRefused(
   conversation: { text: string; answers: readonly RawAnswer[]; end: string },
   status = 400,

@@ -1,4 +1,4 @@
-/** As much of a browser as a sign-in needs: cookies by path, redirects, and forms that are filled in and sent. */
+/** A minimal browser for a sign-in: cookies by path, redirects and forms. */
 
 export interface Page {
   readonly url: string;
@@ -7,13 +7,13 @@ export interface Page {
 }
 
 export interface Browser {
-  /** Opens a page and follows redirects, but not to an address beginning with `stopAt`: that one is answered unread. */
+  /** Opens a page and follows redirects, but does not request an address that starts with `stopAt`. */
   open(url: string, stopAt?: string): Promise<Page>;
-  /** Sends the page's only form, its hidden fields included, and goes on as `open` does. */
+  /** Submits the page's only form with its hidden fields, then continues as `open` does. */
   submit(page: Page, fields: Readonly<Record<string, string>>, stopAt?: string): Promise<Page>;
 }
 
-/** More redirects in a row than any sign-in takes. */
+/** More than a sign-in needs. */
 const MAX_REDIRECTS = 20;
 
 interface Cookie {

@@ -1,4 +1,4 @@
-/** The identity provider that other tests lean on does itself what they take for granted. */
+/** Checks the identity provider that other tests rely on. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ async function refused(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe('the identity provider for tests', () => {
+describe('The identity provider for tests', () => {
   let provider: IdentityProvider;
 
   before(async () => {
@@ -27,14 +27,14 @@ describe('the identity provider for tests', () => {
   });
   after(() => provider.stop());
 
-  it('signs a person in and answers an access token with their session and the scopes they agreed to', async () => {
+  it('issues an access token with the session and the consented scopes at a sign-in', async () => {
     const signedIn = await provider.signIn('ada', { scope: 'jira:read calendar:read' });
     const { payload, protectedHeader } = await verify(provider, signedIn.accessToken);
     expect(protectedHeader.alg).to.equal('ES256');
     expect(payload).to.include({ sub: 'ada', scope: 'jira:read calendar:read', sid: signedIn.sid });
   });
 
-  it('gives away no scope that the person does not hold', async () => {
+  it('grants no scope that the person does not hold', async () => {
     expect((await provider.signIn('ada', { scope: 'jira:read jira:admin' })).scope).to.equal('jira:read');
     expect((await provider.signIn('edsger')).scope).to.equal('');
   });
@@ -44,7 +44,7 @@ describe('the identity provider for tests', () => {
     expect(await refused(provider.signIn('nobody', { password: 'guess' }))).to.be.instanceOf(SignInRefused);
   });
 
-  it('mints a token with any claims and header, signed by the key that its algorithm asks for', async () => {
+  it('mints a token with any claims and header, signed with the key of its algorithm', async () => {
     const token = provider.mintAccessToken({ sub: 'grace', sid: undefined }, { alg: 'RS256' });
     const { payload } = await verify(provider, token);
     expect(payload.sub).to.equal('grace');
@@ -52,7 +52,7 @@ describe('the identity provider for tests', () => {
     expect(decodeProtectedHeader(token).alg).to.equal('RS256');
   });
 
-  it('changes its keys, and publishes the former ones only when told to', async () => {
+  it('rotates its keys, and publishes the former ones only if told to', async () => {
     const first = provider.mintAccessToken();
     await provider.rotateKeys({ keepFormer: true });
     await verify(provider, first);
@@ -63,14 +63,14 @@ describe('the identity provider for tests', () => {
     await verify(provider, (await provider.signIn('grace')).accessToken);
   });
 
-  it('counts the fetches of its keys', async () => {
+  it('counts the requests for its keys', async () => {
     const before = provider.jwksRequests();
     await fetch(`${provider.issuer}/jwks`);
     await fetch(`${provider.issuer}/.well-known/openid-configuration`);
     expect(provider.jwksRequests()).to.equal(before + 1);
   });
 
-  it('goes down and comes back on the same port', async () => {
+  it('stops and starts again on the same port', async () => {
     await provider.goDown();
     expect(await refused(fetch(`${provider.issuer}/jwks`))).to.be.instanceOf(TypeError);
     await provider.comeBack();
@@ -78,8 +78,8 @@ describe('the identity provider for tests', () => {
   });
 });
 
-describe('the identity provider for tests, when a person signs out', () => {
-  it('sends the application a logout token that names their session', async () => {
+describe('The identity provider for tests', () => {
+  it('sends the application a logout token with the session at a sign-out', async () => {
     const bodies: string[] = [];
     const application = createServer(async (request, response) => {
       bodies.push(Buffer.concat(await request.toArray()).toString());

@@ -1,13 +1,13 @@
 /**
- * A real OpenID provider on loopback for tests, the quickstart and the benchmark: people sign in there through the
- * real flow, and the service fetches its discovery document and keys. Tests can also have it sign any token at once,
- * change its keys, and fall silent.
+ * A real OpenID provider on loopback for tests, the quickstart and the benchmark. People sign in through the real
+ * flow. Tests can also mint any token at once, rotate the keys and stop the provider.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { freePort } from '../../../scripts/free-port.ts';
+import { closeServer, listen } from '../listening.ts';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
 import { handleInteraction } from './interactions.ts';
 import { memoryStorage } from './memory-storage.ts';
@@ -17,23 +17,23 @@ import { providerLibrary } from './provider-library.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 export interface IdentityProviderOptions {
-  /** A free one, unless given. */
+  /** A free port by default. */
   readonly port?: number;
   /** `aud` of its access tokens, an absolute URI. */
   readonly audience?: string;
-  /** What signs access and ID tokens; RS256 unless said. A key of either kind is always published. */
+  /** Signs access and ID tokens; RS256 by default. Keys of both algorithms are published. */
   readonly algorithm?: 'RS256' | 'ES256';
   readonly people?: readonly Person[];
   readonly scopes?: readonly string[];
   /** Seconds. */
   readonly accessTokenLifetime?: number;
-  /** Where the application wants to hear of sessions that end. */
+  /** The application's endpoint for logout tokens. */
   readonly backchannelLogoutUri?: string;
 }
 
 interface LogoutDelivery {
   readonly sid: string;
-  /** Answered 200 or 204. */
+  /** Whether the response was 200 or 204. */
   readonly delivered: boolean;
 }
 
@@ -41,24 +41,26 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly port: number;
   readonly audience: string;
-  /** The human-facing application: `client_id` of access tokens, `aud` of ID and logout tokens. */
+  /** The client of the human-facing application: `client_id` of access tokens, `aud` of ID and logout tokens. */
   readonly clientId: string;
-  /** The key that signs at present. */
+  /** The current key. */
   signingKey(): SigningKey;
-  /** `username` signs in and agrees to `scope` (all that the provider knows, unless said). */
+  /** Signs in and consents to `scope`; by default every scope of the provider. */
   signIn(username: string, options?: { readonly scope?: string; readonly password?: string }): Promise<SignedIn>;
   /**
-   * An access token like the ones of `signIn`, for Ada, without the flow. The claims and header members given replace
-   * the usual ones, and `undefined` leaves one out; `alg` chooses the key.
+   * An access token for Ada like those of `signIn`, without the flow. The given members replace the usual ones;
+   * `undefined` removes one. `alg` selects the key.
    */
   mintAccessToken(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
-  /** New keys from now on; the former ones stay published only with `keepFormer`. Sessions go on. */
+  /** A logout token of the current key, without `sub` and `sid`. The given members replace the usual ones. */
+  signLogoutToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
+  /** Rotates the keys. The former ones stay published only with `keepFormer`. Sessions continue. */
   rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
   /** Stops listening and cuts every connection. */
   goDown(): Promise<void>;
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   comeBack(): Promise<void>;
-  /** How often its key set has been fetched. */
+  /** The number of requests for the key set. */
   jwksRequests(): number;
   logoutDeliveries(): readonly LogoutDelivery[];
   stop(): Promise<void>;
@@ -125,18 +127,25 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       const key = header.alg === 'RS256' || header.alg === 'ES256' ? keys[header.alg] : keys[algorithm];
       return key.sign({ alg: key.alg, typ: 'at+jwt', kid: key.kid, ...header }, { ...usualClaims(setup), ...claims });
     },
+    signLogoutToken(claims, header = {}) {
+      const key = keys[algorithm];
+      const now = Math.floor(Date.now() / 1000);
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+      const usual = { iss: issuer, aud: CLIENT_ID, jti: randomUUID(), iat: now, exp: now + 120, events };
+      return key.sign({ alg: key.alg, typ: 'logout+jwt', kid: key.kid, ...header }, { ...usual, ...claims });
+    },
     async rotateKeys({ keepFormer = false } = {}) {
       const former = Object.values(keys);
       keys = await makeKeys();
       install([...Object.values(keys), ...(keepFormer ? former : [])]);
     },
-    goDown: () => close(server),
+    goDown: () => closeServer(server),
     async comeBack() {
       await listen(server, port);
     },
     jwksRequests: () => jwksRequests,
     logoutDeliveries: () => deliveries,
-    stop: () => close(server),
+    stop: () => closeServer(server),
   };
 }
 
@@ -167,26 +176,5 @@ function recordDeliveries(provider: Provider, deliveries: LogoutDelivery[]): voi
   });
   provider.on('backchannel.error', (_ctx, _error, _client, _accountId, sid) => {
     deliveries.push({ sid, delivered: false });
-  });
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : port);
-    });
-  });
-}
-
-async function close(server: Server): Promise<void> {
-  if (!server.listening) {
-    return;
-  }
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
   });
 }

@@ -1,13 +1,13 @@
-/** The identity provider's two pages: who are you, and do you agree. Plain forms, so that a script can fill them in. */
+/** The login and consent pages of the identity provider, as plain forms that a script can submit. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import type { Person } from './people.ts';
 
-/** Nobody types more than this into two fields. */
+/** More than a name and a password need. */
 const MAX_FORM_BYTES = 4096;
 
-/** Handles `/interaction/{uid}` (a page) and `/interaction/{uid}/login` and `/consent` (its form). */
+/** Handles `/interaction/{uid}` (a page) and its forms, `/login` and `/consent`. */
 export async function handleInteraction(
   provider: Provider,
   people: readonly Person[],
@@ -41,7 +41,9 @@ export async function handleInteraction(
   page(response, 404, '<p>There is no such page.</p>');
 }
 
-/** Grants what was asked for and the person holds; the rest is refused for good, or the page would come back. */
+/**
+ * Grants the requested scopes that the person holds and rejects the others; otherwise the page would appear again.
+ */
 async function consent(
   provider: Provider,
   details: Awaited<ReturnType<Provider['interactionDetails']>>,

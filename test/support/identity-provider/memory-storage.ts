@@ -1,6 +1,6 @@
 /**
- * Where the identity provider keeps sessions, grants and codes: in memory, outside the `Provider` object, so that
- * they outlive a change of its keys. Expiry is left to `oidc-provider`, which checks it on every read.
+ * The storage of sessions, grants and codes, outside the `Provider` object so that it survives a key rotation. `oidc-
+ * provider` checks expiry on every read.
  */
 
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';

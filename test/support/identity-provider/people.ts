@@ -1,17 +1,17 @@
-/** The people who can sign in to the identity provider, and what they may do themselves. */
+/** The people who can sign in to the identity provider, and their scopes. */
 
 export interface Person {
-  /** What they type; also their `sub`. */
+  /** The name at the login page, and the `sub`. */
   readonly username: string;
   readonly password: string;
   readonly name: string;
-  /** The scopes they hold: consent gives away no others. */
+  /** Consent grants no other scopes. */
   readonly scopes: readonly string[];
-  /** Further claims of their access tokens, such as an `oid`. */
+  /** Further claims of their access tokens, such as `oid`. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** Every scope the people below hold. */
+/** Every scope that a person below holds. */
 export const everyScope = ['jira:read', 'jira:comment', 'jira:admin', 'calendar:read', 'calendar:write'] as const;
 
 export const ada: Person = {
@@ -30,7 +30,7 @@ export const grace: Person = {
   claims: { oid: '0d0c8a52-7a43-4d52-8c55-93a1d8b0c2f4' },
 };
 
-/** Holds nothing at all. */
+/** Holds no scope. */
 export const edsger: Person = {
   username: 'edsger',
   password: 'considered-harmful',

@@ -1,6 +1,6 @@
 /**
- * How the identity provider is set up: one human-facing application (public, authorization code with PKCE), and one
- * resource server, the service under test, for which access tokens are signed JWTs.
+ * The configuration of the identity provider: one public client (authorization code with PKCE), and one resource
+ * server, the service under test, with signed JWTs as access tokens.
  */
 
 import type { AdapterFactory, Configuration, JWK, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
@@ -21,7 +21,7 @@ export interface ProviderSetup {
   readonly cookieKey: string;
 }
 
-/** @param keys published in this order; `signingKey` is one of them and signs access tokens and ID tokens */
+/** @param keys published in this order. @param signingKey one of them; signs access and ID tokens */
 export function providerConfiguration(
   setup: ProviderSetup,
   keys: readonly SigningKey[],
@@ -87,8 +87,7 @@ export function providerConfiguration(
         .map(([key, value]) => `${key}: ${value}`)
         .join('\n');
     },
-    // Back-channel logout is sent to loopback here, which the dispatcher that the library passes along refuses; and a
-    // busy machine may take longer than the library waits.
+    // The library's dispatcher refuses loopback addresses, and its timeout is too short for a busy machine.
     fetch: (url, init) => {
       const { dispatcher: _, signal: __, ...rest }: RequestInit & { dispatcher?: unknown } = init ?? {};
       return fetch(url, rest);
@@ -96,7 +95,7 @@ export function providerConfiguration(
   };
 }
 
-/** How long a person may take over the login and consent pages. */
+/** The time limit of the login and consent pages. */
 const SIGN_IN_SECONDS = 10 * 60;
 const SESSION_SECONDS = 24 * 60 * 60;
 

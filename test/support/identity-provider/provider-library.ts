@@ -1,4 +1,4 @@
-/** `oidc-provider` without the notice that it prints on import under Node 20, on which it works all the same. */
+/** `oidc-provider` without its warning about Node 20, on which it works. */
 
 type Library = typeof import('oidc-provider');
 

@@ -1,7 +1,6 @@
 /**
- * A person signing in to the human-facing application: the authorization code flow with PKCE over HTTP, the
- * application's half by `openid-client`, the person's half by a scripted browser that fills in the login and consent
- * pages.
+ * A sign-in to the human-facing application: the authorization code flow with PKCE. `openid-client` plays the
+ * application, a scripted browser plays the person.
  */
 
 import { decodeJwt } from 'jose';
@@ -23,18 +22,18 @@ export interface Application {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /** The resource that access tokens are for. */
+  /** The resource of the access tokens. */
   readonly audience: string;
 }
 
 export interface SignedIn {
   readonly accessToken: string;
   readonly idToken: string;
-  /** The session's id, as the access token and a logout token name it. */
+  /** The session id in access tokens and logout tokens. */
   readonly sid: string;
-  /** The scopes of the access token: of those asked for, the ones the person holds. */
+  /** The scopes of the access token: the requested ones that the person holds. */
   readonly scope: string;
-  /** Ends the session at the provider, which tells the applications (back-channel logout) before this resolves. */
+  /** Ends the session at the provider, which sends its logout tokens before this resolves. */
   signOut(): Promise<void>;
 }
 
@@ -42,7 +41,7 @@ export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
 
-/** @throws SignInRefused when the provider does not accept the name and password */
+/** @throws SignInRefused if the provider refuses the name or password */
 export async function signIn(
   application: Application,
   person: { readonly username: string; readonly password: string },
@@ -82,14 +81,14 @@ export async function signIn(
     sid,
     scope: typeof granted === 'string' ? granted : '',
     async signOut() {
-      // Named by client_id rather than by the ID token, which no key vouches for once the provider has changed them.
+      // Identified by client_id: after a key rotation, no published key verifies the ID token.
       const confirmation = await browser.open(buildEndSessionUrl(config, { client_id: application.clientId }).href);
       expectPage(await browser.submit(confirmation, { logout: 'yes' }));
     },
   };
 }
 
-/** Fills in whatever page comes, until the browser is sent back to the application. */
+/** Submits each page until the provider redirects to the application. */
 async function passThePages(
   browser: Browser,
   start: URL,

@@ -1,11 +1,11 @@
 /**
- * The canonical JSON of the specification ("Ledger and seal"), written from its text alone: what an auditor would write
- * who has never seen this service's code. Nothing here may import it.
+ * The canonical JSON of the specification ("Ledger and seal"), written from its text alone, as an auditor would. It
+ * must not import the service's code.
  */
 
 import { createHash } from 'node:crypto';
 
-/** As the API publishes them. */
+/** In the format of the API. */
 export type PublishedObject = Readonly<Record<string, unknown>>;
 
 /** "semantic fields only, … without `seq` and `checkpoint`" */

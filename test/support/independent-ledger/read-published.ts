@@ -1,4 +1,4 @@
-/** What the API publishes, read back into the service's own values: what the vectors are for the code under test. */
+/** Converts records and checkpoints of the API to the service's types, for tests with published vectors. */
 
 import { instantFromMillis } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';

@@ -1,8 +1,8 @@
-/** The definitions of RFC 6962 §2.1, literally. Nothing here may import the service's code. */
+/** The definitions of RFC 6962 §2.1, literally. It must not import the service's code. */
 
 import { createHash } from 'node:crypto';
 
-/** MTH(D[n]), of leaves that are hashed already. */
+/** MTH(D[n]) over hashed leaves. */
 export function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
   const [only] = leaves;
   if (only === undefined) return createHash('sha256').digest();
@@ -20,7 +20,7 @@ export function treePath(m: number, leaves: readonly Uint8Array[]): readonly Uin
     : [...treePath(m - k, leaves.slice(k)), treeHash(leaves.slice(0, k))];
 }
 
-/** The root that a path leads to, walked down as PATH is defined and hashed on the way back; `undefined` for a path of another length. */
+/** The root of a path by the recursion of PATH; `undefined` for a path of a wrong length. */
 export function rootOfPath(
   leaf: Uint8Array,
   m: number,

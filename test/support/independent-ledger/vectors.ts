@@ -1,4 +1,4 @@
-/** The vectors that are kept in `test/vectors` (its README says where they come from). */
+/** The vectors in `test/vectors`; its README names their origin. */
 
 import { readFileSync } from 'node:fs';
 import type { PublishedObject } from './canonical-form.ts';

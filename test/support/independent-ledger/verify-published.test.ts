@@ -8,16 +8,16 @@ const { jwk, records, checkpoints } = publishedLedger;
 const jwks = { keys: [jwk] };
 const published = checkpoints.map(({ signed_bytes, ...checkpoint }) => checkpoint);
 
-/** The tests judge the service by this verifier, so it has to be right by itself, on what others published. */
-describe('the independent verifier', () => {
+/** Other tests judge the service by this verifier, so published vectors check it. */
+describe('The independent verifier', () => {
   for (const { about, record, canonical_json, leaf } of canonicalRecords) {
-    it(`writes the canonical form and the leaf of ${about}`, () => {
+    it(`computes the canonical form and the leaf of ${about}`, () => {
       expect(canonicalRecordForm(record)).to.equal(canonical_json);
       expect(leafOf(record).toString('hex')).to.equal(leaf);
     });
   }
 
-  it('builds every tree and path that was published', () => {
+  it('computes every published tree and path', () => {
     for (const { tree_size, root_hash, proofs } of merkleTrees.trees) {
       const all = merkleTrees.trees.flatMap((tree) => tree.proofs);
       const leaves = Array.from({ length: tree_size }, (_, index) =>
@@ -28,7 +28,7 @@ describe('the independent verifier', () => {
         const root = rootOfPath(Buffer.from(leaf, 'hex'), leaf_index, tree_size, path);
         expect(Buffer.from(root ?? []).toString('hex')).to.equal(root_hash);
       }
-      // Of the larger trees not every leaf was published.
+      // Not every leaf of the larger trees was published.
       if (proofs.length < tree_size) continue;
       expect(Buffer.from(treeHash(leaves)).toString('hex')).to.equal(root_hash);
       for (const { leaf_index, audit_path } of proofs) {
@@ -38,14 +38,14 @@ describe('the independent verifier', () => {
     }
   });
 
-  it('finds nothing wrong with the ledger that was published', () => {
+  it('accepts the published ledger', () => {
     expect(faultsOfLedger(records, published, jwks)).to.deep.equal([]);
   });
 
-  it('finds every member of every record and checkpoint that is altered', () => {
+  it('finds every altered member of every record and checkpoint', () => {
     for (const [index, record] of records.entries()) {
       for (const name of Object.keys(record)) {
-        // A number is no part of what a record means; moved past its neighbour, it changes the order.
+        // The number is not part of the record's hash: a change shows only in the order.
         const value = name === 'seq' ? 100 + Number(record.seq) : typeof record[name] === 'number' ? 77 : 'altered';
         const altered = records.with(index, { ...record, [name]: value });
         expect(faultsOfLedger(altered, published, jwks), name).to.not.deep.equal([]);
@@ -60,7 +60,7 @@ describe('the independent verifier', () => {
     }
   });
 
-  it('takes a proof only for its own record, at its own place, from a key that it knows', () => {
+  it('accepts a proof only for its own record, at its own index, with a known key', () => {
     const checkpoint = published[0] ?? {};
     const sealed = records.filter((record) => record.checkpoint === 1);
     const leaves = sealed.map(leafOf);
@@ -75,7 +75,7 @@ describe('the independent verifier', () => {
     }
   });
 
-  it('links by the hash of what was signed', () => {
+  it('links checkpoints by the hash of the signed bytes', () => {
     expect(published.slice(0, -1).map(signedHash)).to.deep.equal(
       published.slice(1).map((checkpoint) => checkpoint.prev_checkpoint_hash),
     );

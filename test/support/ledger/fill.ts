@@ -1,4 +1,4 @@
-/** Records with something in every field, and their seals. */
+/** Appends and seals records with a value in every field. */
 
 import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
@@ -13,7 +13,7 @@ import type { Storage } from '../storage.ts';
 
 const ULID = '01M31S7W68TMK7WDX8YKPSYT';
 
-/** @param index makes each another */
+/** @param index makes the entries differ */
 export function fullEntry(index: number, at: Instant): LedgerEntry {
   return {
     at,
@@ -32,7 +32,7 @@ export function fullEntry(index: number, at: Instant): LedgerEntry {
   };
 }
 
-/** Records a few microseconds apart. */
+/** Appends records a microsecond apart. */
 export async function append(storage: Storage, count: number, from: Instant, first = 0): Promise<void> {
   for (let index = first; index < first + count; index += 1) {
     await storage.ledger.append(fullEntry(index, instantFromMicros(from + index)));

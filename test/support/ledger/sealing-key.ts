@@ -1,4 +1,4 @@
-/** A signing key as the service is configured with it, and what verifies and publishes it. */
+/** A signing key as PEM, its key set, and its checkpoint signer and verifier. */
 
 import { checkpointSigner, checkpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
 import { readSigningKey } from '../../../adapters/jose/signing-key.ts';

@@ -1,17 +1,17 @@
-/** What somebody can do to the ledger who owns its tables, and so can lift their guards; and how to undo it. */
+/** Edits the ledger as its owner, who can remove the triggers, and restores it. */
 
 import type { Outside, TestDatabase } from '../databases.ts';
 
 export interface Tampering {
-  /** Statements, all or none of them. */
+  /** Runs the statements in one transaction. */
   sql(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Puts both tables back as they were at the start. */
+  /** Restores both tables. */
   undo(): Promise<void>;
 }
 
 const TABLES = ['ledger', 'checkpoints'] as const;
 
-/** Lifts the guards, and keeps a copy of what they guarded. */
+/** Removes the guards and copies the tables. */
 export async function startTampering(outside: Outside, engine: TestDatabase['engine']): Promise<Tampering> {
   const lift = engine === 'sqlite' ? await sqliteGuards(outside) : POSTGRES_GUARDS;
   const sql: Tampering['sql'] = async (...statements) => {
@@ -46,11 +46,11 @@ async function sqliteGuards(outside: Outside): Promise<readonly string[]> {
   return rows.map(({ name }) => `drop trigger ${name}`);
 }
 
-/** The same numbers for the same seed: an edit that is not found can be found again. */
+/** The same numbers for the same seed, so that a failed edit can be repeated. */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
-    // A linear congruential generator; its high bits are the good ones.
+    // A linear congruential generator; only its high bits are random enough.
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };

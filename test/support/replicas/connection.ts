@@ -1,6 +1,6 @@
 /**
- * A client of one process, for thousands of requests: it keeps its connections, and costs less than what it measures,
- * which `fetch` does not. What is answered 503 is asked again, as the specification ("Errors") wants it.
+ * An HTTP client for thousands of requests to one process: it keeps its connections and costs less CPU than `fetch`.
+ * It retries a 503, as the specification ("Errors") recommends.
  */
 
 import { Agent, request } from 'node:http';
@@ -13,12 +13,12 @@ export interface Connection {
   post(path: string, form: Form): Promise<Answer>;
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   scim(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** How many requests were put off. */
+  /** The number of retries. */
   putOff(): number;
   close(): void;
 }
 
-/** Two processes on one SQLite file write in turns; one that has waited its second says so, and is asked again. */
+/** Writes of two processes to one SQLite file exclude each other; one that has waited a second gets a 503. */
 const ATTEMPTS = 20;
 const RETRY_PAUSE_MS = 20;
 

@@ -1,26 +1,27 @@
-/** Everything that ends a task or refuses a person, as whoever says it sends it (specification "States and transitions"). */
+/** Every operation that ends a task or refuses a person, as a request (specification "States and transitions"). */
 
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../mandate.ts';
-import { PUSH_CREDENTIAL } from '../transmitter.ts';
+import { patch, USER_SCHEMA } from '../scim-client.ts';
+import { PUSH_HEADERS } from '../transmitter.ts';
 import type { Connection } from './connection.ts';
 import type { Replicas } from './replicas.ts';
 import type { Target } from './targets.ts';
 
-/** Says it, to one of the replicas. */
+/** Sends the request to one of the replicas. */
 export type Say = (at: Connection) => Promise<Answer>;
 
 export interface Ending {
   readonly name: string;
-  /** `revocation_reason` of the tokens that it ends. */
+  /** The `revocation_reason` of the ended tokens. */
   readonly reason: string;
-  /** Why an exchange that comes later is refused; absent where it may start a new task. */
+  /** The reason of a later exchange's refusal; absent if a later exchange succeeds. */
   readonly refuses?: string;
-  /** Event and reason of its own record, where it has one: that comes before those of the tasks. */
+  /** Event and reason of its own record, before those of the tasks; absent without one. */
   readonly record?: string;
-  /** Whether it is about everything of an agent, which is then the target's alone. */
+  /** Whether it affects all tasks of an agent, which then belongs to one target only. */
   readonly ofAgent?: true;
-  /** What has to be there first is brought about before this answers. */
+  /** Prepares the request. */
   readonly about: (replicas: Replicas, target: Target) => Promise<Say>;
 }
 
@@ -107,7 +108,7 @@ export const endings: readonly Ending[] = [
   },
 ];
 
-/** Those that name one task, which has to be known: what they can meet is its renewal. */
+/** Operations that name one task, so they can meet only its refresh. */
 export interface TaskEnding {
   readonly name: string;
   readonly reason: string;
@@ -136,19 +137,8 @@ function byOperator(method: string, path: string, body?: unknown): Say {
 
 /** @param whom `sub`, `sid` or both */
 function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): Say {
-  const key = provider.signingKey();
-  const token = key.sign(
-    { alg: key.alg, typ: 'logout+jwt', kid: key.kid },
-    {
-      iss: provider.issuer,
-      aud: provider.clientId,
-      iat: Math.floor(Date.now() / 1000),
-      jti: randomUUID(),
-      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
-      ...whom,
-    },
-  );
-  return (at) => at.post('/backchannel-logout', { logout_token: token });
+  const logout_token = provider.signLogoutToken(whom);
+  return (at) => at.post('/backchannel-logout', { logout_token });
 }
 
 function event({ transmitter }: Replicas, name: string, id: string): Say {
@@ -156,23 +146,13 @@ function event({ transmitter }: Replicas, name: string, id: string): Say {
     sub_id: { format: 'opaque', id },
     events: { [`https://schemas.openid.net/secevent/${name}`]: {} },
   });
-  const headers = { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' };
-  return (at) => at.send('POST', '/events', headers, token);
+  return (at) => at.send('POST', '/events', PUSH_HEADERS, token);
 }
 
-/** A user of the person, active, and its id. */
+/** Creates an active user for the person and resolves with the user's id. */
 export async function provisioned({ at }: Replicas, { key }: Pick<Target, 'key'>): Promise<string> {
   const user = { userName: `${randomUUID()}@example.org`, externalId: key, active: true };
   const answer = await at(0).scim('POST', '/Users', { schemas: [USER_SCHEMA], ...user });
   if (answer.status !== 201) throw new Error(`a create was answered ${answer.status}: ${answer.text}`);
   return String(answer.body.id);
-}
-
-export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
-
-export function patch(value: Readonly<Record<string, unknown>>): object {
-  return {
-    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
-    Operations: [{ op: 'replace', value }],
-  };
 }

@@ -1,11 +1,11 @@
-/** Makes two requests meet, many pairs at once, in every way in which they can: that is what a race is. */
+/** Starts pairs of requests at almost the same time, many pairs at once. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { holdAppends } from '../../contract/hold.ts';
 import type { Outside, TestDatabase } from '../databases.ts';
 import type { Answer } from '../mandate.ts';
 
-/** An answer, with when it was asked for and when it came, in milliseconds. */
+/** A response with the times of its request and its arrival, in milliseconds. */
 interface Timed {
   readonly answer: Answer;
   readonly asked: number;
@@ -17,10 +17,10 @@ export interface Pair {
   readonly other: Timed;
 }
 
-/** About as long as a decision takes when others are made beside it. */
+/** About the duration of a decision under load. */
 const MOMENT_MS = 8;
 
-/** @param nth whether they start together, one of them a moment earlier, or only when the other is through */
+/** @param nth selects the order: together, one slightly earlier, or one after the other */
 export async function meet(nth: number, one: () => Promise<Answer>, other: () => Promise<Answer>): Promise<Pair> {
   const moment = () => pause(Math.random() * MOMENT_MS);
   switch (nth % 5) {
@@ -52,14 +52,12 @@ async function timed(ask: () => Promise<Answer>): Promise<Timed> {
   return { answer, asked, answered: performance.now() };
 }
 
-/** About as many as three processes have connections to their database. */
+/** About the number of database connections of three processes. */
 const WAVE = 50;
 
 /**
- * Plays rounds in waves: all of a wave are prepared, and then started together. While the first and then every third comes in,
- * what would write to the ledger is held open, so that all of it is under way at the same time.
- *
- * @param prepare answers what starts the round
+ * Plays rounds in waves: prepares all rounds of a wave, then starts them together. In every third wave a lock on the
+ * ledger keeps all transactions open at once. @param prepare resolves with the function that starts the round
  */
 export async function inWaves<Played>(
   { kind, outside }: { readonly kind: TestDatabase; readonly outside: Outside },

@@ -1,17 +1,23 @@
 /**
- * Mandate as it runs in earnest: real processes on one database, with one signing key and one name. An identity
- * provider and a transmitter are there to sign what people, sessions and accounts come to.
+ * Replicas of Mandate as child processes on one database, with one signing key and issuer, an identity provider and a
+ * transmitter.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { variableOf } from '../../../composition/startup-error.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate } from '../../../scripts/mandate-process.ts';
-import type { Outside, TestDatabase } from '../databases.ts';
+import { type Outside, outsideOf, type TestDatabase } from '../databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../identity-provider/identity-provider.ts';
-import { ADMIN_KEY, type LedgerLine, type RegisteredAgent, registerAgent } from '../mandate.ts';
+import {
+  ADMIN_KEY,
+  environmentOf,
+  type LedgerLine,
+  type RegisteredAgent,
+  recordsOf,
+  registerAgent,
+} from '../mandate.ts';
 import { movedClock } from '../moved-clock.ts';
 import { scimSettings } from '../scim-client.ts';
 import { sharedSigningKey } from '../shared-signing-key.ts';
@@ -22,28 +28,27 @@ export interface Replicas {
   readonly count: number;
   readonly provider: IdentityProvider;
   readonly transmitter: Transmitter;
-  /** One of them, whatever the number. */
+  /** A replica for any number, round robin. */
   at(nth: number): Connection;
-  /** Asks each of them. */
+  /** Sends a request to each replica. */
   each<Result>(ask: (replica: Connection) => Promise<Result>): Promise<readonly Result[]>;
   agent(): Promise<RegisteredAgent>;
-  /** The records that `act` adds, in the order of their numbers. */
+  /** The records that `act` adds, by sequence number. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
-  /** The database beside the service, as its owner. */
+  /** A connection as the owner of the database. */
   readonly outside: Outside;
   stop(): Promise<void>;
 }
 
-/** Where people are known by another claim than `sub`, an exchange and what ends its task have more to agree about. */
+/** Another claim than `sub`, so that an exchange and the end of its task must agree on both. */
 export const PERSON_CLAIM = 'oid';
 
 const ISSUER = 'https://mandate.test';
 
 export async function startReplicas(kind: TestDatabase, count: number): Promise<Replicas> {
   const database = await kind.fresh();
-  const outside = await database.outside?.();
-  if (outside === undefined) throw new Error('no process can be pointed at this database');
-  // Signing with P-256 takes a tenth of what RSA does.
+  const outside = await outsideOf(database);
+  // P-256 signatures take a tenth of the CPU time of RSA.
   const [provider, transmitter] = await Promise.all([
     startIdentityProvider({ algorithm: 'ES256' }),
     startTransmitter(),
@@ -53,7 +58,7 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     ...sharedSigningKey(),
     ...scimSettings,
     ...transmitter.settings,
-    // Everything here comes from one address and as fast as it can: how much of that is let in is another suite's.
+    // All requests come from one address at full speed; the limits have their own tests.
     'Service:RateLimit:Enabled': 'false',
     'Service:Overload:Enabled': 'false',
     'Service:Issuer': ISSUER,
@@ -63,22 +68,23 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     'Service:UpstreamIdp:SponsorKeyClaim': PERSON_CLAIM,
     'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
     'Service:Admin:ApiKey': ADMIN_KEY,
-    // Each renewal has its record, so that the ledger tells the order of all of them.
+    // One record per refresh, so that the ledger shows their order.
     'Service:Audit:Aggregation:Enabled': 'false',
-    // A pass that waits for a lock would be taken for one of the decisions that are looked for.
+    // A job that waits for a lock could be mistaken for a decision.
     'Service:Audit:Checkpoint:Interval': 'PT1H',
     'Service:Tasks:SweepInterval': 'PT1H',
     NODE_ENV: 'development',
   };
-  const environment = Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
   const home = mkdtempSync(join(tmpdir(), 'mandate-replicas-'));
   const program = asProgram(new URL('../../../composition/main.ts', import.meta.url));
   const processes: MandateProcess[] = [];
   const leaveNoneBehind = () => processes.forEach(kill);
   process.once('exit', leaveNoneBehind);
-  // One after the other: a machine that is busy with other suites may take too long over several at once.
+  // In sequence: a busy machine may take too long to start several at once.
   while (processes.length < count) {
-    processes.push(await startMandate(environment, mkdtempSync(join(home, 'replica-')), program, 'applied'));
+    processes.push(
+      await startMandate(environmentOf(settings), mkdtempSync(join(home, 'replica-')), program, 'applied'),
+    );
   }
 
   const connections = processes.map(({ issuer }) => connectionTo(issuer));
@@ -99,7 +105,7 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     async recorded(act) {
       const from = new Date().toISOString();
       await act();
-      return (await linesFrom(at(0), from)).toSorted((one, other) => one.seq - other.seq);
+      return (await recordsOf(at(0).admin, `&from=${from}`)).toSorted((one, other) => one.seq - other.seq);
     },
     async stop() {
       for (const connection of connections) connection.close();
@@ -116,19 +122,6 @@ function kill({ pid }: MandateProcess): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The process has ended.
   }
-}
-
-async function linesFrom(replica: Connection, from: string): Promise<readonly LedgerLine[]> {
-  const lines: LedgerLine[] = [];
-  let cursor: unknown = null;
-  do {
-    const rest = cursor === null ? '' : `&cursor=${String(cursor)}`;
-    const page = await replica.admin('GET', `/audit?limit=1000&from=${from}${rest}`);
-    if (page.status !== 200) throw new Error(`GET /audit answered ${page.status}`);
-    lines.push(...(page.body.records as LedgerLine[]));
-    cursor = page.body.next_cursor;
-  } while (cursor !== null);
-  return lines;
 }

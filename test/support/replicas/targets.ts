@@ -1,4 +1,4 @@
-/** Whom something is about that ends a task: an agent's exchange for a person, in a session, that nobody else has. */
+/** A unique person, session and agent for one round, and the requests about them. */
 
 import { randomUUID } from 'node:crypto';
 import type { Answer, Form, LedgerLine, RegisteredAgent } from '../mandate.ts';
@@ -7,14 +7,14 @@ import { PERSON_CLAIM, type Replicas } from './replicas.ts';
 
 export interface Target {
   readonly agent: RegisteredAgent;
-  /** `sub`: what a logout names. */
+  /** The `sub`, which a logout names. */
   readonly subject: string;
-  /** The sponsor key: what blocks, provisioning and events name. */
+  /** The sponsor key, which blocks, SCIM and events name. */
   readonly key: string;
   readonly session: string;
 }
 
-/** @param nth for every second the subject is the sponsor key, as it is where the claim is `sub` */
+/** @param nth even: the sponsor key equals the subject */
 export function aTarget(agent: RegisteredAgent, nth: number): Target {
   const subject = `sub-${randomUUID()}`;
   return { agent, subject, key: nth % 2 === 0 ? subject : `key-${randomUUID()}`, session: `session-${randomUUID()}` };
@@ -45,7 +45,7 @@ export function refresh(at: Connection, { agent }: Target, issued: Answer, chang
   return at.post('/oauth2/token', agent.refreshForm(String(issued.body.refresh_token), changes));
 }
 
-/** The records about the person, and those that name nobody but an agent, which is then the target's own. */
+/** The records of the person, and those of the target's own agent without a person. */
 export function linesOf({ agent, subject, key }: Target, ledger: readonly LedgerLine[]): readonly LedgerLine[] {
   return ledger.filter(
     ({ sponsor, agent_id, event }) =>

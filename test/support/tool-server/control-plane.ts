@@ -1,7 +1,4 @@
-/**
- * A fake control plane over real HTTP with a real key. Its answers are made up, for cases that the real service never
- * produces: a token without an actor, an answer about another token, a slow answer, an outage.
- */
+/** A fake control plane over real HTTP with a real key, for responses that the real service never sends. */
 
 import {
   type AccessEvent,
@@ -27,7 +24,7 @@ export interface FakeControlPlane {
   /** The answers to key requests and to introspection. */
   answerKeys: Handler;
   answerIntrospection: Handler;
-  /** A good token of Ada's for the audience; the members given replace the usual ones, `undefined` leaves one out. */
+  /** A valid token of Ada for the audience. The given members replace the usual ones; `undefined` removes one. */
   token(claims?: Members, header?: Members): string;
   /** The number of requests. */
   asked(path: '/.well-known/jwks.json' | '/oauth2/introspect'): number;

@@ -1,13 +1,15 @@
-/** The same small tool server in each web framework, as data, so that one suite runs on all of them. */
+/** The same small tool server in each web framework, so that one suite tests all of them. */
 
-import type { Server } from 'node:http';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import type { RoutePolicy, TaskTokenClaims, ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type { TaskTokenClaims } from '../../../adapters/sdk/tool-server/core/claims.ts';
+import type { RoutePolicy } from '../../../adapters/sdk/tool-server/core/policy.ts';
+import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { claimsOf, expressProtection, refuseUnknownRoutes } from '../../../adapters/sdk/tool-server/express/express.ts';
 import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapters/sdk/tool-server/fastify/fastify.ts';
+import { closeServer, listen } from '../listening.ts';
 
 export interface GuardedApp {
   /** Without a slash at the end. */
@@ -47,17 +49,8 @@ const expressApp = (name: string, makeApp: typeof express): Framework => ({
     }
     app.use(refuseUnknownRoutes(toolServer));
     app.get('/forgotten', (_, response) => void response.send('Nobody should read this.'));
-    const server = await new Promise<Server>((resolve) => {
-      const listening = app.listen(0, '127.0.0.1', () => resolve(listening));
-    });
-    return {
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      stop: () =>
-        new Promise((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        }),
-    };
+    const server = createServer(app);
+    return { url: `http://127.0.0.1:${await listen(server)}`, stop: () => closeServer(server) };
   },
 });
 

@@ -1,14 +1,15 @@
 /** A real MCP server (TypeScript SDK 2, streamable HTTP, on Express), guarded by the library. */
 
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import express, { type Express, type Request, type Response } from 'express';
-import type { RoutePolicy, ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import express, { type Request, type Response } from 'express';
+import type { RoutePolicy } from '../../../adapters/sdk/tool-server/core/policy.ts';
+import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { closeServer, listen } from '../listening.ts';
 import type { GuardedApp, POLICIES } from './guarded-apps.ts';
 
 /** The tools by the route of the web frameworks with the same policy. */
@@ -58,22 +59,12 @@ export async function startGuardedMcp(
   app.all('/mcp', protection.guard, (request: Request, response: Response) => {
     void answer(request, response, request.body);
   });
-  const server = await listening(app, port);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = createServer(app);
+  const url = `http://127.0.0.1:${await listen(server, port)}`;
   return {
     ...{ url, called, endpoint: `${url}/mcp`, metadataUrl: protection.metadataUrl },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => closeServer(server),
   };
-}
-
-function listening(app: Express, port: number): Promise<Server> {
-  return new Promise((resolve) => {
-    const server = app.listen(port, '127.0.0.1', () => resolve(server));
-  });
 }
 
 /** Each tool answers with the claims it got. */

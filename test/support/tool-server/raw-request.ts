@@ -1,4 +1,4 @@
-/** HTTP requests with exactly the given header lines, also two of the same name, which `fetch` would join. */
+/** HTTP requests with exactly the given header lines, including repeated ones, which `fetch` would join. */
 
 import http from 'node:http';
 

@@ -1,6 +1,6 @@
 /**
- * Every refusal of the specification's table that the token, the time or the control plane causes, as data, so that one
- * suite runs them on every framework.
+ * Every refusal of the specification's table that depends on the token, the time or the control plane, for all
+ * frameworks.
  */
 
 import { sign } from 'node:crypto';
@@ -41,7 +41,7 @@ export const VERIFIED = {
 const { instance: _, ...WITHOUT_INSTANCE } = VERIFIED;
 export const NOBODY = { sub: null, act: null, depth: null, task_id: null, jti: null };
 
-/** Depths from the outside in. */
+/** @param depths from the outermost actor to the innermost */
 export function chain(...depths: readonly number[]): object {
   return depths.reduceRight<object>(
     (act, depth, index) => ({ sub: `agent:hop-${index}`, depth, ...(index === depths.length - 1 ? {} : { act }) }),
@@ -52,7 +52,7 @@ export function chain(...depths: readonly number[]): object {
 let stranger: SigningKey;
 let rsa: SigningKey;
 
-/** Call it before the cases run. */
+/** Must be called before the cases run. */
 export async function makeCaseKeys(): Promise<void> {
   stranger = await makeSigningKey('ES256');
   rsa = await makeSigningKey('RS256');
@@ -312,21 +312,21 @@ function unavailable(): readonly RefusalCase[] {
   ];
 }
 
-/** Signed with another key under the kid of the control plane's key. */
+/** A token signed with another key under the control plane's kid. */
 function foreign(plane: FakeControlPlane, key: SigningKey, header: object = {}): string {
   const [, payload = ''] = plane.token().split('.');
   const claims = Buffer.from(payload, 'base64url');
   return key.sign({ alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid, ...header }, claims);
 }
 
-/** The same token with another signature. */
+/** The token with another signature. */
 function resigned(token: string, signature: (own: Buffer, input: Buffer) => Buffer): string {
   const end = token.lastIndexOf('.');
   const own = Buffer.from(token.slice(end + 1), 'base64url');
   return `${token.slice(0, end)}.${signature(own, Buffer.from(token.slice(0, end))).toString('base64url')}`;
 }
 
-/** A token with an added member before the usual ones, in place of another. */
+/** A token whose payload starts with an added member and lacks another one. */
 function twice(plane: FakeControlPlane, first: string, second: string | undefined): string {
   const claims = JSON.parse(Buffer.from(plane.token().split('.')[1] ?? '', 'base64url').toString()) as object;
   const { exp: _exp, ...others } = { exp: 0, ...claims };
@@ -340,11 +340,7 @@ const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
   return reason.endsWith('_unavailable') ? 503 : 401;
 };
 
-/**
- * The exact answer of the table.
- *
- * @param more header parameters after realm, error and sentence
- */
+/** Expects the exact response of the table. @param more header parameters after realm, error and description */
 export function expectRefusal(
   answer: RawAnswer,
   { reason, remark = '', retryAfter }: Pick<RefusalCase, 'reason' | 'remark' | 'retryAfter'>,

@@ -1,33 +1,24 @@
 /**
- * Headers that decide something and stand there twice: two readers in a chain may act on different ones, so neither is
- * acted on. Refused as each surface refuses a credential or a body that is wrong, and recorded as that.
+ * Repeated headers: two readers in a chain may use different ones, so the service uses neither. Each surface refuses
+ * and records them as a wrong credential or body.
  */
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
 import { converse } from '../../support/hostile/raw-conversation.ts';
 import { expectRefused, expectUntouched, reachedBy } from '../../support/hostile/untouched.ts';
-import { ADMIN_KEY, type Mandate, startMandate } from '../../support/mandate.ts';
-import { PREVIOUS_SCIM_TOKEN, SCIM_TOKEN, scimSettings } from '../../support/scim-client.ts';
+import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
+import { PREVIOUS_SCIM_TOKEN, SCIM_TOKEN } from '../../support/scim-client.ts';
+import { EVERY_RECEIVER, FORMER_PUSH_CREDENTIAL, PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 
-const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
-const PREVIOUS_PUSH_CREDENTIAL = 'a-push-credential-that-was-before-0123456789';
 const WRONG = 'a-credential-of-nobody-0123456789-0123456789';
-const SETTINGS = {
-  ...scimSettings,
-  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
-  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
-  'Service:Ssf:Audience': 'https://mandate.test/stream',
-  'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
-  'Service:Ssf:PreviousBearerToken': PREVIOUS_PUSH_CREDENTIAL,
-  'Service:Audit:Aggregation:Enabled': 'false',
-};
+const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
 
 interface Surface {
   readonly name: string;
   readonly line: string;
   readonly key: string;
-  /** Good as well, where there are two. */
+  /** A second valid credential, if the surface has one. */
   readonly otherKey: string;
   readonly event: string;
 }
@@ -40,50 +31,34 @@ const surfaces: readonly Surface[] = [
     name: 'events',
     line: 'POST /events',
     key: PUSH_CREDENTIAL,
-    otherKey: PREVIOUS_PUSH_CREDENTIAL,
+    otherKey: FORMER_PUSH_CREDENTIAL,
     event: 'ssf.denied',
   },
 ];
 
 const FORM = 'application/x-www-form-urlencoded';
 
-interface BodySurface {
-  readonly path: string;
-  readonly credential: string;
-  readonly type: string;
-  /** Also a type, of the same surface or of another one. */
-  readonly otherType: string;
-  readonly status: number;
-  readonly record: readonly (readonly [string, string])[];
-}
-
 const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
 const denied = [['token.denied', 'invalid_request']] as const;
-const bodySurfaces: readonly BodySurface[] = [
-  ...['/oauth2/token', '/oauth2/introspect', '/oauth2/revoke'].map(
-    (path): BodySurface => ({
-      ...{ path, credential: '', type: FORM, otherType: 'application/json', status: 400, record: denied },
-    }),
-  ),
-  {
-    ...{ path: '/backchannel-logout', credential: '', type: FORM, otherType: 'application/logout+jwt', status: 400 },
-    record: [['signal.denied', 'logout_malformed']],
-  },
-  {
-    ...{ path: '/events', credential: bearer(PUSH_CREDENTIAL), type: 'application/secevent+jwt', otherType: FORM },
-    ...{ status: 400, record: [['signal.denied', 'ssf_malformed']] },
-  },
-  {
-    ...{ path: '/scim/v2/Users', credential: bearer(SCIM_TOKEN), type: 'application/scim+json' },
-    ...{ otherType: 'application/json', status: 415, record: [] },
-  },
-  {
-    ...{ path: '/admin/agents', credential: bearer(ADMIN_KEY), type: 'application/json' },
-    ...{ otherType: 'application/scim+json', status: 415, record: [] },
-  },
+/** Surfaces with a body: an accepted and a refused media type, the status and the records of a refusal. */
+const bodySurfaces: readonly (readonly [
+  path: string,
+  credential: string,
+  type: string,
+  otherType: string,
+  status: number,
+  record: readonly (readonly [event: string, reason: string])[],
+])[] = [
+  ['/oauth2/token', '', FORM, 'application/json', 400, denied],
+  ['/oauth2/introspect', '', FORM, 'application/json', 400, denied],
+  ['/oauth2/revoke', '', FORM, 'application/json', 400, denied],
+  ['/backchannel-logout', '', FORM, 'application/logout+jwt', 400, [['signal.denied', 'logout_malformed']]],
+  ['/events', bearer(PUSH_CREDENTIAL), 'application/secevent+jwt', FORM, 400, [['signal.denied', 'ssf_malformed']]],
+  ['/scim/v2/Users', bearer(SCIM_TOKEN), 'application/scim+json', 'application/json', 415, []],
+  ['/admin/agents', bearer(ADMIN_KEY), 'application/json', 'application/scim+json', 415, []],
 ];
 
-describe('doubled headers', () => {
+describe('Repeated headers', () => {
   let mandate: Mandate;
   before(async () => {
     mandate = await startMandate({ database: sqliteFile, settings: SETTINGS });
@@ -94,7 +69,7 @@ describe('doubled headers', () => {
     converse(mandate.url, `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`);
 
   for (const { name, line, key, otherKey, event } of surfaces) {
-    it(`of a credential open nothing on ${name}, whichever of them is good`, async () => {
+    it(`with a credential are refused by ${name}, even if one or both are valid`, async () => {
       const doubled = [
         bearer(key) + bearer(WRONG),
         bearer(WRONG) + bearer(key),
@@ -129,12 +104,12 @@ describe('doubled headers', () => {
     });
   }
 
-  for (const { path, credential, type, otherType, status, record } of bodySurfaces) {
+  for (const [path, credential, type, otherType, status, record] of bodySurfaces) {
     const line = `POST ${path}`;
     const named = 'token=x&logout_token=x';
     const length = `Content-Length: ${named.length}\r\n`;
 
-    it(`of what the body is, are refused by ${path}`, async () => {
+    it(`with a media type are refused by ${path}`, async () => {
       const types = [
         [type, type],
         [type, otherType],
@@ -154,19 +129,19 @@ describe('doubled headers', () => {
           ).to.deep.equal([status]);
         }
       });
-      expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal(types.flatMap(() => record));
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(types.flatMap(() => record));
     });
 
-    it(`of how the body is encoded, and encodings, are refused by ${path}`, async () => {
-      const encodings = [
-        ['gzip'],
+    it(`with a content encoding, and content encodings, are refused by ${path}`, async () => {
+      const once = [['gzip'], ['br'], ['aes128gcm']];
+      const twice = [
         ['gzip', 'gzip'],
         ['identity', 'gzip'],
         ['gzip', 'identity'],
         ['identity', 'identity'],
       ];
       const { records } = await reachedBy(mandate, async () => {
-        for (const given of [...encodings, ['br'], ['aes128gcm']]) {
+        for (const given of [...once, ...twice]) {
           const headers = `Content-Type: ${type}\r\n${given.map((value) => `Content-Encoding: ${value}\r\n`).join('')}`;
           const { answers } = await ask(line, credential + headers + length, named);
           expect(
@@ -175,11 +150,10 @@ describe('doubled headers', () => {
           ).to.deep.equal([status]);
         }
       });
-      const recorded = records.map(({ event, reason }) => [event, reason]);
-      expect(recorded).to.deep.equal(Array.from({ length: encodings.length + 2 }, () => record).flat());
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([...once, ...twice].flatMap(() => record));
     });
 
-    it(`of how long the body is never come as far as ${path}`, () =>
+    it(`with a Content-Length are refused before ${path}`, () =>
       expectUntouched(mandate, async () => {
         for (const lengths of [length + length, `${length}Content-Length: 0\r\n`, `Content-Length: 0\r\n${length}`]) {
           expectRefused(await ask(line, `${credential}Content-Type: ${type}\r\n${lengths}`, named));

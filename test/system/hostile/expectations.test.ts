@@ -1,4 +1,4 @@
-/** `Expect`: nobody is invited to send a body before it is known that the body will be read. */
+/** `Expect: 100-continue`: the service asks for a body only if it will read the body. */
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
@@ -13,18 +13,12 @@ import {
 } from '../../support/hostile/untouched.ts';
 import { type Mandate, startMandate } from '../../support/mandate.ts';
 import { formPost, rawConnection } from '../../support/raw-http.ts';
-import { scimSettings } from '../../support/scim-client.ts';
+import { EVERY_RECEIVER } from '../../support/transmitter.ts';
 
-const SETTINGS = {
-  ...scimSettings,
-  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
-  'Service:Ssf:Audience': 'https://mandate.test/stream',
-  'Service:Ssf:BearerToken': 'a-push-credential-that-only-the-tests-know-01',
-  'Service:Audit:Aggregation:Enabled': 'false',
-};
+const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
 const EXPECTING = 'Expect: 100-continue\r\n';
 
-describe('a body that waits for a word', () => {
+describe('A request with Expect: 100-continue', () => {
   let mandate: Mandate;
   before(async () => {
     mandate = await startMandate({ database: sqliteFile, settings: SETTINGS });
@@ -36,8 +30,8 @@ describe('a body that waits for a word', () => {
     ['/scim/v2/Users', 'scim.denied'],
     ['/events', 'ssf.denied'],
   ] as const) {
-    it(`is not asked for at ${path} without a credential: that is said at once, and last`, async function () {
-      // It is elapsed time that says whether it is at once.
+    it(`gets an immediate 401 instead of 100 at ${path} without a credential`, async function () {
+      // Elapsed time is guarded.
       this.retries(2);
       const { records } = await reachedBy(mandate, async () => {
         const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${EXPECTING}`;
@@ -51,7 +45,7 @@ describe('a body that waits for a word', () => {
     });
   }
 
-  it('is asked for once the credential is known, and then read', async () => {
+  it('gets 100 with a valid credential, then its response', async () => {
     const body = registration();
     const connection = await rawConnection(mandate.url);
     connection.send(
@@ -60,13 +54,13 @@ describe('a body that waits for a word', () => {
     expect(await connection.until('\r\n\r\n')).to.equal('HTTP/1.1 100 Continue\r\n\r\n');
     connection.send(body);
     expect(await connection.until('agent_id')).to.match(/\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
-    // And the connection is as good as it was.
+    // The connection stays usable.
     connection.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await connection.until('Healthy')).to.match(/Connection: keep-alive/);
     connection.leave();
   });
 
-  it('is asked for where its credential is within it', async () => {
+  it('gets 100 if its credential is in the body', async () => {
     const connection = await rawConnection(mandate.url);
     const [head = '', body = ''] = formPost('/oauth2/introspect', 'token=x').split('\r\n\r\n');
     connection.send(`${head}\r\nexpect: 100-Continue\r\n\r\n`);
@@ -76,7 +70,7 @@ describe('a body that waits for a word', () => {
     connection.leave();
   });
 
-  it('is not asked for where it would not be read: too large, of another type, compressed, nobody there', async () => {
+  it('gets no 100 if the body is too large, of a wrong type or compressed, or the path does not exist', async () => {
     for (const [line, more, status] of [
       ['POST /admin/agents', 'Content-Length: 65537\r\n', 400],
       ['POST /admin/agents', 'Content-Length: 9\r\nContent-Encoding: gzip\r\n', 415],
@@ -95,7 +89,7 @@ describe('a body that waits for a word', () => {
     }
   });
 
-  it('does not turn into requests when it comes without having been asked for', async () => {
+  it('whose body arrives without a 100 is not read as another request', async () => {
     const { records } = await reachedBy(mandate, async () => {
       const smuggled = wholeRegistration();
       const head = `POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${EXPECTING}`;
@@ -105,7 +99,7 @@ describe('a body that waits for a word', () => {
     expect(records.map(({ event }) => event)).to.deep.equal(['admin.denied']);
   });
 
-  it('can wait for nothing else', () =>
+  it('gets 417 for every other expectation', () =>
     expectUntouched(mandate, async () => {
       for (const expected of [
         '200-ok',

@@ -1,4 +1,4 @@
-/** What is no HTTP at all: a small fixed answer and the end, never a hang, and a log that it can't fill. */
+/** Bytes that are not HTTP: a fixed refusal, a closed connection, and a bounded log. */
 
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
@@ -11,9 +11,9 @@ import { rawConnection } from '../../support/raw-http.ts';
 const SECRET = 'task_grant_that-nobody-should-read-again';
 const MANY = 200;
 
-describe('what is no request', () => {
+describe('A malformed request', () => {
   let mandate: Mandate;
-  /** With limits that a test can wait for. */
+  /** An instance with time limits that a test can wait for. */
   let hasty: Mandate;
   before(async () => {
     const options = { database: sqliteFile, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } };
@@ -26,8 +26,8 @@ describe('what is no request', () => {
     await hasty.stop();
   });
 
-  it('is told so in fixed words, at once, with nothing of it given back', function () {
-    // It is elapsed time that says whether it is at once.
+  it('gets a fixed refusal immediately that repeats none of its text', function () {
+    // Elapsed time is guarded.
     this.retries(2);
     return expectUntouched(mandate, async () => {
       for (const [sent, status] of [
@@ -49,19 +49,19 @@ describe('what is no request', () => {
     });
   });
 
-  it('is answered whatever bytes it is made of', () =>
+  it('of random bytes gets a refusal', () =>
     expectUntouched(hasty, async () => {
       await Promise.all(
         Array.from({ length: 60 }, async (_, size) => {
           const { text, end } = await converse(hasty.url, randomBytes(1 + size * 11).toString('latin1'));
-          // What may still become a request is waited for, as long as any head is.
+          // A possible beginning of a request is awaited until the head timeout.
           expect(text).to.match(/^HTTP\/1\.1 4(00|08|31) /);
           expect(end).to.equal('closed');
         }),
       );
     }));
 
-  it('is what a client leaves unfinished: nobody acts on it, and it may go without a word', async () => {
+  it('that its client leaves unfinished has no effect', async () => {
     const { records } = await reachedBy(mandate, async () => {
       for (const sent of [
         'GET /healthz HTTP/1.1\r\nHost: x\r\n',
@@ -76,7 +76,7 @@ describe('what is no request', () => {
     expect(records).to.deep.equal([]);
   });
 
-  it('is heard out for a while when there is much of it, so that its sender sees the answer', async () => {
+  it('is read for a while after its refusal, so that the client receives the response', async () => {
     const { text } = await converse(hasty.url, `nonsense ${'x'.repeat(300_000)}`);
     expect(text).to.match(/^HTTP\/1\.1 400 /);
     const endless = await rawConnection(hasty.url);
@@ -88,7 +88,7 @@ describe('what is no request', () => {
     expect(performance.now() - began).to.be.below(4000);
   });
 
-  it(`is told of in one line a second, not in ${MANY}`, async () => {
+  it(`is logged in one line a second, not once for each of ${MANY}`, async () => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     mandate.log.lines.splice(0);
     for (let sent = 0; sent < MANY; sent += 20) {

@@ -1,6 +1,6 @@
 /**
- * Many clients that are slow on purpose: everybody else is served as before. For how much slower that is at most there is
- * scripts/bench/slow-senders.ts; here it is that they hold no turn, no connection of the pool and no transaction.
+ * Many deliberately slow clients: they hold no permit, no database connection and no transaction. scripts/bench/slow-
+ * senders.ts measures the slowdown of other clients.
  */
 
 import { expect } from 'chai';
@@ -10,9 +10,9 @@ import { ADMIN_KEY, type LedgerLine, type Mandate, type RegisteredAgent, startMa
 import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
 
 const EACH = byLength({ short: 8, full: 45 });
-/** So few that one slow client in each place would be enough. */
+/** So few permits that one slow client of each kind could take all. */
 const SETTINGS = { 'Service:Overload:ConcurrencyLimit': '2', 'Service:Overload:QueueLimit': '4' };
-/** All the machine may be doing besides, several times over; a request that waited for one of them would wait for longer. */
+/** Far more than a busy machine adds; a request behind a slow client would wait longer. */
 const SLACK_MS = 250;
 
 const HOST = 'Host: mandate.test\r\n';
@@ -28,9 +28,9 @@ const SLOW: readonly (readonly [first: string, rest: string, takes?: 'takes noth
   [`GET /.well-known/jwks.json HTTP/1.1\r\n${HOST}\r\n`.repeat(10), '\r\n', 'takes nothing'],
 ];
 
-/** Where a pool could run dry. */
+/** Only Postgres has a connection pool. */
 for (const database of databases.filter(({ engine }) => engine === 'postgres')) {
-  describe(`slow senders on ${database.name}`, () => {
+  describe(`Slow clients on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
@@ -39,7 +39,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
     });
     after(() => mandate.stop());
 
-    /** One after the other, so that no more are under way than there are turns. Milliseconds, ascending. */
+    /** Sends one request at a time, so it needs no more permits than there are. @returns ascending milliseconds */
     async function normalLoad(count: number): Promise<readonly number[]> {
       const took: number[] = [];
       for (let sent = 0; sent < count; sent += 1) {
@@ -56,8 +56,8 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
       return took.sort((a, b) => a - b);
     }
     /**
-     * They come all at once, and what they were let in with is answered first. Whoever comes after them on a connection of
-     * its own is behind them where connections are accepted; and is served every time once they are through.
+     * The slow clients' first requests are answered first, and new connections wait behind them. Ten successes in a
+     * row show that all have been admitted.
      */
     async function untilAllAreIn(): Promise<void> {
       for (let served = 0; served < 10; ) {
@@ -70,9 +70,9 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
     }
     const most = (times: readonly number[]) => times[Math.floor(times.length * 0.9)] ?? Number.NaN;
 
-    it(`of heads, forms and bodies, and slow readers, ${EACH} of each, leave the others their turns`, async function () {
+    it(`with ${EACH} each of slow heads, forms, bodies and readers leave all permits to other clients`, async function () {
       this.timeout(120_000);
-      // It is elapsed time that is guarded.
+      // Elapsed time is guarded.
       this.retries(2);
       await normalLoad(10);
       const alone = most(await normalLoad(40));
@@ -104,7 +104,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
         for (const connection of await Promise.all(slow)) connection.leave();
       }
       expect(beside).to.be.below(2 * alone + SLACK_MS);
-      // What came without a key, and what came too much at once; nothing that they trickle is ever a request.
+      // Denials are only those of the first requests: the trickled bytes never form a request.
       const reasons = lines.flatMap(({ decision, reason }) => (decision === 'deny' ? [reason] : []));
       expect(['missing_api_key', 'overloaded']).to.include.members(reasons);
     });

@@ -1,11 +1,11 @@
 /**
- * Request smuggling: messages whose end two readers in a chain may see in different places. Each carries the admin key
- * and a registration, and another one behind it: what is reached leaves a record.
+ * Request smuggling: messages whose end two readers in a chain could see in different places. Each request carries
+ * the admin key, a valid registration and a second registration behind it, so each one that reaches its handler
+ * leaves a record.
  */
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { FRAMINGS } from '../../support/hostile/framings.ts';
 import { converse } from '../../support/hostile/raw-conversation.ts';
 import {
   ADMIN_HEADERS,
@@ -15,37 +15,83 @@ import {
   registration,
   wholeRegistration,
 } from '../../support/hostile/untouched.ts';
-import { type Mandate, startMandate } from '../../support/mandate.ts';
+import { fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
 
 const hex = (text: string) => text.length.toString(16);
 const chunked = (text: string) => `${hex(text)}\r\n${text}\r\n0\r\n\r\n`;
 const post = (framing: string, body: string, version = '1.1') =>
   `POST /admin/agents HTTP/${version}\r\n${ADMIN_HEADERS}${framing}\r\n\r\n${body}`;
 
-/** Heads that are well-formed, with a body that is not: what its handler waits for does not come. */
-const CHUNKS: readonly (readonly [what: string, body: (text: string) => string])[] = [
-  ['0x', (text) => `0x${chunked(text)}`],
-  ['+', (text) => `+${chunked(text)}`],
-  ['-', (text) => `-${chunked(text)}`],
-  ['a space before it', (text) => ` ${chunked(text)}`],
-  ['a space after it', (text) => `${hex(text)} \r\n${text}\r\n0\r\n\r\n`],
-  ['nothing', (text) => `\r\n${text}\r\n0\r\n\r\n`],
-  ['more than 64 bits', (text) => `1${hex(text).padStart(17, '0')}\r\n${text}\r\n0\r\n\r\n`],
-  ['LF alone behind it', (text) => `${hex(text)}\n${text}\r\n0\r\n\r\n`],
-  ['an extension that ends in LF alone', (text) => `${hex(text)};a\n${text}\r\n0\r\n\r\n`],
-  ['an extension with CR in it', (text) => `${hex(text)};a\rb\r\n${text}\r\n0\r\n\r\n`],
-  ['less than there is', (text) => `${hex(text.slice(1))}\r\n${text}\r\n0\r\n\r\n`],
-  ['no line end behind the data', (text) => `${hex(text)}\r\n${text}0\r\n\r\n`],
-  ['an end of LF alone', (text) => `${hex(text)}\r\n${text}\r\n0\r\n\n`],
-  ['a trailer that says Content-Length', (text) => `${hex(text)}\r\n${text}\r\n0\r\nContent-Length: 9\r\n\r\n`],
-  [
-    'a trailer that says Transfer-Encoding',
-    (text) => `${hex(text)}\r\n${text}\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n`,
-  ],
-  ['a trailer that is no header', (text) => `${hex(text)}\r\n${text}\r\n0\r\nX Y: z\r\n\r\n`],
+/** Heads with an ambiguous message end (RFC 9112 §6.3, §11.2): the headers for a body of that length. */
+const FRAMINGS: readonly (readonly [what: string, framing: (length: number) => string, chunks?: boolean])[] = [
+  ['Content-Length and Transfer-Encoding', (n) => `Content-Length: ${n}\r\nTransfer-Encoding: chunked`, true],
+  ['Transfer-Encoding and Content-Length', (n) => `Transfer-Encoding: chunked\r\nContent-Length: ${n}`, true],
+  ['Transfer-Encoding and Content-Length: 0', () => 'Transfer-Encoding: chunked\r\nContent-Length: 0', true],
+  ...[
+    ...['xchunked', 'chunked, identity', 'identity, chunked', 'identity', '', 'gzip, chunked', 'chunked, gzip', 'gzip'],
+    ...[
+      'chunked, chunked',
+      '"chunked"',
+      'chunked;q=1',
+      'chunked,',
+      ',chunked',
+      '\x0bchunked',
+      'chunked\0',
+      'x chunked',
+    ],
+    ...['chunked', 'identity'].map((second) => `chunked\r\nTransfer-Encoding: ${second}`),
+    ...['chunke\xe4', 'identity\r\nTransfer-Encoding: chunked'],
+  ].map((value): [string, () => string, boolean] => [
+    `Transfer-Encoding: ${JSON.stringify(value)}`,
+    () => `Transfer-Encoding: ${value}`,
+    true,
+  ]),
+  ['a space before the colon of Transfer-Encoding', () => 'Transfer-Encoding : chunked', true],
+  ['a space before the colon of Content-Length', (n) => `Content-Length : ${n}`],
+  ['a folded Transfer-Encoding', () => 'Transfer-Encoding:\r\n chunked', true],
+  ['a folded Content-Length', (n) => `Content-Length:\r\n ${n}`],
+  ['any folded header', (n) => `X-Any: a\r\n\tb\r\nContent-Length: ${n}`],
+  ['a line that ends with LF', (n) => `X-Any: a\nContent-Length: ${n}`],
+  ['a line that ends with CR', (n) => `X-Any: a\rContent-Length: ${n}`],
+  ['a head that ends with LF', (n) => `Content-Length: ${n}\r\n\nX-Any: a`],
+  ['NUL in a value', (n) => `X-Any: a\0b\r\nContent-Length: ${n}`],
+  ['NUL in a name', (n) => `X-An\0y: a\r\nContent-Length: ${n}`],
+  ['another control character in a value', (n) => `X-Any: a\x01b\r\nContent-Length: ${n}`],
+  ['a non-ASCII byte in a name', (n) => `X-An\xff: a\r\nContent-Length: ${n}`],
+  ['a line without a colon', (n) => `X-Any\r\nContent-Length: ${n}`],
+  ['an empty header name', (n) => `: a\r\nContent-Length: ${n}`],
+  ['two equal Content-Lengths', (n) => `Content-Length: ${n}\r\nContent-Length: ${n}`],
+  ['two different Content-Lengths', (n) => `Content-Length: ${n}\r\nContent-Length: 0`],
+  ['two Content-Lengths in the other order', (n) => `Content-Length: 0\r\nContent-Length: ${n}`],
+  ...['+N', '-N', 'N,N', 'N, N', 'N N', '0xN', 'N.0', 'Ne0', '"N"', '', '18446744073709551616', '9'.repeat(400)].map(
+    (value): [string, (n: number) => string] => [
+      `Content-Length: ${value.slice(0, 30)}`,
+      (n) => `Content-Length: ${value.replaceAll('N', String(n))}`,
+    ],
+  ),
 ];
 
-describe('request smuggling', () => {
+/** Malformed chunked bodies behind a well-formed head. */
+const CHUNKS: readonly (readonly [what: string, body: (text: string) => string])[] = [
+  ['the prefix 0x', (text) => `0x${chunked(text)}`],
+  ['a plus sign', (text) => `+${chunked(text)}`],
+  ['a minus sign', (text) => `-${chunked(text)}`],
+  ['a space before the size', (text) => ` ${chunked(text)}`],
+  ['a space after the size', (text) => `${hex(text)} \r\n${text}\r\n0\r\n\r\n`],
+  ['an empty size', (text) => `\r\n${text}\r\n0\r\n\r\n`],
+  ['a size of more than 64 bits', (text) => `1${hex(text).padStart(17, '0')}\r\n${text}\r\n0\r\n\r\n`],
+  ['LF after the size', (text) => `${hex(text)}\n${text}\r\n0\r\n\r\n`],
+  ['an extension that ends with LF', (text) => `${hex(text)};a\n${text}\r\n0\r\n\r\n`],
+  ['an extension with CR', (text) => `${hex(text)};a\rb\r\n${text}\r\n0\r\n\r\n`],
+  ['a size below the length of the data', (text) => `${hex(text.slice(1))}\r\n${text}\r\n0\r\n\r\n`],
+  ['data without a line end', (text) => `${hex(text)}\r\n${text}0\r\n\r\n`],
+  ['an end with LF', (text) => `${hex(text)}\r\n${text}\r\n0\r\n\n`],
+  ['a trailer Content-Length', (text) => `${hex(text)}\r\n${text}\r\n0\r\nContent-Length: 9\r\n\r\n`],
+  ['a trailer Transfer-Encoding', (text) => `${hex(text)}\r\n${text}\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n`],
+  ['a malformed trailer', (text) => `${hex(text)}\r\n${text}\r\n0\r\nX Y: z\r\n\r\n`],
+];
+
+describe('The HTTP server', () => {
   let mandate: Mandate;
   before(async () => {
     mandate = await startMandate({ database: sqliteFile, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } });
@@ -53,7 +99,7 @@ describe('request smuggling', () => {
   after(() => mandate.stop());
 
   for (const [what, framing, chunks = false] of FRAMINGS) {
-    it(`is refused, and nothing behind it is read: ${what}`, () =>
+    it(`refuses a request with ${what}, and reads nothing behind it`, () =>
       expectUntouched(mandate, async () => {
         const body = registration();
         const sent = post(framing(body.length), chunks ? chunked(body) : body) + wholeRegistration();
@@ -62,7 +108,7 @@ describe('request smuggling', () => {
   }
 
   for (const [what, body] of CHUNKS) {
-    it(`is refused where a chunk's size or end is wrong: ${what}`, async () => {
+    it(`refuses a chunked body with ${what}, and reads nothing behind it`, async () => {
       const reached = await reachedBy(
         mandate,
         async () => {
@@ -76,21 +122,21 @@ describe('request smuggling', () => {
   }
 
   for (const version of ['1.0', '0.9', '1.2', '2.0', '3.0', '1.10', '11']) {
-    it(`is refused with Transfer-Encoding in HTTP/${version}`, () =>
+    it(`refuses Transfer-Encoding in HTTP/${version}`, () =>
       expectUntouched(mandate, async () => {
         const sent = post('Connection: keep-alive\r\nTransfer-Encoding: chunked', chunked(registration()), version);
         expectRefused(await converse(mandate.url, sent + wholeRegistration()));
       }));
   }
 
-  it('refuses HTTP/0.9, which has no head', () =>
+  it('refuses HTTP/0.9', () =>
     expectUntouched(mandate, async () => {
       for (const line of ['GET /admin/agents\r\n\r\n', 'GET /healthz HTTP/0.9\r\n\r\n', 'GET /healthz\r\n\r\n']) {
         expectRefused(await converse(mandate.url, line + wholeRegistration()));
       }
     }));
 
-  it('keeps an HTTP/1.0 connection open where that is asked for, and serves each request of it', async () => {
+  it('keeps an HTTP/1.0 connection open if the client requests it', async () => {
     const ask = (connection: string) => `GET /healthz HTTP/1.0\r\nConnection: ${connection}\r\n\r\n`;
     const { answers, end } = await converse(mandate.url, ask('keep-alive') + ask('close'));
     expect(answers.map(({ status, body }) => [status, body])).to.deep.equal(
@@ -99,7 +145,7 @@ describe('request smuggling', () => {
     expect(end).to.equal('closed');
   });
 
-  it('passes over chunk extensions and trailers, within bounds', async () => {
+  it('ignores chunk extensions and trailers up to 16 KiB', async () => {
     const reached = await reachedBy(
       mandate,
       async () => {
@@ -129,7 +175,7 @@ describe('request smuggling', () => {
     expect(large).to.deep.equal({ records: [], served: ['POST /admin/agents aborted'] });
   });
 
-  it('takes no credential from a trailer', async () => {
+  it('ignores a credential in a trailer', async () => {
     const { records, served } = await reachedBy(
       mandate,
       async () => {
@@ -144,10 +190,10 @@ describe('request smuggling', () => {
       1,
     );
     expect(served).to.deep.equal(['POST none 401']);
-    expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['admin.denied', 'missing_api_key']]);
+    expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'missing_api_key']]);
   });
 
-  it('speaks no other protocol that is offered to it', async () => {
+  it('upgrades to no other protocol', async () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.0']) {
       const upgrade = `Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABk\r\n`;
       const sent = `GET /admin/agents HTTP/1.1\r\nHost: mandate.test\r\n${upgrade}\r\n`;
@@ -161,7 +207,7 @@ describe('request smuggling', () => {
     });
   });
 
-  it('keeps the order of pipelined requests, and one that is refused leaves the others alone', async () => {
+  it('answers pipelined requests in order, and a refused one does not affect the others', async () => {
     const ask = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
     const sent = [
       ask('/healthz'),
@@ -177,7 +223,7 @@ describe('request smuggling', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 201, 401, 404, 400, 201, 200]);
       expect(end).to.equal('closed');
     });
-    expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([
+    expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([
       ['agent.registered', null],
       ['admin.denied', 'missing_api_key'],
       ['token.denied', 'invalid_request'],
@@ -186,10 +232,10 @@ describe('request smuggling', () => {
   });
 
   for (const [what, bad] of [
-    ['what is no request', 'nonsense\r\n\r\n'],
-    ['what is no request of ours', 'GET http://mandate.test/admin/agents HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a malformed request', 'nonsense\r\n\r\n'],
+    ['a request with an absolute target', 'GET http://mandate.test/admin/agents HTTP/1.1\r\nHost: x\r\n\r\n'],
   ] as const) {
-    it(`answers what came before ${what}, then refuses it, and serves nothing behind it`, async () => {
+    it(`answers the requests before ${what}, refuses it, and reads nothing behind it`, async () => {
       const { records, served } = await reachedBy(
         mandate,
         async () => {

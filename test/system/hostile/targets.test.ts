@@ -1,6 +1,6 @@
 /**
- * Targets, hosts and methods that a proxy, a router and we could read in different ways. What is sent carries the admin
- * key and a registration, so that whatever finds its way to the handler leaves a record.
+ * Targets, hosts and methods that a proxy, a router and the service could read differently. Each request carries the
+ * admin key and a valid registration, so a request that reaches its handler leaves a record.
  */
 
 import { expect } from 'chai';
@@ -14,18 +14,11 @@ import {
   registration,
   wholeRegistration,
 } from '../../support/hostile/untouched.ts';
-import { ADMIN_KEY, type Mandate, startMandate } from '../../support/mandate.ts';
-import { SCIM_TOKEN, scimSettings } from '../../support/scim-client.ts';
+import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
+import { SCIM_TOKEN } from '../../support/scim-client.ts';
+import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 
-const PUSH_CREDENTIAL = 'a-push-credential-that-only-the-tests-know-01';
-const SETTINGS = {
-  ...scimSettings,
-  'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
-  'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
-  'Service:Ssf:Audience': 'https://mandate.test/stream',
-  'Service:Ssf:BearerToken': PUSH_CREDENTIAL,
-  'Service:Audit:Aggregation:Enabled': 'false',
-};
+const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
 
 const AUTHORIZED = ADMIN_HEADERS.replace(/^Host: [^\r]+\r\n/, '');
 
@@ -34,7 +27,7 @@ function post(target: string, more = 'Host: mandate.test\r\n'): string {
   return `POST ${target} HTTP/1.1\r\n${more}${AUTHORIZED}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-describe('strange targets', () => {
+describe('A request', () => {
   let mandate: Mandate;
   before(async () => {
     mandate = await startMandate({ database: sqliteFile, settings: SETTINGS });
@@ -43,7 +36,7 @@ describe('strange targets', () => {
 
   const notPaths: readonly (readonly [what: string, targets: readonly string[]])[] = [
     [
-      'an address of a server, another or this one',
+      'a scheme and a host',
       [
         ...['http://other/admin/agents', 'https://mandate.test/admin/agents', 'HTTP://mandate.test/admin/agents'],
         ...['http://mandate.test:80/admin/agents', 'http://user@mandate.test/admin/agents', 'http:///admin/agents'],
@@ -57,24 +50,27 @@ describe('strange targets', () => {
       ['/admin\\agents', '\\admin\\agents', '/\\admin/agents', '/admin/agents\\', '/x\\..\\admin\\agents#'],
     ],
     [
-      'dot segments, however they are written',
+      'dot segments in any encoding',
       [
         ...['/./admin/agents', '/../admin/agents', '/healthz/../admin/agents', '/admin/./agents', '/admin/agents/.'],
         ...['/%2e/admin/agents', '/%2e%2e/admin/agents', '/%2E%2e/admin/agents', '/x/.%2e/admin/agents', '/x/%2E./'],
         ...['/admin/agents/..', '/admin/agents/%2e%2e', '/admin/sponsors/%2e%2e/block', '/admin/agents/..?limit=1'],
       ],
     ],
-    ['what is not ASCII, or no character', ['/\xc0\xae\xc0\xae/admin/agents', '/admin/agents\xff', '/admin/ag\0ents']],
-    ['spaces', ['/admin/agents x', '/admin/agents\t', '/admin\x0bagents', '/admin/agents\x0c', '/admin/agents\x7f']],
+    ['non-ASCII bytes or a NUL', ['/\xc0\xae\xc0\xae/admin/agents', '/admin/agents\xff', '/admin/ag\0ents']],
+    [
+      'white space or a control character',
+      ['/admin/agents x', '/admin/agents\t', '/admin\x0bagents', '/admin/agents\x0c', '/admin/agents\x7f'],
+    ],
   ];
   for (const [what, targets] of notPaths) {
-    it(`are refused where there is ${what}`, () =>
+    it(`whose target has ${what} is refused`, () =>
       expectUntouched(mandate, async () => {
         for (const target of targets) expectRefused(await converse(mandate.url, post(target) + wholeRegistration()));
       }));
   }
 
-  it('are nothing that is here where they are only written in another way', async () => {
+  it('gets a 4xx for every other spelling of a path', async () => {
     const others = [
       ...[
         '//admin/agents',
@@ -92,7 +88,7 @@ describe('strange targets', () => {
     const { records } = await reachedBy(mandate, async () => {
       for (const target of others) {
         const { answers } = await converse(mandate.url, post(target, 'Host: x\r\nConnection: close\r\n'));
-        // 405 where it is one agent's path, which nobody is registered at.
+        // 405 for the path of one agent, which does not exist.
         expect(answers[0]?.status, target).to.be.oneOf([400, 404, 405]);
         expect(answers[0]?.headers.get('content-type'), target).to.match(/^application\/problem\+json/);
       }
@@ -100,8 +96,8 @@ describe('strange targets', () => {
     expect(records).to.deep.equal([]);
   });
 
-  it('take their admission and their route from the same path', async () => {
-    // One that is routed as something else than it was admitted as would be limited as that.
+  it('is admitted and routed by the same path', async () => {
+    // Otherwise the limits of another surface would apply.
     const { served } = await reachedBy(mandate, async () => {
       for (const path of ['/oauth2/token', '/oauth2/introspect', '/healthz', '/scim/v2/Users', '/audit']) {
         for (const target of [`http://x${path}`, `${path}#`, path.replaceAll('/', '\\').replace('\\', '/')]) {
@@ -113,7 +109,7 @@ describe('strange targets', () => {
     expect(served).to.deep.equal([]);
   });
 
-  it('are refused when they are too long, and so is a head', () =>
+  it('with a target or a head that is too long is refused', () =>
     expectUntouched(mandate, async () => {
       expectRefused(await converse(mandate.url, post(`/admin/agents?${'x'.repeat(8 * 1024)}`)), 414);
       expectRefused(await converse(mandate.url, post(`/admin/agents?${'x'.repeat(17 * 1024)}`)), 431);
@@ -123,12 +119,12 @@ describe('strange targets', () => {
       );
       expectRefused(await converse(mandate.url, post('/admin/agents', `Host: x\r\n${'a: b\r\n'.repeat(98)}`)), 431);
       expectRefused(await converse(mandate.url, post('/admin/agents', `Host: x\r\n${'a:\r\n'.repeat(3500)}`)), 431);
-      // What would be dropped where only so many headers were looked at.
+      // A Host after the header limit must not be dropped.
       const late = `${'a:\r\n'.repeat(2500)}Host: x\r\nHost: x\r\n`;
       expectRefused(await converse(mandate.url, post('/admin/agents', late)), 431);
     }));
 
-  it('may be as long as any that means something, with as many headers as proxies add', async () => {
+  it('may have a long target and as many headers as proxies add', async () => {
     const long = `/audit?sponsor=${'%F0%9D%92%B3'.repeat(128)}&cursor=${'x'.repeat(4000)}`;
     const many = `${'X-Forwarded-For: 192.0.2.1\r\n'.repeat(90)}Connection: close\r\n`;
     const sent = `GET ${long} HTTP/1.1\r\nHost: mandate.test\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n${many}\r\n`;
@@ -137,48 +133,31 @@ describe('strange targets', () => {
     expect(answers[0]?.body).to.include('"cursor"');
   });
 
-  it('come with one host, and with one that can be a host', () =>
+  it('needs exactly one valid Host', () =>
     expectUntouched(mandate, async () => {
-      const bad = [
-        ...['', 'Host: mandate.test\r\nHost: mandate.test\r\n', 'Host: mandate.test\r\nHost: other\r\n', 'Host:\r\n'],
-        ...[
-          'Host: user@mandate.test\r\n',
-          'Host: mandate.test/admin\r\n',
-          'Host: http://mandate.test\r\n',
-          'Host: a,b\r\n',
-        ],
-        ...[
-          'Host: mandate.test other\r\n',
-          'Host: mandate.test:http\r\n',
-          'Host: mandate.test:443:443\r\n',
-          'Host: :80\r\n',
-        ],
-        ...[
-          'Host: [::1\r\n',
-          'Host: [mandate.test]\r\n',
-          'Host: mandate.test\\x\r\n',
-          'Host: mandate.test?x\r\n',
-          'Host: m\xe4\r\n',
-        ],
-        ...['Host: mandate.test#x\r\n', 'Host: mandate.test:999999\r\n', 'Host : mandate.test\r\n', 'Host: \r\n x\r\n'],
+      const single = ['user@mandate.test', 'mandate.test/admin', 'http://mandate.test', 'a,b', 'mandate.test other'];
+      const ports = ['mandate.test:http', 'mandate.test:443:443', ':80', 'mandate.test:999999'];
+      const others = [
+        '[::1',
+        '[mandate.test]',
+        'mandate.test\\x',
+        'mandate.test?x',
+        'm\xe4',
+        'mandate.test#x',
+        '\r\n x',
       ];
+      const lines = [...single, ...ports, ...others].map((host) => `Host: ${host}\r\n`);
+      const twice = ['Host: mandate.test\r\nHost: mandate.test\r\n', 'Host: mandate.test\r\nHost: other\r\n'];
+      const bad = ['', 'Host:\r\n', 'Host : mandate.test\r\n', ...twice, ...lines];
       for (const hosts of bad)
         expectRefused(await converse(mandate.url, post('/admin/agents', hosts) + wholeRegistration()));
       const doubled = 'GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n';
       expectRefused(await converse(mandate.url, doubled + wholeRegistration()));
     }));
 
-  it('come with any host that is one', async () => {
-    for (const host of [
-      'mandate.test',
-      'a_b',
-      '127.0.0.1:5100',
-      '[::1]:80',
-      '[fe80::1]',
-      'xn--mnchen-3ya',
-      'x.',
-      'x:',
-    ]) {
+  it('may have any valid Host', async () => {
+    const names = ['mandate.test', 'a_b', 'xn--mnchen-3ya', 'x.', 'x:'];
+    for (const host of [...names, '127.0.0.1:5100', '[::1]:80', '[fe80::1]']) {
       const { answers } = await converse(
         mandate.url,
         `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
@@ -188,7 +167,7 @@ describe('strange targets', () => {
     expect((await converse(mandate.url, 'GET /healthz HTTP/1.0\r\n\r\n')).answers[0]?.status).to.equal(200);
   });
 
-  it('may have any bytes in headers that nobody reads, and none in those that decide', async () => {
+  it('may have non-ASCII bytes in unused headers, but not in a credential', async () => {
     const ask = (more: string) => `GET /admin/agents HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`;
     const good = await converse(
       mandate.url,
@@ -199,10 +178,10 @@ describe('strange targets', () => {
       const bad = await converse(mandate.url, ask(`Authorization: Bearer ${ADMIN_KEY}\xff\r\n`));
       expect(bad.answers[0]?.status).to.equal(401);
     });
-    expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['admin.denied', 'invalid_api_key']]);
+    expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'invalid_api_key']]);
   });
 
-  it('get nowhere by CONNECT', () =>
+  it('with CONNECT is refused', () =>
     expectUntouched(mandate, async () => {
       for (const target of ['other:443', 'mandate.test:80', '/admin/agents', '*']) {
         const { answers, end } = await converse(
@@ -217,7 +196,7 @@ describe('strange targets', () => {
       }
     }));
 
-  it('are asked for with methods that are spelled as methods are', () =>
+  it('with a malformed method is refused', () =>
     expectUntouched(mandate, async () => {
       for (const method of ['post', 'Post', 'get', 'BREW', 'P0ST', 'POST\0', 'GET\tx', '', 'PRI', 'G E T']) {
         expectRefused(await converse(mandate.url, post('/admin/agents').replace('POST', method) + wholeRegistration()));
@@ -225,7 +204,7 @@ describe('strange targets', () => {
     }));
 
   const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
-  /** Each path, what opens it, the methods that it has, and the record of one that it has not. */
+  /** Each path, its credential, its methods, and the record of a refused method. */
   const paths: readonly (readonly [path: string, more: string, allow: string, record?: readonly [string, string]])[] = [
     ['/healthz', '', 'GET, HEAD'],
     ['/readyz', '', 'GET, HEAD'],
@@ -247,21 +226,10 @@ describe('strange targets', () => {
     ['/audit', bearer(ADMIN_KEY), 'GET, HEAD'],
     ['/audit/checkpoints', bearer(ADMIN_KEY), 'GET, HEAD'],
   ];
-  const methods = [
-    'HEAD',
-    'GET',
-    'POST',
-    'PUT',
-    'PATCH',
-    'DELETE',
-    'OPTIONS',
-    'TRACE',
-    'PROPFIND',
-    'SOURCE',
-    'M-SEARCH',
-  ];
+  const usual = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+  const methods = [...usual, 'TRACE', 'PROPFIND', 'SOURCE', 'M-SEARCH'];
 
-  it('answer every method that they have not with 405 and those that they have', async () => {
+  it('with an unsupported method gets 405 and the supported methods', async () => {
     for (const [path, more, allow, record] of paths) {
       const had = allow.split(', ');
       const refused = methods.filter((method) => !had.includes(method));
@@ -272,20 +240,17 @@ describe('strange targets', () => {
             const [answer] = await answersTo(mandate, sent, method === 'HEAD');
             expect(answer?.status, `${method} ${path}`).to.equal(405);
             expect(answer?.headers.get('allow')?.split(', '), `${method} ${path}`).to.have.members(had);
-            // What TRACE is for.
+            // TRACE must not echo the request.
             expect(answer?.body).not.to.include('sent-text');
           }),
         );
       });
       const expected = record === undefined ? [] : refused.map(() => record);
-      expect(
-        records.map(({ event, reason }) => [event, reason]),
-        path,
-      ).to.deep.equal(expected);
+      expect(fieldsOf(records, 'event', 'reason'), path).to.deep.equal(expected);
     }
   });
 
-  it('ask for the credential before they tell which methods they have', async () => {
+  it('without a credential gets 401 before 405', async () => {
     for (const [path, more] of paths.filter(([, more]) => more !== '')) {
       for (const method of methods) {
         const sent = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;

@@ -1,215 +1,152 @@
-/** Every kind of request that asks the database, as data: what has to be there first, and what is then asked. */
+/** Every kind of request that uses the database: its preparation and the request. */
 
 import { randomUUID } from 'node:crypto';
-import type { Answer, Mandate, RegisteredAgent } from '../../support/mandate.ts';
-import { patch, USER_SCHEMA } from '../../support/replicas/endings.ts';
-import { SCIM_TOKEN } from '../../support/scim-client.ts';
-import { PUSH_CREDENTIAL, type Transmitter } from '../../support/transmitter.ts';
+import { type Answer, aRegistration, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
+import { patch, scimClient, USER_SCHEMA } from '../../support/scim-client.ts';
+import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 
 export interface Scene {
   readonly mandate: Mandate;
   readonly transmitter: Transmitter;
-  /** An agent that nothing happens to. */
+  /** No test changes this agent. */
   readonly agent: RegisteredAgent;
 }
 
-/** Sends the same request again with whatever may be used once made anew. */
+/** Sends the request. A repetition uses fresh single-use values, such as assertions. */
 export type Ask = () => Promise<Answer>;
 
 export interface Decision {
   readonly name: string;
-  /** Answers it as it should be when nothing fails. */
+  /** The status without a failure. */
   readonly status: number;
-  /** Events and reasons of the records it leaves, in their order. */
+  /** Events and reasons of its records, in order. */
   readonly records: readonly string[];
-  /** Where the shape of its 503 has no member `error` saying so. */
+  /** The surface, if its 503 has no member `error`. */
   readonly surface?: 'scim' | 'events';
   readonly about: (scene: Scene) => Promise<Ask>;
 }
 
 const KILLED = 'operator_kill_switch';
 
+function decision(
+  name: string,
+  status: number,
+  records: readonly string[],
+  about: Decision['about'],
+  surface?: Decision['surface'],
+): Decision {
+  return surface === undefined ? { name, status, records, about } : { name, status, records, about, surface };
+}
+
 export const decisions: readonly Decision[] = [
-  {
-    name: 'an exchange',
-    status: 200,
-    records: ['token.issued'],
-    about: async (scene) => exchangeFor(scene, aPerson()),
-  },
-  {
-    name: 'an exchange that is refused',
-    status: 400,
-    records: ['token.denied audience_not_allowed'],
-    about: async (scene) => exchangeFor(scene, aPerson(), { resource: 'https://nobody.example' }),
-  },
-  {
-    name: 'the first renewal',
-    status: 200,
-    records: ['token.refreshed'],
-    about: async (scene) => renewalOf(scene, await issued(scene)),
-  },
-  {
-    name: 'a later renewal',
-    status: 200,
-    records: [],
-    about: async (scene) => {
-      const renew = renewalOf(scene, await issued(scene));
-      await renew();
-      return renew;
-    },
-  },
-  {
-    name: 'a renewal that is refused',
-    status: 400,
-    records: ['token.denied scope_widened'],
-    about: async (scene) => renewalOf(scene, await issued(scene), { scope: 'jira:admin' }),
-  },
-  {
-    name: 'the revocation of a token',
-    status: 200,
-    records: ['token.revoked client_revoked'],
-    about: async (scene) => revocationOf(scene, String((await issued(scene)).body.access_token)),
-  },
-  {
-    name: 'the revocation of a grant',
-    status: 200,
-    records: ['task.revoked client_revoked'],
-    about: async (scene) => revocationOf(scene, String((await issued(scene)).body.refresh_token)),
-  },
-  {
-    name: 'an introspection',
-    status: 200,
-    records: [],
-    about: async (scene) => {
-      const token = String((await issued(scene)).body.access_token);
-      return () => scene.mandate.post('/oauth2/introspect', { token });
-    },
-  },
-  {
-    name: 'a registration',
-    status: 201,
-    records: ['agent.registered'],
-    about: async ({ mandate, agent }) => {
-      const id = `agent-${randomUUID()}`;
-      return () => mandate.admin('POST', '/admin/agents', registration(id, agent));
-    },
-  },
-  {
-    name: 'a change of a registration',
-    status: 200,
-    records: ['agent.updated changed:display_name'],
-    about: async ({ mandate, agent }) => {
-      const changes = { display_name: `Triage ${randomUUID()}` };
-      return () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, changes);
-    },
-  },
-  {
-    name: 'the removal of an agent',
-    status: 204,
-    records: ['agent.deleted'],
-    about: async ({ mandate }) => {
-      const { id } = await mandate.agent();
-      return () => mandate.admin('DELETE', `/admin/agents/${id}`);
-    },
-  },
-  {
-    name: 'the kill switch of a task',
-    status: 200,
-    records: [`task.revoked ${KILLED}`],
-    about: async (scene) => {
-      const { task_id: id } = (await issued(scene)).body;
-      return () => scene.mandate.admin('DELETE', `/admin/tasks/${id}`);
-    },
-  },
-  {
-    name: 'the kill switch of a person',
-    status: 200,
-    records: [`task.revoked ${KILLED}`],
-    about: async (scene) => {
-      const sub = await busyPerson(scene);
-      return () => scene.mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
-    },
-  },
-  {
-    name: 'a block',
-    status: 200,
-    records: ['sponsor.blocked sponsor_blocked', 'task.revoked sponsor_blocked'],
-    about: async (scene) => {
-      const sub = await busyPerson(scene);
-      return () => scene.mandate.admin('PUT', `/admin/sponsors/${sub}/block`);
-    },
-  },
-  {
-    name: 'the lifting of a block',
-    status: 204,
-    records: ['sponsor.unblocked operator_unblocked'],
-    about: async ({ mandate }) => {
-      const block = `/admin/sponsors/${aPerson()}/block`;
-      await mandate.admin('PUT', block);
-      return () => mandate.admin('DELETE', block);
-    },
-  },
-  {
-    name: 'a page of the ledger',
-    status: 200,
-    records: [],
-    about:
-      async ({ mandate }) =>
+  decision('an exchange', 200, ['token.issued'], async (scene) => exchangeFor(scene, aPerson())),
+  decision('an exchange that is refused', 400, ['token.denied audience_not_allowed'], async (scene) =>
+    exchangeFor(scene, aPerson(), { resource: 'https://nobody.example' }),
+  ),
+  decision('the first renewal', 200, ['token.refreshed'], async (scene) => renewalOf(scene, await issued(scene))),
+  decision('a later renewal', 200, [], async (scene) => {
+    const renew = renewalOf(scene, await issued(scene));
+    await renew();
+    return renew;
+  }),
+  decision('a renewal that is refused', 400, ['token.denied scope_widened'], async (scene) =>
+    renewalOf(scene, await issued(scene), { scope: 'jira:admin' }),
+  ),
+  decision('the revocation of a token', 200, ['token.revoked client_revoked'], async (scene) =>
+    revocationOf(scene, String((await issued(scene)).body.access_token)),
+  ),
+  decision('the revocation of a grant', 200, ['task.revoked client_revoked'], async (scene) =>
+    revocationOf(scene, String((await issued(scene)).body.refresh_token)),
+  ),
+  decision('an introspection', 200, [], async (scene) => {
+    const token = String((await issued(scene)).body.access_token);
+    return () => scene.mandate.post('/oauth2/introspect', { token });
+  }),
+  decision('a registration', 201, ['agent.registered'], async ({ mandate, agent }) => {
+    const id = `agent-${randomUUID()}`;
+    return () => mandate.admin('POST', '/admin/agents', aRegistration({ agent_id: id, jwks: agent.key.jwks }));
+  }),
+  decision('a change of a registration', 200, ['agent.updated changed:display_name'], async ({ mandate, agent }) => {
+    const changes = { display_name: `Triage ${randomUUID()}` };
+    return () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, changes);
+  }),
+  decision('the removal of an agent', 204, ['agent.deleted'], async ({ mandate }) => {
+    const { id } = await mandate.agent();
+    return () => mandate.admin('DELETE', `/admin/agents/${id}`);
+  }),
+  decision('the kill switch of a task', 200, [`task.revoked ${KILLED}`], async (scene) => {
+    const { task_id: id } = (await issued(scene)).body;
+    return () => scene.mandate.admin('DELETE', `/admin/tasks/${id}`);
+  }),
+  decision('the kill switch of a person', 200, [`task.revoked ${KILLED}`], async (scene) => {
+    const sub = await busyPerson(scene);
+    return () => scene.mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
+  }),
+  decision('a block', 200, ['sponsor.blocked sponsor_blocked', 'task.revoked sponsor_blocked'], async (scene) => {
+    const sub = await busyPerson(scene);
+    return () => scene.mandate.admin('PUT', `/admin/sponsors/${sub}/block`);
+  }),
+  decision('the lifting of a block', 204, ['sponsor.unblocked operator_unblocked'], async ({ mandate }) => {
+    const block = `/admin/sponsors/${aPerson()}/block`;
+    await mandate.admin('PUT', block);
+    return () => mandate.admin('DELETE', block);
+  }),
+  decision(
+    'a page of the ledger',
+    200,
+    [],
+    async ({ mandate }) =>
       () =>
         mandate.admin('GET', '/audit?limit=3'),
-  },
-  {
-    name: 'a logout',
-    status: 200,
-    records: ['sponsor.signal sponsor_logged_out', 'task.revoked sponsor_logged_out'],
-    about: async (scene) => logoutOf(scene, await busyPerson(scene)),
-  },
-  {
-    name: 'a SCIM create',
-    status: 201,
-    records: ['sponsor.signal scim_deactivated'],
-    surface: 'scim',
-    about: async (scene) => {
+  ),
+  decision('a logout', 200, ['sponsor.signal sponsor_logged_out', 'task.revoked sponsor_logged_out'], async (scene) =>
+    logoutOf(scene, await busyPerson(scene)),
+  ),
+  decision(
+    'a SCIM create',
+    201,
+    ['sponsor.signal scim_deactivated'],
+    async (scene) => {
       const user = aUser(aPerson(), false);
       return () => scim(scene, 'POST', '/Users', user);
     },
-  },
-  {
-    name: 'a SCIM deactivation',
-    status: 200,
-    records: ['sponsor.signal scim_deactivated', 'task.revoked scim_deactivated'],
-    surface: 'scim',
-    about: async (scene) => {
+    'scim',
+  ),
+  decision(
+    'a SCIM deactivation',
+    200,
+    ['sponsor.signal scim_deactivated', 'task.revoked scim_deactivated'],
+    async (scene) => {
       const sub = await busyPerson(scene);
       const { id } = (await scim(scene, 'POST', '/Users', aUser(sub, true))).body;
       return () => scim(scene, 'PATCH', `/Users/${id}`, patch({ active: false }));
     },
-  },
-  {
-    name: 'a SCIM removal',
-    status: 204,
-    records: ['sponsor.signal scim_deleted', 'task.revoked scim_deleted'],
-    surface: 'scim',
-    about: async (scene) => {
+    'scim',
+  ),
+  decision(
+    'a SCIM removal',
+    204,
+    ['sponsor.signal scim_deleted', 'task.revoked scim_deleted'],
+    async (scene) => {
       const sub = await busyPerson(scene);
       const { id } = (await scim(scene, 'POST', '/Users', aUser(sub, true))).body;
       return () => scim(scene, 'DELETE', `/Users/${id}`);
     },
-  },
-  {
-    name: 'a security event',
-    status: 202,
-    records: ['sponsor.signal ssf_account_disabled', 'task.revoked ssf_account_disabled'],
-    surface: 'events',
-    about: async (scene) => securityEventAbout(scene, await busyPerson(scene)),
-  },
+    'scim',
+  ),
+  decision(
+    'a security event',
+    202,
+    ['sponsor.signal ssf_account_disabled', 'task.revoked ssf_account_disabled'],
+    async (scene) => securityEventAbout(scene, await busyPerson(scene)),
+    'events',
+  ),
 ];
 
 const aPerson = () => `sub-${randomUUID()}`;
 
-function exchangeFor({ mandate, agent }: Scene, sub: string, changes = {}): Ask {
-  const exp = mandate.clock.seconds() + 3600;
-  return () => agent.exchange({ subject_token: mandate.provider.mintAccessToken({ sub, exp }), ...changes });
+function exchangeFor({ agent }: Scene, sub: string, changes = {}): Ask {
+  return () => agent.exchangeFor({ sub }, changes);
 }
 
 async function issued(scene: Scene, sub = aPerson()): Promise<Answer> {
@@ -218,7 +155,7 @@ async function issued(scene: Scene, sub = aPerson()): Promise<Answer> {
   return answer;
 }
 
-/** A person with one task. */
+/** A person with one live task. */
 async function busyPerson(scene: Scene): Promise<string> {
   const sub = aPerson();
   await issued(scene, sub);
@@ -233,26 +170,10 @@ function revocationOf({ agent }: Scene, token: string): Ask {
   return () => agent.revoke(token);
 }
 
-function registration(id: string, { key }: RegisteredAgent): object {
-  return {
-    agent_id: id,
-    display_name: 'Made while a statement fails',
-    sponsor_required: true,
-    allowed_scopes: ['jira:read'],
-    allowed_audiences: ['https://jira.example'],
-    max_delegation_depth: 2,
-    jwks: key.jwks,
-  };
-}
-
 function logoutOf({ mandate: { provider, clock, post } }: Scene, sub: string): Ask {
-  const key = provider.signingKey();
-  const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
-  const claims = { iss: provider.issuer, aud: provider.clientId, jti: randomUUID(), events, sub };
+  const jti = randomUUID();
   return () =>
-    post('/backchannel-logout', {
-      logout_token: key.sign({ alg: key.alg, typ: 'logout+jwt', kid: key.kid }, { ...claims, iat: clock.seconds() }),
-    });
+    post('/backchannel-logout', { logout_token: provider.signLogoutToken({ jti, sub, iat: clock.seconds() }) });
 }
 
 function aUser(sub: string, active: boolean): object {
@@ -260,25 +181,11 @@ function aUser(sub: string, active: boolean): object {
 }
 
 function scim({ mandate }: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  const headers = { authorization: `Bearer ${SCIM_TOKEN}`, 'content-type': 'application/scim+json' };
-  return sent(`${mandate.url}/scim/v2${path}`, { method, headers, ...content });
+  return scimClient(mandate).send(method, path, body);
 }
 
 function securityEventAbout({ mandate, transmitter }: Scene, id: string): Ask {
-  const body = transmitter.sign({
-    iat: mandate.clock.seconds(),
-    sub_id: { format: 'opaque', id },
-    events: { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': {} },
-  });
-  const headers = { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' };
-  return () => sent(`${mandate.url}/events`, { method: 'POST', headers, body });
-}
-
-async function sent(url: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(url, init);
-  const { status, headers } = response;
-  const text = await response.text();
-  const isJson = /json/.test(headers.get('content-type') ?? '');
-  return { status, headers, text, body: isJson ? JSON.parse(text) : {} };
+  const disabled = 'https://schemas.openid.net/secevent/risc/event-type/account-disabled';
+  const body = transmitter.event(disabled, id, { iat: mandate.clock.seconds() });
+  return () => mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });
 }

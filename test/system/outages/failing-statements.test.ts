@@ -1,11 +1,10 @@
 /**
- * Each statement of each decision fails once, in each of the ways in which Postgres says that it could not: what was
- * rolled back as one of two that met is decided again, and everything else is refused as what it is, leaves nothing
- * behind, and works when it is asked again.
+ * Each statement of each decision fails once with each kind of Postgres error. A conflict is retried; any other
+ * failure is answered with 503, leaves no record, and the same request succeeds afterwards.
  */
 
 import { expect } from 'chai';
-import { databases, type FreshDatabase, type Outside } from '../../support/databases.ts';
+import { type Outside, outsideOf, postgres } from '../../support/databases.ts';
 import { byLength } from '../../support/length.ts';
 import { type Answer, type Mandate, startMandate } from '../../support/mandate.ts';
 import { scimSettings } from '../../support/scim-client.ts';
@@ -13,13 +12,13 @@ import { type Fault, LATE_LOSS, type StatementFaults, statementFaults } from '..
 import { startTransmitter } from '../../support/transmitter.ts';
 import { type Ask, type Decision, decisions, type Scene } from './decisions.ts';
 
-/** Every answer comes within this, whatever the database does. */
+/** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
 
-/** Rolled back because another one was in the way: as if it had not been asked. */
+/** Serialization failure and deadlock: the decision is retried. */
 const DECIDED_AGAIN: readonly Fault[] = [{ sqlState: '40001' }, { sqlState: '40P01' }];
 
-/** Waited for long enough, has lost its session, found no place, or nobody who writes. */
+/** Lock timeout, statement timeout, lost session, too many connections, read-only transaction. */
 const REFUSED: readonly Fault[] = [
   { sqlState: '55P03' },
   { sqlState: '57014' },
@@ -28,17 +27,16 @@ const REFUSED: readonly Fault[] = [
   { sqlState: '25006' },
 ];
 
-/** A decision of more statements has each fail in one of these ways, unless all are wanted. */
+/** Decisions with more statements try one of these errors per statement, unless ALL_FAULTS is set. */
 const MANY_STATEMENTS = byLength({ short: 0, full: 4 });
-/** Of a decision's statements, every one fails at full length, every third otherwise. */
+/** Every statement at full length, otherwise every third. */
 const STEP = byLength({ short: 3, full: 1 });
 const waysFor = (statements: number, nth: number): readonly Fault[] =>
   statements <= MANY_STATEMENTS || process.env.ALL_FAULTS !== undefined
     ? REFUSED
     : REFUSED.filter((_, way) => way === nth % REFUSED.length);
 
-describe('a Postgres on which a statement fails', () => {
-  let database: FreshDatabase;
+describe('A Postgres statement that fails', () => {
   let faults: StatementFaults;
   let outside: Outside;
   let scene: Scene;
@@ -46,23 +44,15 @@ describe('a Postgres on which a statement fails', () => {
 
   before(async function () {
     this.timeout(60_000);
-    const [postgres] = databases.filter(({ engine }) => engine === 'postgres');
-    const fresh = await postgres?.fresh();
-    if (postgres === undefined || fresh?.outside === undefined) throw new Error('there is no Postgres to test on');
-    database = fresh;
-    outside = await fresh.outside();
+    const database = await postgres.fresh();
+    outside = await outsideOf(database);
     const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
     faults = await statementFaults(Number(uri.port));
     uri.port = String(faults.port);
     const transmitter = await startTransmitter();
+    const proxied = { ...database.settings, 'Service:Database:ConnectionString': uri.href };
     const mandate: Mandate = await startMandate({
-      database: {
-        ...postgres,
-        fresh: async () => ({
-          ...database,
-          settings: { ...database.settings, 'Service:Database:ConnectionString': uri.href },
-        }),
-      },
+      database: { ...postgres, fresh: async () => ({ ...database, settings: proxied }) },
       settings: {
         ...scimSettings,
         ...transmitter.settings,
@@ -88,7 +78,7 @@ describe('a Postgres on which a statement fails', () => {
     readonly answer: Answer;
     readonly records: readonly string[];
     readonly took: number;
-    /** How many statements it took, those of another attempt among them. */
+    /** Includes the statements of retries. */
     readonly statements: number;
   }
 
@@ -111,9 +101,9 @@ describe('a Postgres on which a statement fails', () => {
   };
 
   for (const decision of decisions) {
-    it(`decides again, refuses, or takes once: ${decision.name}`, async function () {
+    it(`is retried or refused, and never half applied: ${decision.name}`, async function () {
       this.timeout(60_000);
-      // The first time, a connection may have to be made.
+      // The first request may open a connection.
       await (await decision.about(scene))();
       const whole = await asked(await decision.about(scene), 0, LATE_LOSS);
       expect(whole.answer.status, whole.answer.text).to.equal(decision.status);
@@ -140,7 +130,7 @@ describe('a Postgres on which a statement fails', () => {
         }
         const lost = await asked(await decision.about(scene), nth, LATE_LOSS);
         expectUnavailable(lost, decision);
-        // It is decided or it is not, and never by halves.
+        // Either every record or none.
         if (lost.records.length > 0) expect(lost.records).to.deep.equal(decision.records);
       }
     });

@@ -1,4 +1,4 @@
-/** A Postgres of a suite's own, to be stopped, frozen and filled, with one migrated database on it. */
+/** A separate Postgres with one migrated database, for tests that stop, freeze or fill the server. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -10,22 +10,22 @@ import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../supp
 import { withMethods } from '../../support/storage.ts';
 
 export interface Occupied {
-  /** How many were left to be had. */
+  /** The number of connections that were free. */
   readonly connections: number;
   leave(): Promise<void>;
 }
 
 export interface OwnPostgres {
   readonly postgres: RunningPostgres;
-  /** Every `fresh()` is the same one. */
+  /** Every `fresh()` returns the same database. */
   readonly database: TestDatabase;
-  /** Asks as the superuser, for whom a few connections are kept. */
+  /** Runs a statement as the superuser, who has reserved connections. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Somebody else's connections, until the server refuses the next one. */
+  /** Takes all free connections. */
   occupy(): Promise<Occupied>;
-  /** Ends every session of the service, and resolves once they are gone. */
+  /** Ends every session of the service, and resolves after they have ended. */
   terminate(): Promise<void>;
-  /** How many the service has. */
+  /** The number of the service's sessions. */
   sessions(): Promise<number>;
 }
 
@@ -65,7 +65,7 @@ export async function ownPostgres(): Promise<OwnPostgres> {
     postgres,
     sql,
     database: {
-      name: 'a Postgres of its own',
+      name: 'a separate Postgres',
       engine: 'postgres',
       fresh: async () => ({
         settings: {

@@ -1,13 +1,14 @@
-/** A Postgres that cannot answer, for whatever reason: refusals that say so, in time, and service again once it can. */
+/** Outages of Postgres: the service refuses in time, and recovers without a restart. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { decodeJwt } from 'jose';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-postgres.ts';
 
-/** Every answer comes within this, whatever the database does. */
+/** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
-/** What docs/operating.md promises once the database is back. */
+/** The recovery time in docs/operating.md. */
 const RECOVERED_WITHIN_MS = 5000;
 const POLL_MS = 50;
 
@@ -17,9 +18,9 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body.error).to.equal('temporarily_unavailable');
 }
 
-describe('a Postgres that cannot answer', function () {
+describe('While Postgres', function () {
   this.timeout(60_000);
-  // It is elapsed time that is promised. Whatever happens, each leaves a database that answers.
+  // Elapsed time is guarded. Every test, failed or not, restores the database.
   this.retries(2);
   let own: OwnPostgres;
   let mandate: Mandate;
@@ -39,7 +40,7 @@ describe('a Postgres that cannot answer', function () {
   });
 
   const ready = async (at = mandate) => (await at.get('/readyz')).status;
-  /** Milliseconds until the service was ready and decided again. */
+  /** Milliseconds until the service is ready and decides. */
   const recovered = async (): Promise<number> => {
     const began = performance.now();
     while ((await ready()) !== 200 || (await agent.exchange()).status !== 200) {
@@ -50,11 +51,8 @@ describe('a Postgres that cannot answer', function () {
   };
   const recordsOf = async (event: string) =>
     (await own.sql(`select jti from ledger where event = '${event}' order by seq`)).map(({ jti }) => String(jti));
-  const jtiOf = (answer: Answer) => {
-    const [, claims = ''] = String(answer.body.access_token).split('.');
-    return String(JSON.parse(Buffer.from(claims, 'base64url').toString()).jti);
-  };
-  /** Each answer in time, and as many records as before. */
+  const jtiOf = ({ body }: Answer) => decodeJwt(String(body.access_token)).jti;
+  /** Expects a 503 from each request, in time. */
   const allUnavailable = async (asks: readonly (() => Promise<Answer>)[]): Promise<void> => {
     const began = performance.now();
     const answers = await Promise.all(asks.map((ask) => ask()));
@@ -63,7 +61,7 @@ describe('a Postgres that cannot answer', function () {
     expect((await mandate.get('/healthz')).status).to.equal(200);
   };
 
-  it('is waited for from the start: healthy, not ready, and ready without a restart', async () => {
+  it('is down at the start, the service is healthy but not ready, and becomes ready without a restart', async () => {
     await own.postgres.halt('fast');
     let early: Mandate;
     try {
@@ -82,7 +80,7 @@ describe('a Postgres that cannot answer', function () {
     expect(took).to.be.below(RECOVERED_WITHIN_MS);
   });
 
-  it('crashes and comes back: nothing that was answered is lost', async () => {
+  it('crashes and restarts, no answered decision is lost', async () => {
     const issued = await agent.exchange();
     const killed = await agent.exchange();
     await mandate.admin('DELETE', `/admin/tasks/${killed.body.task_id}`);
@@ -94,16 +92,15 @@ describe('a Postgres that cannot answer', function () {
       await own.postgres.start();
     }
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
-    const active = async ({ body }: Answer) =>
-      (await mandate.post('/oauth2/introspect', { token: String(body.access_token) })).body.active;
-    expect([await active(issued), await active(killed)]).to.deep.equal([true, false]);
+    const states = [await mandate.introspect(issued), await mandate.introspect(killed)];
+    expect(states.map(({ active }) => active)).to.deep.equal([true, false]);
     expect(await recordsOf('token.issued')).to.include.members([jtiOf(issued), jtiOf(killed)]);
   });
 
-  it('is frozen: everything is refused within seconds, kill switches too, which otherwise may take most of a minute', async function () {
+  it('is frozen, every request is refused within seconds, kill switches included', async function () {
     if (process.platform !== 'linux') this.skip();
     const issued = await agent.exchange();
-    // Over connections that are there already: who has to make one first is refused early in any case.
+    // Opens the connections first: a new connection would fail earlier.
     const kill = () => mandate.admin('DELETE', '/admin/sponsors/somebody/tasks');
     for (const answer of await Promise.all([kill(), kill(), kill(), kill()])) expect(answer.status).to.equal(200);
     own.postgres.freeze();
@@ -113,7 +110,7 @@ describe('a Postgres that cannot answer', function () {
         () => agent.refresh(String(issued.body.refresh_token)),
         () => agent.revoke(String(issued.body.access_token)),
         () => mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) }),
-        // More than may be under way at once: those that wait for a turn wait no longer.
+        // More than the concurrency limit permits: queued requests must not wait longer.
         ...Array.from({ length: 5 }, () => () => mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`)),
         () => mandate.admin('PUT', '/admin/sponsors/somebody/block'),
         () => mandate.admin('GET', '/audit'),
@@ -125,7 +122,7 @@ describe('a Postgres that cannot answer', function () {
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });
 
-  it('takes no writes: nothing is decided, what is only read is answered, and it is asked over new connections', async () => {
+  it('is read-only, nothing is decided, reads are answered, and the service reconnects', async () => {
     const issued = await agent.exchange();
     await own.sql(`alter database ${DATABASE} set default_transaction_read_only = on`);
     try {
@@ -137,24 +134,23 @@ describe('a Postgres that cannot answer', function () {
         () => agent.refresh(String(issued.body.refresh_token)),
         () => mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`),
       ]);
-      const token = String(issued.body.access_token);
-      expect((await mandate.post('/oauth2/introspect', { token })).body.active).to.equal(true);
+      expect((await mandate.introspect(issued)).active).to.equal(true);
       const unready = await mandate.get('/readyz', { accept: 'application/json' });
       expect([unready.status, unready.text]).to.satisfy(
         ([status, text]: [number, string]) => status === 503 && text.includes('read-only'),
       );
       expect(await recordsOf('token.issued')).to.deep.equal(before);
     } finally {
-      // Those sessions that it still has were told once and for all.
+      // The service's sessions keep the read-only default, so they must be replaced.
       await own.sql(`begin read write; alter database ${DATABASE} reset default_transaction_read_only; commit`);
     }
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });
 
-  it('has no connection left, since others hold them all', async () => {
+  it('has no free connection, every request is refused', async () => {
     const others: Occupied[] = [];
     try {
-      // The service takes part in the race for what becomes free.
+      // The service competes for every connection that becomes free.
       do {
         await own.terminate();
         others.push(await own.occupy());
@@ -167,7 +163,7 @@ describe('a Postgres that cannot answer', function () {
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });
 
-  it('ends every session again and again: each token that is answered has its record', async () => {
+  it('ends every session repeatedly, each issued token has its record', async () => {
     const before = new Set(await recordsOf('token.issued'));
     let over = false;
     const answers: Answer[] = [];
@@ -186,7 +182,7 @@ describe('a Postgres that cannot answer', function () {
     const added = (await recordsOf('token.issued')).filter((jti) => !before.has(jti));
     expect(added).to.include.members(served.map(jtiOf));
     expect(new Set(added)).to.have.property('size', added.length);
-    // A session that ends between the commit and its answer leaves a task whose token nobody has.
+    // A session that ends after its commit leaves a task without a delivered token.
     expect(added.length - served.length).to.be.at.most(answers.length - served.length);
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });

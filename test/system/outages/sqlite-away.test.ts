@@ -1,24 +1,24 @@
-/** A SQLite file that cannot be written: a full disk, another process that keeps it locked, a file that may only be read. */
+/** A SQLite file that cannot be written: a full disk, a lock of another process, a read-only file. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { variableOf } from '../../../composition/startup-error.ts';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate as startProcess } from '../../../scripts/mandate-process.ts';
-import { databases, type FreshDatabase } from '../../support/databases.ts';
+import { type FreshDatabase, outsideOf, sqliteFile } from '../../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import {
   ADMIN_KEY,
   type Answer,
   encodeForm,
+  environmentOf,
   type Form,
   type RegisteredAgent,
   registerAgent,
+  sendTo,
   startMandate,
 } from '../../support/mandate.ts';
 import { movedClock } from '../../support/moved-clock.ts';
@@ -26,20 +26,11 @@ import { connectionTo } from '../../support/replicas/connection.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-const MAIN = fileURLToPath(new URL('../../../composition/main.ts', import.meta.url));
+const MAIN = new URL('../../../composition/main.ts', import.meta.url);
 
-async function aFile(): Promise<{ database: FreshDatabase; path: string }> {
-  const [sqlite] = databases.filter(({ engine }) => engine === 'sqlite');
-  const database = await sqlite?.fresh();
-  if (database === undefined) throw new Error('there is no SQLite file to test on');
-  return { database, path: database.settings['Service:Database:Path'] ?? '' };
-}
+const pathOf = ({ settings }: FreshDatabase) => settings['Service:Database:Path'] ?? '';
 
-function environmentOf(settings: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
-}
-
-describe('a SQLite file on a full disk', function () {
+describe('A SQLite file on a full disk', function () {
   this.timeout(60_000);
   let provider: IdentityProvider;
   let home: string;
@@ -48,24 +39,21 @@ describe('a SQLite file on a full disk', function () {
   let path: string;
   let drop: () => Promise<void>;
 
-  /** Asks once: what is answered 503 is not asked again. */
-  const send = async (form: Form, where = '/oauth2/token'): Promise<Answer> => {
-    const body = encodeForm(form);
-    const answer = await fetch(`${service.issuer}${where}`, { method: 'POST', headers: FORM, body });
-    return { status: answer.status, headers: answer.headers, text: '', body: JSON.parse(await answer.text()) };
-  };
-  /** What the process may write to one file, as if the disk ended there. */
+  /** Sends one request, without retries. */
+  const send = (form: Form, where = '/oauth2/token'): Promise<Answer> =>
+    sendTo(`${service.issuer}${where}`, { method: 'POST', headers: FORM, body: encodeForm(form) });
+  /** Limits the size of the files that the process may write, as a full disk does. */
   const limitFiles = (bytes: number | 'unlimited') =>
     execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
 
   before(async () => {
     provider = await startIdentityProvider({ algorithm: 'ES256' });
     home = mkdtempSync(join(tmpdir(), 'mandate-full-'));
-    const file = await aFile();
-    path = file.path;
-    drop = file.database.drop;
+    const database = await sqliteFile.fresh();
+    path = pathOf(database);
+    drop = database.drop;
     const settings = {
-      ...file.database.settings,
+      ...database.settings,
       ...sharedSigningKey(),
       'Service:UpstreamIdp:Issuer': provider.issuer,
       'Service:UpstreamIdp:Audience': provider.audience,
@@ -85,11 +73,11 @@ describe('a SQLite file on a full disk', function () {
     rmSync(home, { recursive: true, force: true });
   });
 
-  it('refuses what it cannot record, goes on reading, and decides again once there is room', async function () {
+  it('makes the service refuse decisions and answer reads, until there is space again', async function () {
     if (process.platform !== 'linux') this.skip();
     const issued = await send(agent.exchangeForm());
     expect(issued.status).to.equal(200);
-    // The log must still find room: it is far shorter than this.
+    // The service's log file is far smaller, so it can still grow.
     limitFiles(statSync(`${path}-wal`).size);
     for (const form of [agent.exchangeForm(), agent.refreshForm(String(issued.body.refresh_token))]) {
       const refused = await send(form);
@@ -108,16 +96,13 @@ describe('a SQLite file on a full disk', function () {
   });
 });
 
-describe('a SQLite file that another process keeps locked from before the start', () => {
-  it('is healthy, refuses to decide, and decides without a restart once it is let go', async function () {
+describe('A SQLite file that another process locked before the start', () => {
+  it('makes the service healthy but unable to decide, until the lock is released', async function () {
     this.timeout(30_000);
-    const { database } = await aFile();
-    const other = await database.outside?.();
-    if (other === undefined) throw new Error('the file cannot be reached from outside');
+    const database = await sqliteFile.fresh();
+    const other = await outsideOf(database);
     await other.sql('begin immediate');
-    const mandate = await startMandate({
-      database: { name: 'a locked file', engine: 'sqlite', fresh: async () => database },
-    });
+    const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });
     expect((await mandate.get('/healthz')).status).to.equal(200);
     const blocked = await mandate.admin('PUT', '/admin/sponsors/somebody/block');
     expect([blocked.status, blocked.headers.get('retry-after')]).to.deep.equal([503, '5']);
@@ -129,10 +114,11 @@ describe('a SQLite file that another process keeps locked from before the start'
   });
 });
 
-describe('a SQLite file that may only be read', () => {
-  it('is not served: nothing could be recorded', async function () {
+describe('A read-only SQLite file', () => {
+  it('makes mandate serve exit with 1', async function () {
     this.timeout(30_000);
-    const { database, path } = await aFile();
+    const database = await sqliteFile.fresh();
+    const path = pathOf(database);
     chmodSync(path, 0o444);
     chmodSync(dirname(path), 0o555);
     const { command, args } = withoutSuperpowers([process.execPath, ...asProgram(MAIN), 'serve']);
@@ -162,7 +148,7 @@ const unreachable = {
   NODE_ENV: 'development',
 };
 
-/** The superuser may write what nobody may, unless that right is taken away. */
+/** Removes root's right to write any file. */
 function withoutSuperpowers([command = '', ...args]: readonly string[]): { command: string; args: readonly string[] } {
   if (process.getuid?.() !== 0) return { command, args };
   return { command: 'setpriv', args: ['--bounding-set', '-dac_override', command, ...args] };

@@ -1,4 +1,4 @@
-/** After a revocation is answered on one process, nothing that is asked later on another says active. */
+/** After a revocation has been answered by one process, no other process answers active or renews the task. */
 
 import { expect } from 'chai';
 import type { Answer } from '../../support/mandate.ts';
@@ -8,17 +8,17 @@ import type { Replicas } from '../../support/replicas/replicas.ts';
 import { aTarget, introspect, newTask, refresh, type Target } from '../../support/replicas/targets.ts';
 import type { Stage } from './stage.ts';
 
-/** How often the other processes are asked about each task that was ended. */
+/** Questions about each ended task. */
 const ASKED = 10;
-/** Of these, how often a renewal is asked for; each refusal of one is a record. */
+/** How many of these are refreshes; each refusal is recorded. */
 const RENEWALS = 3;
-/** Tasks that are started, ended and asked about at the same time. */
+/** Tasks in progress at once. */
 const AT_ONCE = 16;
 
 interface Way {
   readonly name: string;
   readonly ofAgent: boolean;
-  /** Whether the grant is over too. */
+  /** Whether the end includes the grant. */
   readonly ofTask: boolean;
   readonly about: (replicas: Replicas, target: Target, issued: Answer) => Promise<Say>;
 }
@@ -43,7 +43,7 @@ const ways: readonly Way[] = [
 ];
 
 export function nothingIsActiveAfterwards(stage: Stage, trials: number): void {
-  it(`no other process says active after a revocation is answered: ${trials} trials`, async () => {
+  it(`no other process answers active after a revocation was answered: ${trials} trials`, async () => {
     const ended = Math.ceil(trials / ASKED);
     const wrong: string[] = [];
     let asked = 0;
@@ -62,7 +62,7 @@ export function nothingIsActiveAfterwards(stage: Stage, trials: number): void {
   });
 }
 
-/** @returns for each question what is wrong with its answer; `undefined` where nothing is */
+/** @returns for each question the error in its response, or `undefined` */
 async function endAndAsk(stage: Stage, nth: number): Promise<readonly (string | undefined)[]> {
   const replicas = stage.replicas();
   const way = ways[nth % ways.length];
@@ -73,7 +73,7 @@ async function endAndAsk(stage: Stage, nth: number): Promise<readonly (string | 
   const other = (time: number): Connection => others[time % others.length] ?? told;
   const issued = await newTask(replicas, told, target);
   const say = await way.about(replicas, target, issued);
-  // They have all been asked before, whatever they remember of it.
+  // All replicas have seen the task before, so their caches contain it.
   for (const replica of others) expect((await introspect(replica, issued)).active).to.equal(true);
   if (way.ofAgent) expect((await refresh(other(nth), target, issued)).status).to.equal(200);
 

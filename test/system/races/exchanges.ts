@@ -1,13 +1,28 @@
-/** Exchanges that meet what ends their tasks, or refuses their people and agents. */
+/**
+ * An exchange that meets an event that ends its task or refuses its person. In either order, no task that should have
+ * ended is left.
+ */
 
 import { expect } from 'chai';
+import { decodeJwt } from 'jose';
+import type { Answer, LedgerLine } from '../../support/mandate.ts';
 import { type Ending, endings } from '../../support/replicas/endings.ts';
-import { judgeMeeting, prepareMeeting } from './exchange-meeting.ts';
+import { meet, type Pair } from '../../support/replicas/meetings.ts';
+import type { Replicas } from '../../support/replicas/replicas.ts';
+import {
+  aTarget,
+  exchangeFor,
+  inBrief,
+  introspect,
+  linesOf,
+  refresh,
+  type Target,
+} from '../../support/replicas/targets.ts';
 import { play, type Stage } from './stage.ts';
 
 export function exchangesThatMeetEndings(stage: Stage): void {
   for (const ending of endings) {
-    it(`no task outlives ${ending.name} that its exchange meets`, async () => {
+    it(`no task outlives ${ending.name} during its exchange`, async () => {
       const fates = new Set(await playMeetings(stage, ending));
       expect(fates).to.have.keys('ended', ending.refuses === undefined ? 'goes on' : 'refused');
     });
@@ -19,4 +34,97 @@ async function playMeetings(stage: Stage, ending: Ending) {
     prepareMeeting(stage.replicas(), ending, nth, stage.agent()),
   );
   return rounds.map((meeting) => judgeMeeting(ending, meeting, ledger));
+}
+
+interface Meeting extends Pair {
+  readonly target: Target;
+  /** The introspection responses of every replica after both requests; empty without a token. */
+  readonly seen: readonly Answer['body'][];
+  /** A later refresh. */
+  readonly renewal: Answer | undefined;
+}
+
+/** The outcome: the exchange was refused, its task was ended, or its task started after the event and lives. */
+type Fate = 'refused' | 'ended' | 'goes on';
+
+/** @returns the function that starts the round */
+async function prepareMeeting(
+  replicas: Replicas,
+  ending: Ending,
+  nth: number,
+  shared: Target['agent'],
+): Promise<() => Promise<Meeting>> {
+  const target = aTarget(ending.ofAgent === true ? await ownAgent(replicas, nth) : shared, nth);
+  const say = await ending.about(replicas, target);
+  const form = exchangeFor(replicas, target);
+  return async () => {
+    const exchanging = () => replicas.at(nth).post('/oauth2/token', form);
+    const pair = await meet(nth, exchanging, () => say(replicas.at(nth + 1)));
+    const issued = pair.one.answer;
+    if (issued.status !== 200) return { ...pair, target, seen: [], renewal: undefined };
+    const seen = await replicas.each((replica) => introspect(replica, issued));
+    return { ...pair, target, seen, renewal: await refresh(replicas.at(nth + 2), target, issued) };
+  };
+}
+
+/** An agent in the cache of the replica that gets the exchange. */
+async function ownAgent(replicas: Replicas, nth: number): Promise<Target['agent']> {
+  const agent = await replicas.agent();
+  const elsewhere = { ...exchangeFor(replicas, aTarget(agent, nth)), resource: 'https://elsewhere.example' };
+  const refused = await replicas.at(nth).post('/oauth2/token', elsewhere);
+  expect(refused.body).to.include({ error: 'invalid_target' });
+  return agent;
+}
+
+/** Checks a round against the specification. @param ledger the records from the time of the round */
+function judgeMeeting(ending: Ending, meeting: Meeting, ledger: readonly LedgerLine[]): Fate {
+  const { one: exchanged, other: told } = meeting;
+  expect(told.answer.status, told.answer.text).to.be.oneOf([200, 202, 204]);
+  const fate = fateOf(ending, meeting);
+
+  // A request that was answered before the other one was sent came first.
+  if (exchanged.answered < told.asked) expect(fate).to.equal('ended');
+  if (told.answered < exchanged.asked) expect(fate).to.equal(ending.refuses === undefined ? 'goes on' : 'refused');
+
+  const { revoked_tasks: ended } = told.answer.body;
+  if (ended !== undefined) expect(ended).to.equal(fate === 'ended' ? 1 : 0);
+
+  const lines = linesOf(meeting.target, ledger);
+  expect(lines.map(inBrief)).to.deep.equal(expectedLines(ending, fate));
+  if (fate !== 'refused') {
+    const issued = lines.find(({ event }) => event === 'token.issued');
+    const { jti } = decodeJwt(String(exchanged.answer.body.access_token));
+    expect(issued).to.include({ task_id: exchanged.answer.body.task_id, jti });
+  }
+  return fate;
+}
+
+function fateOf(ending: Ending, { one, seen, renewal }: Meeting): Fate {
+  const { status, body, text } = one.answer;
+  if (status !== 200) {
+    expect(ending.refuses, text).not.to.equal(undefined);
+    expect(body, text).to.include({ error: 'access_denied', reason: ending.refuses });
+    return 'refused';
+  }
+  if (ending.refuses === undefined && seen.every(({ active }) => active === true)) {
+    expect(renewal?.status, renewal?.text).to.equal(200);
+    return 'goes on';
+  }
+  for (const said of seen) expect(said).to.include({ active: false, revocation_reason: ending.reason });
+  expect(renewal?.body, renewal?.text).to.include({ error: 'access_denied', reason: laterReason(ending) });
+  return 'ended';
+}
+
+/** The reason of a later refresh. The tasks of a disabled agent are not over, but cannot be refreshed. */
+function laterReason({ refuses }: Ending): string {
+  return refuses === 'agent_disabled' ? refuses : 'task_revoked';
+}
+
+function expectedLines(ending: Ending, fate: Fate): readonly string[] {
+  const { reason, refuses } = ending;
+  const record = ending.record === undefined ? [] : [ending.record];
+  if (fate === 'refused') return [...record, `token.denied ${refuses}`];
+  if (fate === 'goes on') return [...record, 'token.issued', 'token.refreshed'];
+  const revoked = refuses === 'agent_disabled' ? [] : [`task.revoked ${reason}`];
+  return ['token.issued', ...record, ...revoked, `token.denied ${laterReason(ending)}`];
 }

@@ -1,7 +1,6 @@
 /**
- * The two orders of an exchange and what ends its task, forced: the first has decided and waits to write to the ledger,
- * which is held from outside, when the second comes. On SQLite, where nobody can see who waits, the suites of the
- * storage do the same (test/contract).
+ * Both orders of an exchange and the end of its task, forced: a lock on the ledger stops the first decision before
+ * its commit, then the second one starts. SQLite shows no waiting transactions, so test/contract does this there.
  */
 
 import { expect } from 'chai';
@@ -14,7 +13,7 @@ import type { Stage } from './stage.ts';
 
 export function ordersThatAreForced(stage: Stage): void {
   for (const ending of endings) {
-    it(`${ending.name} waits for an exchange under way, and ends its task`, async () => {
+    it(`${ending.name} waits for a concurrent exchange, and ends its task`, async () => {
       const { answers } = await inOrder(stage, async () => {
         const { replicas, target, say } = await prepare(stage, ending);
         return { first: () => exchange(replicas, replicas.at(0), target), second: () => say(replicas.at(1)) };
@@ -25,7 +24,7 @@ export function ordersThatAreForced(stage: Stage): void {
       await expectEnded(stage, issued, ending);
     });
 
-    it(`${ending.name} under way is waited for by an exchange, which comes after it`, async () => {
+    it(`an exchange waits for a concurrent decision, and comes after it: ${ending.name}`, async () => {
       const { answers, earlier } = await inOrder(stage, async () => {
         const { replicas, target, say } = await prepare(stage, ending);
         const earlier = await newTask(replicas, replicas.at(0), target);
@@ -56,7 +55,7 @@ interface Round {
   readonly second: () => Promise<Answer>;
 }
 
-/** Played anew where one was kept waiting for so long that it had to ask again, and may have come second. */
+/** Repeats a round in which a request had to be retried: it may have come second. */
 async function inOrder<Prepared extends Round>(
   { kind, replicas }: Stage,
   prepare: () => Promise<Prepared>,

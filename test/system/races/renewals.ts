@@ -1,4 +1,4 @@
-/** Renewals that meet the end of their task, or a narrower renewal of the same grant. */
+/** Refreshes that meet the end of their task, or a refresh of the same grant with a narrower scope. */
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
@@ -17,14 +17,14 @@ import { play, type Stage } from './stage.ts';
 
 export function renewalsThatMeet(stage: Stage): void {
   for (const ending of taskEndings) {
-    it(`nothing is renewed beyond ${ending.name} that the renewal meets`, async () => {
+    it(`no task is renewed after ${ending.name} during its refresh`, async () => {
       const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareEnd(stage, ending, nth));
       const outcomes = rounds.map((round) => judgeEnd(ending, round, ledger));
       expect(new Set(outcomes)).to.have.keys('renewed', 'refused');
     });
   }
 
-  it('a narrowing sticks, whatever wider renewal it meets', async () => {
+  it('a narrowed scope persists, whatever wider refresh it meets', async () => {
     const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareNarrowing(stage, nth));
     const outcomes = rounds.map((round) => judgeNarrowing(round, ledger));
     expect(new Set(outcomes)).to.have.keys('wide first', 'narrow first');
@@ -33,7 +33,7 @@ export function renewalsThatMeet(stage: Stage): void {
 
 interface EndedRenewal extends Pair {
   readonly target: Target;
-  /** What each replica says of the first token, and of the renewed one where there is one. */
+  /** What each replica answers about the first token and the renewed one. */
   readonly seen: readonly Answer['body'][];
   readonly again: Answer;
 }
@@ -76,12 +76,12 @@ const WIDE = 'jira:read jira:comment';
 
 interface Narrowing extends Pair {
   readonly target: Target;
-  /** Afterwards: what the grant gives, and what asking for more comes to. */
+  /** Later refreshes: without a scope, and with a wider one. */
   readonly given: Answer;
   readonly widened: Answer;
 }
 
-/** Every second of the wider ones names no scope, and so asks for what the grant holds by then. */
+/** Every second wider refresh names no scope, so it requests the current scope of the grant. */
 export async function prepareNarrowing(stage: Stage, nth: number): Promise<() => Promise<Narrowing>> {
   const replicas = stage.replicas();
   const target = aTarget(stage.agent(), nth);

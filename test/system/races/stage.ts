@@ -1,4 +1,4 @@
-/** What the suites of races share: replicas of one kind, and how often each race is run on them. */
+/** The replicas, and the number of rounds of each race. */
 
 import type { TestDatabase } from '../../support/databases.ts';
 import type { LedgerLine, RegisteredAgent } from '../../support/mandate.ts';
@@ -9,17 +9,17 @@ export interface Stage {
   readonly kind: TestDatabase;
   readonly rounds: number;
   readonly replicas: () => Replicas;
-  /** One that many act through. */
+  /** Shared by many rounds. */
   readonly agent: () => RegisteredAgent;
 }
 
 export interface Played<Round> {
   readonly rounds: readonly Round[];
-  /** What the ledger says of all of them, in its order. */
+  /** The records of all rounds, in the ledger's order. */
   readonly ledger: readonly LedgerLine[];
 }
 
-/** @param prepare answers what starts the round of that number */
+/** @param prepare resolves with the function that starts the round of that number */
 export async function play<Round>(
   { kind, replicas }: Stage,
   rounds: number,

@@ -1,19 +1,20 @@
-/** What is told twice at once, or by two who both read the same: it is applied once, and nothing of it is lost. */
+/** Equal signals at once, and SCIM writes that read the same user: each is applied once and none is lost. */
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
-import { endings, patch, provisioned, USER_SCHEMA } from '../../support/replicas/endings.ts';
+import { endings, provisioned } from '../../support/replicas/endings.ts';
 import { meet, type Pair } from '../../support/replicas/meetings.ts';
 import { aTarget, inBrief, introspect, linesOf, newTask, type Target } from '../../support/replicas/targets.ts';
+import { patch, USER_SCHEMA } from '../../support/scim-client.ts';
 import { play, type Stage } from './stage.ts';
 
 export function writesThatMeet(stage: Stage): void {
-  it('equal signals are acted on once, whichever processes they come to', async () => {
+  it('equal signals that arrive at different processes are applied once', async () => {
     const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareEqual(stage, nth));
     for (const round of rounds) judgeEqual(round, ledger);
   });
 
-  it('SCIM writes that both read an active user are applied one after the other', async () => {
+  it('concurrent SCIM writes to one active user are applied in sequence', async () => {
     const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareWrites(stage, nth));
     const outcomes = rounds.map((round) => judgeWrites(round, ledger));
     expect(new Set(outcomes)).to.include.keys(
@@ -25,7 +26,7 @@ export function writesThatMeet(stage: Stage): void {
   });
 }
 
-/** Those that a token tells, whose `jti` makes them one. */
+/** Signals in a token with a `jti`. */
 const signals = endings.filter(({ record, refuses }) => record !== undefined && refuses === undefined);
 const TIMES = 3;
 
@@ -57,15 +58,15 @@ export function judgeEqual({ reason, target, told, seen }: Equal, ledger: readon
   expect(linesOf(target, ledger).map(inBrief)).to.deep.equal(expected);
 }
 
-/** What the deactivation meets: one like it, one that gives the user another person, one that says it is active. */
+/** The other write: an equal deactivation, a change of the person, or a replacement with active: true. */
 const RIVALS = ['deactivation', 'change of person', 'restatement'] as const;
 
 interface Writes extends Pair {
   readonly rival: (typeof RIVALS)[number];
-  /** The person before, and the one that the user is given by a change of person. */
+  /** The user's person before, and after a change of person. */
   readonly people: readonly [Target, Target];
   readonly user: Answer;
-  /** Whether each of the two is refused afterwards, and what is said of their tasks. */
+  /** For both people: whether a block refuses them, and whether their task is active. */
   readonly refused: readonly boolean[];
   readonly active: readonly unknown[];
 }
@@ -111,7 +112,7 @@ function judgeWrites(round: Writes, ledger: readonly LedgerLine[]): string {
       expect(lines).to.deep.equal(turnedOff);
       return 'turned off once';
     case 'change of person': {
-      // Applied blindly, one would undo the other: an active user, or one of somebody else who goes on.
+      // A lost update would leave an active user, or another person's task.
       expect(user.body).to.include({ active: false, externalId: other.key });
       expect([refused, active]).to.deep.equal([
         [true, true],
@@ -119,7 +120,7 @@ function judgeWrites(round: Writes, ledger: readonly LedgerLine[]): string {
       ]);
       expect(others).to.deep.equal(turnedOff);
       const left = ['token.issued', 'sponsor.signal scim_deleted', 'task.revoked scim_deleted'];
-      // Whichever came first, the name that was left is refused as deleted in the end.
+      // In either order, the old sponsor key is refused as deleted in the end.
       expect(lines).to.be.deep.oneOf([[...turnedOff, 'sponsor.signal scim_deleted'], left]);
       return 'left for another';
     }
