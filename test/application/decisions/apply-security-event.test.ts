@@ -65,10 +65,6 @@ const [task, child] = TASKS;
 const live = liveTasks([task], [child]);
 
 describe('applySecurityEvent', () => {
-  it('uses the connections of the provider', () => {
-    expect(applySecurityEvent.transaction).to.equal('provider');
-  });
-
   it('locks the person and the signal exclusively', () => {
     const signal = 'exclusive signal ["ssf","https://transmitter.example","a \\"jti\\""]';
     expect(locksOf(applySecurityEvent, anEvent('account-enabled'))).to.deep.equal([`exclusive sponsor ${ADA}`, signal]);

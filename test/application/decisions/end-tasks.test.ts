@@ -21,10 +21,6 @@ const KILL_SWITCHES = [
 ] as const;
 
 describe('endTasks', () => {
-  it('uses the connections of the operator', () => {
-    expect(endTasks.transaction).to.equal('operator');
-  });
-
   for (const [which, input, lock, revision] of KILL_SWITCHES) {
     describe(`for ${which}`, () => {
       it('locks the person or the agent exclusively, so that it waits for running exchanges', () => {

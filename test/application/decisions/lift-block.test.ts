@@ -14,10 +14,6 @@ const lift = (source: (typeof SOURCES)[number]) => ({ sponsorKey: ADA, source, e
 const blocksOf = (sources: readonly (typeof SOURCES)[number][]) => sources.map((source) => aStatedBlock({ source }));
 
 describe('liftBlock', () => {
-  it('runs in its own transaction, because it ends no task', () => {
-    expect(liftBlock.transaction).to.equal('own');
-  });
-
   it('locks the person exclusively, and asks for the blocks of the person', () => {
     expect(locksOf(liftBlock, lift('admin'))).to.deep.equal([`exclusive sponsor ${ADA}`]);
     expect(liftBlock.asks(lift('admin'))).to.deep.equal({ blocks: ask('blocks', ADA) });

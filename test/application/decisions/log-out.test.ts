@@ -50,10 +50,6 @@ const [first, child, second] = TASKS;
 const live = liveTasks([first, second], [child], ['ada']);
 
 describe('logOut', () => {
-  it('uses the connections of the provider', () => {
-    expect(logOut.transaction).to.equal('provider');
-  });
-
   for (const { title, signal, locks, selection, name } of LOGOUTS) {
     describe(title, () => {
       const remember = times(80, 86_400);

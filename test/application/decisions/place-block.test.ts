@@ -39,10 +39,6 @@ const blockRecord: LedgerEntry = {
 describe('placeBlock', () => {
   const input = { block: aBlock('admin'), reason } as const;
 
-  it('uses the connections of the operator', () => {
-    expect(placeBlock.transaction).to.equal('operator');
-  });
-
   it('locks the person exclusively', () => {
     expect(locksOf(placeBlock, input)).to.deep.equal([`exclusive sponsor ${ADA}`]);
   });

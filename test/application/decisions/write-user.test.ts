@@ -51,12 +51,6 @@ const ofAda = {
 const user = `exclusive user ${stored.userId}`;
 const allNames = 'exclusive user_names ';
 
-describe('Each write of a user', () => {
-  it('uses the connections of the provider', () => {
-    for (const { transaction } of [addUser, changeUser, deleteUser]) expect(transaction).to.equal('provider');
-  });
-});
-
 describe('addUser', () => {
   const add = (added: ProvisionedUser, maxUsers = 10) => ({
     ...{ user: added, maxUsers, statements: statementsOf(undefined, added), at },
