@@ -44,7 +44,7 @@ interface Waiting {
 }
 
 /**
- * @param waitMs the time that a decision may wait for earlier ones, in the collector or for a permit
+ * @param waitMs the time that a decision may wait for a permit, and for its batch while the server does not answer
  * @param runAlone decisions of `own` that run at once, outside of batches
  */
 export function postgresDecisions(
@@ -75,21 +75,26 @@ export function postgresDecisions(
     return agent === undefined ? ofPerson() : perAgent(agent, ofPerson);
   }
 
+  /** Whether the last batch was answered. */
+  let isAnswering = true;
+
   async function together(collected: readonly Waiting[]): Promise<void> {
-    // While the server is frozen a batch takes seconds to fail, and the decisions behind it must not each wait as long.
-    const [batch, late] = partition(collected, ({ since }) => performance.now() - since <= waitMs);
+    // On a frozen server a batch takes seconds to fail. The decisions behind it must not wait for one failure after another.
+    const [batch, late] = partition(collected, ({ since }) => isAnswering || performance.now() - since <= waitMs);
     for (const { reject } of late) reject(new StorageUnavailable('Postgres took too long for earlier decisions'));
     if (batch.length === 0) return;
     try {
       const { transact, knex } = connections.own;
       const { verdicts, refused } = await transact((run) => decideAll(run, knex, batch, 'try'));
+      isAnswering = true;
       for (const [nth, waiting] of batch.entries()) {
         if (refused.has(nth)) void alone(waiting);
         else waiting.resolve(verdicts[nth]);
       }
     } catch (error) {
       // A decision that may have been committed must not run again, and one that was alone would fail again.
-      if (batch.length === 1 || losesDecision(error)) for (const { reject } of batch) reject(error);
+      isAnswering = !losesDecision(error);
+      if (batch.length === 1 || !isAnswering) for (const { reject } of batch) reject(error);
       else for (const waiting of batch) void alone(waiting);
     }
   }
