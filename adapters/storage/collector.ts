@@ -17,21 +17,27 @@ export interface CollectorOptions<Item> {
   /** The maximum number of batches under way. */
   readonly underWay: number;
   /**
-   * Whether the item may share this batch, which is never empty. Otherwise it waits for a later batch, and items behind
-   * it may go first. All other items go in the order in which they came.
+   * The keys that the item uses. Two items that use one key, one of them exclusively, are never under way together, except
+   * in one batch if both allow it. The later one waits for a later batch, and items behind it may go first. All other items
+   * keep their order.
    */
-  readonly mayJoin?: (batch: readonly Item[], item: Item) => boolean;
+  readonly uses?: (item: Item) => readonly Use[];
   /** Settles every item of the batch. Never throws. */
   readonly perform: (batch: readonly Item[]) => Promise<void>;
 }
 
-export function collector<Item>({
-  size,
-  underWay,
-  mayJoin = () => true,
-  perform,
-}: CollectorOptions<Item>): Collector<Item> {
+export interface Use {
+  readonly key: string;
+  readonly exclusive: boolean;
+  /** Whether other such uses may be in the same batch, which performs them one after another. */
+  readonly inTurn?: boolean;
+}
+
+export function collector<Item>({ size, underWay, uses = () => [], perform }: CollectorOptions<Item>): Collector<Item> {
   const waiting: Item[] = [];
+  /** The keys of the batches under way. */
+  const exclusive = new Set<string>();
+  const shared = new Map<string, number>();
   let running = 0;
   let isScheduled = false;
   let whenIdle: (() => void)[] = [];
@@ -45,13 +51,21 @@ export function collector<Item>({
   function start(): void {
     isScheduled = false;
     while (waiting.length > 0 && running < underWay) {
+      const batch = takeBatch();
+      // All waiting items use keys of the batches under way. They are tried again when one of these ends.
+      if (batch.length === 0) return;
       running += 1;
-      void perform(takeBatch()).finally(ended);
+      void perform(batch).finally(() => ended(batch));
     }
   }
 
-  function ended(): void {
+  function ended(batch: readonly Item[]): void {
     running -= 1;
+    for (const { key, exclusive: isExclusive } of batch.flatMap(uses)) {
+      if (isExclusive) exclusive.delete(key);
+      else if (shared.get(key) === 1) shared.delete(key);
+      else shared.set(key, (shared.get(key) ?? 0) - 1);
+    }
     schedule();
     if (waiting.length > 0 || running > 0) return;
     for (const resolve of whenIdle) resolve();
@@ -61,11 +75,23 @@ export function collector<Item>({
   function takeBatch(): readonly Item[] {
     const batch: Item[] = [];
     const passed: Item[] = [];
+    const inTurn = new Set<string>();
     let read = 0;
     for (const item of waiting) {
       if (batch.length === size) break;
       read += 1;
-      (batch.length === 0 || mayJoin(batch, item) ? batch : passed).push(item);
+      const used = uses(item);
+      const mayGo = used.every(
+        (use) =>
+          (use.inTurn && inTurn.has(use.key)) || (!exclusive.has(use.key) && !(use.exclusive && shared.has(use.key))),
+      );
+      (mayGo ? batch : passed).push(item);
+      if (!mayGo) continue;
+      for (const use of used) {
+        if (use.inTurn) inTurn.add(use.key);
+        if (use.exclusive) exclusive.add(use.key);
+        else shared.set(use.key, (shared.get(use.key) ?? 0) + 1);
+      }
     }
     waiting.splice(0, read, ...passed);
     return batch;

@@ -5,10 +5,10 @@
 
 import type { TransactionUse } from '../../../application/decisions/decision.ts';
 import type { Effect } from '../../../application/decisions/effect.ts';
-import type { Questions } from '../../../application/decisions/fact.ts';
+import type { AssertionName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
-import { collector } from '../collector.ts';
+import { collector, type Use } from '../collector.ts';
 import type { Connections, Run } from './connections.ts';
 import { applyEffects } from './effects.ts';
 import { losesDecision } from './errors.ts';
@@ -102,7 +102,7 @@ export function postgresDecisions(
   const batches = collector<Waiting>({
     size: BATCH_SIZE,
     underWay: BATCHES_UNDER_WAY,
-    mayJoin: (batch, { locks }) => !batch.some((other) => conflict(other.locks, locks)),
+    uses: lockedKeys,
     perform: together,
   });
 
@@ -129,13 +129,16 @@ function partition<Item>(items: readonly Item[], test: (item: Item) => boolean):
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** Whether both lock one key, one of them exclusively: the second judge would not see the first one's effects. */
-function conflict(one: readonly Lock[], other: readonly Lock[]): boolean {
-  return one.some((held) =>
-    other.some(
-      ({ on, key, mode }) => on === held.on && key === held.key && (mode === 'exclusive' || held.mode === 'exclusive'),
-    ),
-  );
+/**
+ * The judge of a decision would not see the effects of another one that is under way and locks the same key. Only a spent
+ * assertion is seen by later judges of its batch (`seeing`): many copies of one assertion may come at once.
+ */
+function lockedKeys({ locks }: Waiting): readonly Use[] {
+  return locks.map(({ on, key, mode }) => ({
+    key: `${on} ${key}`,
+    exclusive: mode === 'exclusive',
+    inTurn: on === 'assertion',
+  }));
 }
 
 interface Decided {
@@ -163,10 +166,42 @@ async function decideAll(
     run,
     batch.map(({ asks }, nth) => (refused.has(nth) ? {} : asks)),
   );
-  const judgements = batch.map(({ judge }, nth) => (refused.has(nth) ? undefined : judge(facts[nth] ?? {})));
+  const spent = new Set<string>();
+  const judgements = batch.map(({ judge, asks }, nth) => {
+    if (refused.has(nth)) return undefined;
+    const judgement = judge(seeing(spent, asks, facts[nth] ?? {}));
+    for (const effect of judgement.effects) if (effect.effect === 'spend_assertion') spent.add(nameOf(effect));
+    return judgement;
+  });
   await applyEffects(
     { run, knex, deadline },
     judgements.flatMap((judgement) => judgement?.effects ?? []),
   );
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
+}
+
+/** The facts of a decision, with the assertions that earlier decisions of its batch spend. */
+function seeing(
+  spent: ReadonlySet<string>,
+  asks: Questions,
+  facts: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  if (spent.size === 0) return facts;
+  const isSpent = (question: Question | undefined) =>
+    question?.fact === 'assertion_spent' && spent.has(nameOf(question.about));
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, fact]) => {
+      const question = asks[name];
+      if (!Array.isArray(fact) || !isList(question)) return [name, fact];
+      return [name, fact.map((one, nth) => isSpent(question[nth]) || one)];
+    }),
+  );
+}
+
+function isList(asked: Questions[string]): asked is readonly (Question | undefined)[] {
+  return Array.isArray(asked);
+}
+
+function nameOf({ agentId, jti }: AssertionName): string {
+  return `${agentId} ${jti}`;
 }

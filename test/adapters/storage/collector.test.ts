@@ -66,19 +66,46 @@ describe('The collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('keeps an item that may not join for a later batch, and keeps the order of the other items', async () => {
-    const collected = collecting({ mayJoin: (batch, item) => !batch.includes(item) });
-    await submitAll(collected, 'aabacd');
+  /** Of `xX`, the lowercase letter shares a key that the uppercase one uses exclusively. */
+  const byLetter = (item: string) => [{ key: item.toLowerCase(), exclusive: item === item.toUpperCase() }];
+
+  it('keeps an item whose key is used for a later batch, and keeps the order of the other items', async () => {
+    const collected = collecting({ uses: byLetter });
+    await submitAll(collected, 'AABACD');
     await end(0);
     await end(1);
-    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'ad', 'a']);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['ABC', 'AD', 'A']);
   });
 
-  it('puts an item that may join no batch into an empty batch', async () => {
-    const collected = collecting({ mayJoin: () => false });
-    await submitAll(collected, 'ab');
+  it('lets items share a key, but none of them with an item that uses it exclusively', async () => {
+    const collected = collecting({ uses: byLetter });
+    await submitAll(collected, 'aaAab');
     await end(0);
-    expect(batches).to.deep.equal([['a'], ['b']]);
+    await end(1);
+    await end(2);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['aaa', 'Ab']);
+  });
+
+  it('lets items that go in turn share a batch, but no two batches', async () => {
+    const collected = collecting({ underWay: 2, uses: (item) => [{ key: item, exclusive: true, inTurn: true }] });
+    await submitAll(collected, 'aa');
+    await submitAll(collected, 'ab');
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['aa', 'b']);
+    await end(0);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['aa', 'b', 'a']);
+  });
+
+  it('begins no batch with an item whose key a batch under way uses', async () => {
+    const collected = collecting({ uses: byLetter, underWay: 2 });
+    await submitAll(collected, 'AB');
+    await submitAll(collected, 'AaC');
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['AB', 'C']);
+    await end(1);
+    expect(collected.waiting()).to.equal(2);
+    await end(0);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['AB', 'C', 'A']);
+    await end(2);
+    expect(batches.map((batch) => batch.join(''))).to.deep.equal(['AB', 'C', 'A', 'a']);
   });
 
   it('is drained when the last batch has ended, and at once without a batch', async () => {
