@@ -1,4 +1,4 @@
-/** The service's own keys together: every one is published, the active one signs (specification "Configuration rules"). */
+/** All signing keys of the service: every one is published, the active one signs (specification "Configuration rules"). */
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -50,7 +50,7 @@ export interface EndedTasks {
    * The event that sums up a task's renewals without their own record. Its record precedes that of the end; a task without
    * such renewals has none.
    */
-  readonly renewals: LedgerEvent;
+  readonly renewalsEvent: LedgerEvent;
 }
 
 export interface EndedTask {

@@ -40,6 +40,6 @@ function revoked(reason: RevocationReason): TaskEnd {
 
 function ended(tasks: readonly EndedTask[], at: Instant): Ending {
   if (tasks.length === 0) return { tasks: 0, effects: [], ended: undefined };
-  const all: EndedTasks = { tasks, at, renewals: 'token.refreshed' };
+  const all: EndedTasks = { tasks, at, renewalsEvent: 'token.refreshed' };
   return { tasks: tasks.length, effects: [{ effect: 'end_tasks', ...all }], ended: all };
 }

@@ -1,4 +1,4 @@
-/** Counts a renewal of a grant (specification "POST /oauth2/token", Refresh). */
+/** Renews a grant: stores the narrowed scope and counts the renewal (specification "POST /oauth2/token", Refresh). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';

@@ -2,7 +2,8 @@
  * THE catalogue of settings (specification "Configuration rules", "Limits"): their keys, accepted values and meanings.
  * Parsing, validation, the start-up errors and the settings table all derive from it.
  *
- * To add a setting, add a line. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
+ * To add a setting, add an entry here, its row in docs/configuration.md, and a row in read-settings.test.ts: tests compare
+ * the three. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
  */
 
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';

@@ -40,7 +40,7 @@ export function revoked(at: Instant, ...tasks: readonly (readonly [TaskId, Revoc
   const all = tasks.map(([taskId, reason]): EndedTask => {
     return { taskId, end: { state: 'revoked', record: { event: 'task.revoked', reason } } };
   });
-  return { tasks: all, at, renewals: 'token.refreshed' };
+  return { tasks: all, at, renewalsEvent: 'token.refreshed' };
 }
 
 /** The effects of such an end: the rows that change, and the records after the given entries. */

@@ -3,7 +3,7 @@
  * while the service goes on appending.
  *
  * Detaching a partition locks the ledger. That lock has a short time limit, because all later appends queue behind it.
- * The fence comes first, as in every append. In the other order the sealer would wait for an append that waits for this
+ * The ledger's fence (`LOCK.ledgerFence`) comes first, as in every append. In the other order the sealer would wait for an append that waits for this
  * transaction.
  */
 

@@ -25,7 +25,7 @@ export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): 
   await run(appendRecords, [JSON.stringify(rows)]);
 }
 
-/** The records of a task repeat its columns, so the database makes them: it appends as many as there are at once. */
+/** The records of a task repeat its columns, so the database makes them. Part 1 sums up renewals, part 2 is the end. */
 const appendTaskEnds = {
   name: 'append_task_ends',
   text: `select append_records(json_agg(record order by nth, part)) from (
@@ -48,9 +48,9 @@ const appendTaskEnds = {
 };
 
 /** Appends the records of the tasks' ends in the caller's transaction. */
-export async function appendEnds(run: Run, { tasks, at, renewals }: EndedTasks): Promise<void> {
+export async function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): Promise<void> {
   const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
-  await run(appendTaskEnds, [JSON.stringify(ended), bindInstant(at), renewals]);
+  await run(appendTaskEnds, [JSON.stringify(ended), bindInstant(at), renewalsEvent]);
 }
 
 export function postgresLedger({ knex, run }: Connections): Ledger {

@@ -1,4 +1,4 @@
-/** Columns, parameters and queries of both engines. */
+/** Types and conversions of column values, for both engines. */
 
 import type { Instant } from '../../../domain/instant.ts';
 import { formatScope, type Scope } from '../../../domain/scope.ts';

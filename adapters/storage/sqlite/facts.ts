@@ -42,6 +42,7 @@ const readers: Readers = {
 
   live_tasks: (run, { selection, at }) => {
     const { column, key } = selectedBy(selection);
+    // The key selects the roots, and then marks the selected tasks.
     const { rows } = run<LiveTaskRow>(LIVE_TASKS[column], [key, key, at]);
     return {
       taskIds: rows.map((row) => row.task_id),

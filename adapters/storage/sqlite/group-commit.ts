@@ -1,7 +1,7 @@
 /**
  * Group commit: decisions that wait together share one BEGIN IMMEDIATE … COMMIT, so the disk is waited for once. Each is
- * answered after the commit. If one fails, the batch runs again with a savepoint for each, so that the failed one takes
- * no write of the others with it. While the service runs, nothing else opens a transaction.
+ * answered after the commit. If one fails, the batch runs again with a savepoint for each, so that a
+ * failure does not undo the writes of the others. While the service runs, nothing else opens a transaction.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';

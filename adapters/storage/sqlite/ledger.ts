@@ -29,7 +29,7 @@ export function appendEntries(run: Run, entries: readonly LedgerEntry[]): void {
   if (entries.length > 0) run(queueLast, [entries.length]);
 }
 
-/** The records of a task repeat its columns, so SQLite makes them. */
+/** The records of a task repeat its columns, so SQLite makes them. Part 1 sums up renewals, part 2 is the end. */
 const insertEnds = `with given (at, renewals) as (values (?, ?)), ended (nth, task_id, event, reason) as materialized (
     select key, value ->> 'taskId', value ->> 'event', value ->> 'reason' from json_each(?)
   ), record (nth, part, task_id, event, reason, count) as (
@@ -47,9 +47,9 @@ const insertEnds = `with given (at, renewals) as (values (?, ?)), ended (nth, ta
     where record.part = 2 or record.count > 0 order by record.nth, record.part`;
 
 /** Appends the records of the tasks' ends, and queues them for the sink. */
-export function appendEnds(run: Run, { tasks, at, renewals }: EndedTasks): void {
+export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): void {
   const ended = tasks.map(({ taskId, end }) => ({ taskId, ...end.record }));
-  const { count } = run(insertEnds, [dateOf(run, at), renewals, JSON.stringify(ended)]);
+  const { count } = run(insertEnds, [dateOf(run, at), renewalsEvent, JSON.stringify(ended)]);
   run(queueLast, [count]);
 }
 

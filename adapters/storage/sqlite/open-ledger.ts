@@ -1,6 +1,6 @@
 /**
  * Opens the ledger in a SQLite file read-only, for an auditor or the doctor. Nothing is written to the file, which may be
- * in use, or no database at all. SQLite may leave a `-shm` and an empty `-wal` beside it.
+ * in use, or may not be a database. SQLite may leave a `-shm` and an empty `-wal` beside it.
  */
 
 import { access, constants, stat } from 'node:fs/promises';

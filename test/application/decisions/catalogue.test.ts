@@ -81,7 +81,7 @@ describe('The order of effects', () => {
 
   it('appends entries in their order, then the ends of tasks, and has no effect without either', () => {
     const entries = [anEntry('task.revoked'), anEntry('task.expired')];
-    const ended: EndedTasks = { tasks: [], at: NOON, renewals: 'token.refreshed' };
+    const ended: EndedTasks = { tasks: [], at: NOON, renewalsEvent: 'token.refreshed' };
     expect(recorded(entries)).to.deep.equal([{ effect: 'append', entries }]);
     expect(recorded(entries, ended)).to.deep.equal([{ effect: 'append', entries, ended }]);
     expect(recorded([], ended)).to.deep.equal([{ effect: 'append', entries: [], ended }]);

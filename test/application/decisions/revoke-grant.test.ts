@@ -43,7 +43,7 @@ function endings(...ends: readonly (readonly [TaskId, RevocationReason])[]) {
     end: { state: 'revoked', record: { event: 'task.revoked', reason } },
   }));
   // Renewals without a record are summed up before the end of their task.
-  const ended = { tasks, at: AT, renewals: 'token.refreshed' };
+  const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed' };
   return [
     { effect: 'end_tasks', ...ended },
     { effect: 'append', entries: [], ended },

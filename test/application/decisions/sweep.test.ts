@@ -14,7 +14,7 @@ describe('Expiring due tasks', () => {
     const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
     const tasks = [first, second].map((taskId) => ({ taskId, end }));
     // Renewals without a record are summed up before the expiry of their task.
-    const ended = { tasks, at: AT, renewals: 'token.refreshed' };
+    const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed' };
     expect(expireDueTasks.judge(due, { due: [first, second] })).to.deep.equal({
       verdict: 2,
       effects: [
