@@ -154,6 +154,16 @@ onEveryDatabase('a signal', (stage) => {
     for (const other of others) expect(await stateOf(stage, other)).to.equal('live');
   });
 
+  it('as a logout of a session ends a delegated task without a session because its parent ends', async () => {
+    const parent = await openedTask(storage());
+    const child = await openedTask(storage(), { parentTaskId: parent.task.taskId, sessionId: undefined });
+    const records = await recordedBy(storage(), () => send(sessionLogout(parent.task.sessionId)));
+    expect(records.slice(1).map(asEntry)).to.deep.equal([
+      ...endRecords(parent.task, { at: LATER, reason: 'sponsor_logged_out' }),
+      ...endRecords(child.task, { at: LATER, reason: 'parent_revoked' }),
+    ]);
+  });
+
   it('as a logout of a session that two people share ends the tasks of both, and names no person', async () => {
     const { sessionId } = (await openedTask(storage())).task;
     const second = await openedTask(storage(), { sessionId });

@@ -90,7 +90,7 @@ export function openConnections(
       return work(client);
     };
     try {
-      return await (isThere === undefined ? call() : unlessSilent(call(), isThere));
+      return await (isThere === undefined ? call() : unlessSilent(call, isThere));
     } catch (error) {
       fault = error;
       throw error;
@@ -187,7 +187,9 @@ async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run)
   try {
     await connection.query(BEGIN);
     const answer = await work((query, values) => send(connection, query, values));
-    await connection.query('commit');
+    const { command } = await connection.query('commit');
+    // Postgres answers a commit with ROLLBACK after a failed statement.
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
     return answer;
   } catch (error) {
     if (!losesConnection(error)) await connection.query('rollback');

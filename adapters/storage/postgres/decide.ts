@@ -152,12 +152,16 @@ const NONE: ReadonlySet<number> = new Set();
 
 /** @param mode `try`: a decision that would have to wait for a lock is left out. */
 async function decideAll(
-  run: Run,
+  unlimited: Run,
   knex: Connections['knex'],
   batch: readonly Waiting[],
   mode: 'wait' | 'try',
 ): Promise<Decided> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
+  const run: Run = async (query, values) => {
+    if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
+    return unlimited(query, values);
+  };
   const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
   if (mode === 'wait') await takeLocks(run, wanted);
   const refused = mode === 'try' ? await tryLocks(run, wanted) : NONE;
@@ -174,7 +178,7 @@ async function decideAll(
     return judgement;
   });
   await applyEffects(
-    { run, knex, deadline },
+    { run, knex },
     judgements.flatMap((judgement) => judgement?.effects ?? []),
   );
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };

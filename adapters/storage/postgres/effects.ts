@@ -8,7 +8,6 @@ import {
   type EffectName,
   type Effects,
 } from '../../../application/decisions/effect.ts';
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
 import { type Bound, scopeColumn, storable } from '../rows/column.ts';
@@ -22,15 +21,12 @@ import { ENDED_AT_ONCE } from './limits.ts';
 export interface Applying {
   readonly run: Run;
   readonly knex: Knex;
-  /** By `performance.now()`, for what may hold very many rows. */
-  readonly deadline: number;
 }
 
 type Appliers = {
   readonly [Name in EffectName]: (applying: Applying, effects: readonly Effects[Name][]) => Promise<unknown>;
 };
 
-/** @throws StorageUnavailable after the deadline; the transaction is then rolled back */
 export async function applyEffects(applying: Applying, effects: readonly Effect[]): Promise<void> {
   for (const name of EFFECT_ORDER) {
     const ofKind = effects.filter(({ effect }) => effect === name);
@@ -131,9 +127,9 @@ const appliers: Appliers = {
       })),
     ]),
 
-  async end_tasks({ run, deadline }, effects) {
+  async end_tasks({ run }, effects) {
     for (const { tasks, at } of effects) {
-      await inPortions(tasks, ENDED_AT_ONCE, deadline, async (some) => {
+      await inPortions(tasks, ENDED_AT_ONCE, async (some) => {
         for (const [end, taskIds] of byEnd(some)) {
           const ended = JSON.stringify(taskIds);
           await run(revokeGrants, [ended, bindInstant(at)]);
@@ -199,7 +195,7 @@ const appliers: Appliers = {
   remove_user: ({ run, knex }, effects) =>
     each(effects, ({ userId }) => run(knex('provisioned_users').where({ user_id: userId }).delete())),
 
-  async append({ run, deadline }, effects) {
+  async append({ run }, effects) {
     let entries: readonly LedgerEntry[] = [];
     for (const effect of effects) {
       entries = [...entries, ...effect.entries];
@@ -207,7 +203,7 @@ const appliers: Appliers = {
       if (ended === undefined) continue;
       if (entries.length > 0) await appendEntries(run, entries);
       entries = [];
-      await inPortions(ended.tasks, ENDED_AT_ONCE, deadline, (some) => appendEnds(run, { ...ended, tasks: some }));
+      await inPortions(ended.tasks, ENDED_AT_ONCE, (some) => appendEnds(run, { ...ended, tasks: some }));
     }
     if (entries.length > 0) await appendEntries(run, entries);
   },
@@ -224,11 +220,9 @@ async function each<Item>(effects: readonly Item[], apply: (effect: Item) => Pro
 async function inPortions<Item>(
   items: readonly Item[],
   size: number,
-  deadline: number,
   apply: (some: readonly Item[]) => Promise<void>,
 ): Promise<void> {
   for (let done = 0; done < items.length; done += size) {
-    if (done > 0 && performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
     await apply(items.slice(done, done + size));
   }
 }

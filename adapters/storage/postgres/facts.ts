@@ -22,7 +22,7 @@ interface Lookup<Name extends FactName> {
   read(rows: readonly never[]): Answer<Name>;
 }
 
-type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks'>;
+type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'user_count'>;
 
 function lookup<Name extends LookedUp, Row>(
   keys: string,
@@ -133,13 +133,6 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => row?.user_id,
   ),
 
-  user_count: lookup<'user_count', { users: number }>(
-    'nothing text',
-    'select count(*) as users from provisioned_users',
-    () => ({}),
-    ([row]) => row?.users ?? 0,
-  ),
-
   other_users: lookup<'other_users', OtherUsers>(
     'sponsor_key text, except_id text',
     `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u
@@ -164,6 +157,9 @@ const selectFacts = {
   ).join(' union all '),
 };
 
+/** Reads the whole table. In `selectFacts` it would run for every batch, because it depends on no key. */
+const countUsers = { name: 'user_count', text: 'select count(*) as users from provisioned_users' };
+
 /** @returns for each decision the answers to its questions, under the same names */
 export async function readFacts(
   run: Run,
@@ -176,6 +172,10 @@ export async function readFacts(
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
+    else if (question.fact === 'user_count') {
+      const { rows } = await run<{ users: number }>(countUsers);
+      answers.set(question, rows[0]?.users ?? 0);
+    }
   }
   await lookUp(
     run,

@@ -14,32 +14,42 @@ export type Limited = <Answer>(key: string, call: () => Promise<Answer>) => Prom
  */
 export function keyedLimiter(concurrency: number, waitMs: number): Limited {
   const limits = { concurrency, queue: Number.POSITIVE_INFINITY, waitMs };
-  const limiters = new Map<string, ConcurrencyLimiter>();
+  const queues = new Map<string, Queue>();
+
+  /** One timer for each queue: for its first entry. */
+  function expire(queue: Queue): void {
+    clearTimeout(queue.timer);
+    const nextMs = queue.limiter.expire();
+    queue.timer = nextMs === undefined ? undefined : setTimeout(() => expire(queue), nextMs);
+  }
+
+  function acquire(queue: Queue): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      const entry = queue.limiter.acquire((permit) => {
+        if (permit === undefined) reject(new StorageUnavailable('Too many decisions wait already'));
+        else resolve(permit);
+      });
+      if (entry !== undefined && queue.timer === undefined) expire(queue);
+    });
+  }
+
   return async (key, call) => {
-    const limiter = limiters.get(key) ?? concurrencyLimiter(limits, () => performance.now());
-    limiters.set(key, limiter);
-    const permit = await acquire(limiter);
+    const queue = queues.get(key) ?? { limiter: concurrencyLimiter(limits, () => performance.now()), timer: undefined };
+    queues.set(key, queue);
+    const permit = await acquire(queue);
     try {
       return await call();
     } finally {
       permit.release();
-      if (limiter.busy === 0) limiters.delete(key);
+      if (queue.limiter.busy === 0) {
+        clearTimeout(queue.timer);
+        queues.delete(key);
+      }
     }
   };
 }
 
-function acquire(limiter: ConcurrencyLimiter): Promise<Permit> {
-  return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined;
-    const entry = limiter.acquire((permit) => {
-      clearTimeout(timer);
-      if (permit === undefined) reject(new StorageUnavailable('Too many decisions wait for the same person or agent'));
-      else resolve(permit);
-    });
-    const expire = () => {
-      const nextMs = limiter.expire();
-      if (nextMs !== undefined) timer = setTimeout(expire, nextMs);
-    };
-    if (entry !== undefined) expire();
-  });
+interface Queue {
+  readonly limiter: ConcurrencyLimiter;
+  timer: NodeJS.Timeout | undefined;
 }

@@ -70,7 +70,7 @@ export const CLOSING_LIMIT_MS = 1_000;
 /** At 16 concurrent round trips a two-core Postgres was saturated. */
 export const POOL_SIZE = 16;
 
-/** Connections that decisions which run alone leave to batches, reads and the ledger. */
+/** Connections that decisions which run alone leave to batches and reads. One agent and one person never take the others. */
 export const RESERVED_CONNECTIONS = 6;
 
 /** `/readyz` has its own connections: an exhausted pool must neither look like a lost database nor delay the answer. */
@@ -80,10 +80,10 @@ export const READINESS_POOL_SIZE = 2;
  * While very many tasks of an agent end, each decision about the agent waits, and holds a connection meanwhile. This limit
  * leaves the other connections to other decisions.
  */
-export const CONNECTIONS_PER_AGENT = 6;
+export const CONNECTIONS_PER_AGENT = 4;
 
 /** The same for a person. It is higher, so a slow agent leaves some to other agents that act for the same person. */
-export const CONNECTIONS_PER_PERSON = 8;
+export const CONNECTIONS_PER_PERSON = 5;
 
 /**
  * Two operators' decisions at once, and two of providers, which usually take milliseconds. Neither group takes more: an
@@ -130,8 +130,8 @@ export const BATCHES_UNDER_WAY = 2;
 export const ENDED_AT_ONCE = 5_000;
 
 /**
- * A decision that ends very many tasks begins no further statement after this time. Together with the limits of the pool
- * and of the last statement it is shorter than the minute for which proxies commonly wait: the error that says that
+ * A decision begins no further statement after this time. Together with the waits for a permit and for a connection, and
+ * with the limit of the last statement, it is shorter than the minute for which proxies commonly wait: the error that says that
  * nothing was changed has to arrive.
  */
-export const ENDING_LIMIT_MS = 40_000;
+export const ENDING_LIMIT_MS = 35_000;

@@ -22,7 +22,7 @@ const selectTree = (column: string, roots: string) => ({
       ) child
     ), live as (
       select task.* from (select task_id from tree order by task_id) named cross join lateral (
-        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} = $1 as selected from tasks t
+        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} is not distinct from $1 as selected from tasks t
           where t.task_id = named.task_id and t.state = 'live' and t.expires_at > $2 for update
       ) task
     )

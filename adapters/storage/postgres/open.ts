@@ -3,7 +3,7 @@
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
-import { openConnections } from './connections.ts';
+import { openConnections, type Run } from './connections.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
 import { orRefusal } from './errors.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
@@ -57,16 +57,21 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
   const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
 
-  /** At most this many of the connections. Waiting for one of them ends, too, when the server stops answering. */
+  /** At most this many of the connections. The watchdog also ends the wait for one of them. */
   const share = (size: number): Transactions => {
     const limited = keyedLimiter(size, limits.revoking.acquire);
     return {
       knex: revoking.knex,
       transact: (work) =>
-        unlessSilent(
-          limited('', () => revoking.transact(work)),
-          isThere,
-        ),
+        unlessSilent((aborted) => {
+          // An aborted decision was refused, so it must not begin when it gets its connection.
+          const unlessAborted = (run: Run) =>
+            work(async (query, values) => {
+              aborted.throwIfAborted();
+              return run(query, values);
+            });
+          return limited('', () => revoking.transact(unlessAborted));
+        }, isThere),
     };
   };
   const decisions = postgresDecisions(

@@ -14,28 +14,35 @@ export type IsThere = () => Promise<boolean>;
 
 /**
  * Answers as the call does. After ServerSilent it is unknown whether the call was applied, so its connection must be
- * destroyed.
+ * destroyed. The call gets a signal that is aborted then: a call that still waits for a connection must not begin later.
  *
  * @throws ServerSilent
  */
-export async function unlessSilent<Answer>(call: Promise<Answer>, isThere: IsThere): Promise<Answer> {
+export async function unlessSilent<Answer>(
+  begin: (aborted: AbortSignal) => Promise<Answer>,
+  isThere: IsThere,
+  silenceMs: number = SILENCE_MS,
+): Promise<Answer> {
   const over = new AbortController();
+  const call = begin(over.signal);
   try {
-    return await Promise.race([call, untilSilent(isThere, over.signal)]);
+    return await Promise.race([call, untilSilent(isThere, silenceMs, over.signal)]);
   } finally {
-    over.abort();
+    over.abort(new ServerSilent(SILENT));
     // A call that lost the race fails later, with its connection.
     call.catch(() => undefined);
   }
 }
 
-async function untilSilent(isThere: IsThere, signal: AbortSignal): Promise<never> {
+const SILENT = 'Postgres stopped answering';
+
+async function untilSilent(isThere: IsThere, silenceMs: number, signal: AbortSignal): Promise<never> {
   for (let unanswered = 0; unanswered < SILENT_QUESTIONS; ) {
-    if (unanswered === 0) await pause(SILENCE_MS, undefined, { signal });
+    if (unanswered === 0) await pause(silenceMs, undefined, { signal });
     unanswered = (await isThere()) ? 0 : unanswered + 1;
     signal.throwIfAborted();
   }
-  throw new ServerSilent('Postgres stopped answering');
+  throw new ServerSilent(SILENT);
 }
 
 /** @param ask asks the server anything, with a limit of about a second. Concurrent checks share one question. */

@@ -153,7 +153,7 @@ function liveTasks(column: string, roots: string): string {
       union
       select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
     )
-    select t.task_id, t.sponsor, t.${column} = ? as selected
+    select t.task_id, t.sponsor, t.${column} is ? as selected
       from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
       order by t.created_at, t.task_id`;
 }

@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import createKnex from 'knex';
+import type { Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { type DecidingConnections, postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import { BATCH_SIZE, BATCHES_UNDER_WAY } from '../../../../adapters/storage/postgres/limits.ts';
+import { BATCH_SIZE, BATCHES_UNDER_WAY, ENDING_LIMIT_MS } from '../../../../adapters/storage/postgres/limits.ts';
 import { append } from '../../../../application/decisions/append.ts';
+import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
-import { anEntry } from '../../../contract/scene.ts';
+import { anEntry, newSponsorKey } from '../../../contract/scene.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
 
 const WAIT_MS = 2_000;
 
@@ -31,5 +34,29 @@ describe('decisions on a server that is frozen', () => {
       performance.now = now;
     }
     expect(started).to.have.length(BATCHES_UNDER_WAY);
+  });
+});
+
+describe('a decision on a slow server', () => {
+  it('begins no statement after its time limit', async () => {
+    const { now } = performance;
+    const started: string[] = [];
+    const run: Run = async (query) => {
+      started.push('name' in query ? query.name : 'built');
+      performance.now = () => now.call(performance) + ENDING_LIMIT_MS + 1;
+      return { rows: [], count: 0 };
+    };
+    const slow = { knex: createKnex({ client: 'pg' }), transact: <A>(work: (run: Run) => Promise<A>) => work(run) };
+    const { decide } = postgresDecisions({ own: slow, operator: slow, provider: slow });
+    const selection = { kind: 'sponsor', sponsorKey: newSponsorKey() } as const;
+    try {
+      const thrown = await decide(endTasks, { selection, at: NOON, reason: 'operator_kill_switch' }).catch(
+        (error: unknown) => error,
+      );
+      expect(thrown).to.be.instanceOf(StorageUnavailable);
+    } finally {
+      performance.now = now;
+    }
+    expect(started).to.deep.equal(['take_locks']);
   });
 });
