@@ -51,7 +51,7 @@ export interface AdminApi {
   send(method: Method, path: string, body?: unknown): supertest.Test;
   /** Sends requests without the admin key. */
   readonly stranger: ReturnType<typeof supertest>;
-  /** Sends any bytes and resolves with everything received. */
+  /** Sends the text as UTF-8 and resolves with everything received. */
   raw(text: string): Promise<string>;
   /** Seals the unsealed records. */
   seal(): Promise<void>;
@@ -151,7 +151,10 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       const test = stranger[method](path).set('authorization', `Bearer ${ADMIN_KEY}`);
       return body === undefined ? test : test.set('content-type', 'application/json').send(JSON.stringify(body));
     },
-    raw: async (text) => (await converse(url, text)).text,
+    async raw(text) {
+      const received = await converse(url, Buffer.from(text).toString('latin1'));
+      return Buffer.from(received.text, 'latin1').toString();
+    },
     records: () => allRecords(storage.ledger, clock),
     async seal() {
       await sealLedger({ ...reading, checkpoints: storage.checkpoints, signer: keys.checkpoints });
