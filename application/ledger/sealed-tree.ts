@@ -1,7 +1,7 @@
 /**
  * A checkpoint's Merkle tree for proofs, without its lower levels. Records are hashed in blocks, and only each block's
- * root is kept. A proof reads its own block again and takes the upper part of its path from here. A tree of half a
- * million records so takes half a megabyte, and tampering with the proof's block is noticed at once.
+ * root is kept. A proof reads its own block again and takes the upper part of its path from here. So a tree of half
+ * a million records takes half a megabyte, and tampering with the proof's block is noticed at once.
  */
 
 import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';

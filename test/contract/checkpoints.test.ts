@@ -240,7 +240,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
   });
 
   if (kind.engine === 'postgres') {
-    it('take a checkpoint of the serving role only through the function that checks it', async () => {
+    it('accept a checkpoint from the serving role only through add_checkpoint', async () => {
       const statements = [
         "insert into checkpoints values (99, 100, 101, 2, 'root', 'hash', now(), 'key', 'signature')",
         `insert into ledger_archives values ('2027-01', ${time}, ${time}, 1, 2, 1, 6)`,

@@ -477,7 +477,7 @@ const cases: readonly Case[] = [
   refreshCase('audience_mismatch', 'a refresh names another resource', undefined, { resource: WIKI }, ADA),
   refreshCase(
     'scope_widened',
-    'a refresh requests more than the task holds',
+    'a refresh requests a scope that the grant does not hold',
     undefined,
     { scope: 'jira:read jira:admin' },
     ADA,
@@ -630,7 +630,7 @@ for (const database of databases) {
       });
     });
 
-    it('answer agent_disabled only to a valid assertion, and spend it', async () => {
+    it('answer agent_disabled only to a valid assertion, and use that assertion up', async () => {
       const agent = await mandate.agent();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
       for (const [reason, claims] of [

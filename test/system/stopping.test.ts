@@ -50,7 +50,7 @@ for (const database of databases) {
     ];
 
     for (const [what, where, method, reason] of switches) {
-      it(`by ${what} revokes every token and grant on every replica, and records the reason`, async () => {
+      it(`by ${what} revokes the tokens and grants of these tasks on every replica, and records the reason`, async () => {
         const issued = await exchange();
         expect((await introspect(replica, issued)).active).to.equal(true);
         for (let renewal = 0; renewal < 3; renewal++) expect((await refresh(mandate, issued)).status).to.equal(200);
