@@ -67,7 +67,10 @@ export async function explainToken(
   const { findings, person } = await explainSubjectToken(service, token);
   if (!includesPerson) return findings;
   if (person === undefined) {
-    return [...findings, { check: 'person', ...skipped('Nobody is asked about by a token that would be refused.') }];
+    return [
+      ...findings,
+      { check: 'person', ...skipped('The token would be refused, so its person is not looked up.') },
+    ];
   }
   const refuseLoggedOut = upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   return [...findings, ...(await examinePerson(person, settings, provider, access, refuseLoggedOut))];

@@ -17,8 +17,8 @@ const INTEGER = /^-?\d+$/;
 const KNOWN = ['filter', 'startIndex', 'count'] as const;
 
 /**
- * The query of a listing (RFC 7644 §3.4.2; decisions "SCIM"). Parameters that are not known here are passed over: clients
- * send attribute lists and flags of their own. One that decides what is shown must not be there twice.
+ * The query of a listing (RFC 7644 §3.4.2; decisions "SCIM"). Unknown parameters are ignored, because clients send
+ * attribute lists and flags. A known parameter must not be repeated.
  *
  * @param url of the request, as it came
  */

@@ -199,7 +199,7 @@ function sendingFetch(
   return async (input, init = {}) => {
     const url = URL.canParse(String(input)) ? new URL(String(input)) : undefined;
     if (url === undefined || !origins.includes(url.origin)) {
-      throw new TypeError('The address is not one that this task is for: its origin is none of the task.');
+      throw new TypeError('The origin of the address is not one of the origins of this task.');
     }
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${await token()}`);

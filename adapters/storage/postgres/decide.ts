@@ -75,7 +75,7 @@ export function postgresDecisions(
     return agent === undefined ? ofPerson() : perAgent(agent, ofPerson);
   }
 
-  /** Whether the last batch was answered. */
+  /** Whether Postgres answered the last batch. */
   let isAnswering = true;
 
   async function together(collected: readonly Waiting[]): Promise<void> {
@@ -158,6 +158,7 @@ async function decideAll(
   mode: 'wait' | 'try',
 ): Promise<Decided> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
+  // Only the end of very many tasks takes so long.
   const run: Run = async (query, values) => {
     if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
     return unlimited(query, values);

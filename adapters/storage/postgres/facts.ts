@@ -167,7 +167,7 @@ export async function readFacts(
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
-  // The facts that lock rows come first, so that the others include all that their locks waited for.
+  // Facts with their own statement. Those that lock rows come first: the others then include all that their locks waited for.
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));

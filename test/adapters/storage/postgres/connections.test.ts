@@ -5,9 +5,11 @@ import { type Connections, openConnections } from '../../../../adapters/storage/
 import { LIMITS, type Limits } from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
+import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { placeBlock } from '../../../../application/decisions/place-block.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
-import { anEntry, anOpening, ledgerOf, registeredAgent } from '../../../contract/scene.ts';
+import { anEntry, anOpening, ledgerOf, newSponsorKey, registeredAgent } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, PATIENT } from '../../../support/databases.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
@@ -220,12 +222,39 @@ describe('a Postgres server that goes away', () => {
     }
   });
 
+  it('runs no decision after an answer that it was not made, once it thaws', async function () {
+    this.timeout(60_000);
+    const connectionString = server.server.url(SUPERUSER, 'postgres');
+    // The block still waits for its permit when the watchdog refuses it.
+    const limits = { ...LIMITS, revoking: { ...LIMITS.revoking, acquire: 30_000 } };
+    const storage = await openPostgres({ connectionString, limits }, surroundings());
+    await storage.migrate();
+    const kill = () =>
+      storage.decide(endTasks, {
+        selection: { kind: 'sponsor', sponsorKey: newSponsorKey() },
+        ...{ at: NOON, reason: 'operator_kill_switch' },
+      });
+    await kill();
+    server.freeze();
+    // The kills hold all permits of operators, so the block waits without a connection.
+    const kills = [thrownBy(kill), thrownBy(kill)];
+    const sponsorKey = newSponsorKey();
+    const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
+    const blocked = thrownBy(() => storage.decide(placeBlock, { block, reason: 'sponsor_blocked' }));
+    for (const thrown of await Promise.all([...kills, blocked])) expect(thrown).to.be.instanceOf(StorageUnavailable);
+    server.thaw();
+    // These queue for permits behind the block, so it would be made meanwhile.
+    for (let nth = 0; nth < 50; nth++) await kill();
+    expect(await storage.sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
+    await storage.close();
+  });
+
   it('is given up on when it falls silent, and used again when it answers', async () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));
-    // Whoever asks waits longer than for the connections that were begun in the silence, on a machine that is busy too.
-    const limits = { ...PATIENT.serving, connect: 2_500, acquire: 15_000, query: 2_500 };
+    // A call waits longer than for the connections that were begun in the silence, on a busy machine too.
+    const limits = { ...PATIENT.serving, acquire: 15_000, query: 2_500 };
     const connections = openConnections({ connectionString, poolSize: 2, limits }, capturedLog());
     const one = { name: 'one', text: 'select 1 as one' };
     await Promise.all([connections.run(one), connections.run(one)]);
