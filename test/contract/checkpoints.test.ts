@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import type { Role } from '../support/databases.ts';
+import { appendsEntries, type Role } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { expectRefused } from './faults.ts';
 import { haveTimeAtTheFence, untilWaiting } from './hold.ts';
@@ -172,7 +172,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     await append(1);
     if (kind.engine === 'postgres') {
       await connection.sql('begin');
-      await connection.sql(`select append_records('[{"at": "2026-09-17T12:00:00Z", "event": "admin.denied"}]')`);
+      await connection.sql(appendsEntries(`'[{"at": "2026-09-17T12:00:00Z", "event": "admin.denied"}]'`));
       await connection.sql('rollback');
     } else {
       await connection.sql('update sqlite_sequence set seq = seq + 1');
@@ -276,7 +276,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
       const connection = await outside('serving');
       await connection.sql('begin');
       await connection.sql(
-        `select append_records(json_build_array(json_build_object('at', ${time}, 'event', 'admin.denied')))`,
+        appendsEntries(`json_build_array(json_build_object('at', ${time}, 'event', 'admin.denied'))`),
       );
       const sealing = checkpoints().unsealed();
       await untilWaiting(connection, 1);

@@ -4,6 +4,7 @@ import { makeTaskId, makeTokenId } from '../../domain/identifiers.ts';
 import { instantFromMicros, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
+import { appendsEntries } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { expectRefused } from './faults.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -195,7 +196,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
     it('refuses a record that would be too long for the export of its month', async () => {
       const connection = await outside('serving');
       const said = (detail: string) =>
-        `select append_records(json_build_array(json_build_object('at', now(), 'event', 'x', 'detail', ${detail})))`;
+        appendsEntries(`json_build_array(json_build_object('at', now(), 'event', 'x', 'detail', ${detail}))`);
       await expectRefused(connection, [said("repeat('x', 131072)")], /ledger_size/);
       await connection.sql('begin');
       await connection.sql(`select create_ledger_partitions(now(), 0)`);

@@ -23,9 +23,8 @@ import { checkpointOver, faultsOf, seal } from './sealer.ts';
 const CHILD = new URL('./sealing-child.ts', import.meta.url).pathname;
 const WRITERS = 8;
 
-const appendMany = (count: number) => `select append_records(
-  json_build_array(json_build_object('at', '${toMicrosecondText(NOON)}', 'event', 'admin.denied')))
-  from generate_series(1, ${count})`;
+const appendMany = (count: number) => `select append_records(array[entry]) from generate_series(1, ${count}),
+  json_populate_record(null::ledger_entry, '{"at": "${toMicrosecondText(NOON)}", "event": "admin.denied"}') entry`;
 
 /**
  * Appends about `total` records in transactions of `each`. Every fifth transaction stays open for `holdMs`, and every

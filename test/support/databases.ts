@@ -147,6 +147,14 @@ export async function outsideOf(database: FreshDatabase, role?: Role): Promise<O
   return database.outside(role);
 }
 
+/**
+ * The statement by which a service appends entries on Postgres.
+ * @param entries an SQL expression: a JSON array of objects whose members are the columns of `ledger_entry`
+ */
+export function appendsEntries(entries: string): string {
+  return `select append_records(array(select entry from json_populate_recordset(null::ledger_entry, ${entries}) entry))`;
+}
+
 const OWNER = 'mandate_owner';
 const SERVING = 'mandate_app';
 const TEMPLATE = 'mandate_template';

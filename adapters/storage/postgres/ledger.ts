@@ -11,7 +11,10 @@ import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 
-const appendRecords = { name: 'append_records', text: 'select append_records($1::json)' };
+const appendRecords = {
+  name: 'append_records',
+  text: 'select append_records(array(select entry from json_populate_recordset(null::ledger_entry, $1::json) entry))',
+};
 
 /** Appends in the caller's transaction; the fence is held until that ends. */
 export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): Promise<void> {
@@ -28,12 +31,11 @@ export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): 
 /** The records of a task repeat its columns, so the database makes them. Part 1 sums up renewals, part 2 is the end. */
 const appendTaskEnds = {
   name: 'append_task_ends',
-  text: `select append_records(json_agg(record order by nth, part)) from (
-      select ended.nth, part.nth as part, json_build_object(
-          'at', $2::text, 'event', part.event, 'task_id', t.task_id, 'agent_id', t.agent_id, 'sponsor', t.sponsor,
-          'audience', t.audience, 'scope', t.scope, 'delegation_depth', t.delegation_depth, 'decision', 'allow',
-          'reason', part.reason, 'count', part.count
-        ) as record
+  text: `select append_records(array(
+      select row(
+          $2::timestamptz, part.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
+          'allow', part.reason, part.count, null
+        )::ledger_entry
       from rows from (json_to_recordset($1::json) as (task_id text, event text, reason text))
         with ordinality as ended (task_id, event, reason, nth)
       cross join lateral (select * from tasks where task_id = ended.task_id offset 0) t
@@ -44,7 +46,8 @@ const appendTaskEnds = {
         values (1, $3::text, null, g.renewals), (2, ended.event, ended.reason, null)
       ) part (nth, event, reason, count)
       where part.nth = 2 or g.renewals > 0
-    ) records`,
+      order by ended.nth, part.nth
+    ))`,
 };
 
 /** Appends the records of the tasks' ends in the caller's transaction. */

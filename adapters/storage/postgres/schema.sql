@@ -128,7 +128,7 @@ create type ledger_entry as (
   detail text
 );
 
--- Appends entries (a JSON array of ledger_entry) in their order. It runs as its owner: the serving role can append, but
+-- Appends entries in their order. It runs as its owner: the serving role can append, but
 -- neither choose a number nor skip the fence. See docs/decisions/0001-ledger-paging.md.
 --
 -- The fence comes first, the newest record in a later statement, the numbers last. A statement that did two of these at
@@ -137,7 +137,7 @@ create type ledger_entry as (
 -- Clocks of the services differ, and a decision waits for locks after it was dated. So no entry is dated before a record
 -- that is already there, unless that record is more than a minute ahead: then its clock was wrong. A decision may have
 -- taken long since it was dated, so the minute counts from now.
-create function append_records(p_entries json) returns void
+create function append_records(p_entries ledger_entry[]) returns void
 language plpgsql security definer set enable_seqscan = off set jit = off as $$
 declare
   v_from timestamptz;
@@ -146,7 +146,7 @@ declare
   v_first bigint;
 begin
   perform pg_advisory_xact_lock_shared(1296105476, 0);
-  select min(at), max(at) into v_from, v_until from json_populate_recordset(null::ledger_entry, p_entries);
+  select min(at), max(at) into v_from, v_until from unnest(p_entries);
   v_until := v_until + interval '1 minute' + date_trunc('second', clock_timestamp() - transaction_timestamp());
   select ts into v_newest from ledger where ts > v_from and ts < v_until order by ts desc limit 1;
   with written as (
@@ -154,7 +154,7 @@ begin
       ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
     )
     select greatest(at, v_newest), event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
-      from json_populate_recordset(null::ledger_entry, p_entries) with ordinality as entry (
+      from unnest(p_entries) with ordinality as entry (
         at, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, nth
       ) order by nth
     returning seq

@@ -5,14 +5,14 @@ import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { untilWaiting } from '../../../contract/hold.ts';
 import { anEntry } from '../../../contract/scene.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { appendsEntries, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
 /** An append as a service makes it, in a transaction that stays open. */
 const appendAt = (seconds: number, detail: string) => {
   const at = toMicrosecondText(plusSeconds(NOON, seconds));
-  return `select append_records('${JSON.stringify([{ at, event: 'admin.denied', detail }])}')`;
+  return appendsEntries(`'${JSON.stringify([{ at, event: 'admin.denied', detail }])}'`);
 };
 
 describe('paging while an append is under way, on Postgres', () => {

@@ -4,7 +4,7 @@ import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { type Instant, instantFromMillis } from '../../../../domain/instant.ts';
 import { anEntry, aRenewal, ledgerOf, openedTask } from '../../../contract/scene.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { appendsEntries, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 
 const NEW_YEARS_EVE = instantFromMillis(Date.parse('2031-12-31T23:59:59.999Z'));
@@ -82,7 +82,7 @@ describe('the ledger’s partitions', () => {
   it('let appends go on while one is being created', async () => {
     const writer = await database.outside?.('serving');
     await writer?.sql('begin');
-    await writer?.sql(`select append_records('[{"at": "2031-12-31T12:00:00Z", "event": "admin.denied"}]')`);
+    await writer?.sql(appendsEntries(`'[{"at": "2031-12-31T12:00:00Z", "event": "admin.denied"}]'`));
     await storage.createPartitions(instantFromMillis(Date.parse('2032-03-01T00:00:00Z')), 0);
     await writer?.sql('rollback');
     await writer?.close();
