@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
@@ -288,6 +289,33 @@ onEveryDatabase('the sweeper forgets', ({ storage, outside, kind }) => {
   });
 
   if (kind.engine === 'postgres') {
+    // Before 17.7, Postgres keeps the row only because the deletion compares its time again. Later versions compare its
+    // `ctid` again, too.
+    it('no logout that is renewed while its deletion waits for the row', async () => {
+      const until = nextDue();
+      const [due, renewed] = ['due', 'renewed'].map((name) => `${name}-${until}`);
+      const remembered = (subject: string | undefined, forgetAt: Instant) => {
+        const loggedOut = { kind: 'person', subject: String(subject) } as const;
+        return storage().decide(logOut, {
+          ...{ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LONG_AFTER, at: NOON },
+          ...{ loggedOut, remember: { statedAt: NOON, forgetAt } },
+        });
+      };
+      for (const subject of [due, renewed]) await remembered(subject, until);
+      const connection = await outside();
+      // The renewal has written its row, and waits for the ledger's fence before it commits.
+      const hold = await holdAppends(kind, connection);
+      const renewal = remembered(renewed, LONG_AFTER);
+      await hold.blocked(1);
+      const swept = storage().sweeping.forget(until, 1000);
+      await hold.blocked(2);
+      await hold.release();
+      await swept;
+      expect((await renewal).kind).to.equal('accepted');
+      const left = await connection.sql(`select name from logouts where name in ('${due}', '${renewed}')`);
+      expect(left).to.deep.equal([{ name: renewed }]);
+    });
+
     it('in one instance at a time, and the other instances do not wait', async () => {
       const connection = await outside();
       await openedTask(storage());

@@ -103,6 +103,26 @@ describe('connections to Postgres', () => {
       expect(count).to.equal(0);
     }));
 
+  it('fail a transaction whose commit Postgres answers with ROLLBACK, although its work succeeded', () =>
+    using(connect(1), async ({ transact, run }) => {
+      const insert = {
+        name: 'insert_aborted',
+        text: "insert into sponsor_blocks values ('aborted', 'admin', 'disabled', now(), now())",
+      };
+      const ignoring = () =>
+        transact(async (run) => {
+          await run(insert);
+          await thrownBy(() => run({ name: 'fails', text: 'select 1/0' }));
+          return 'stored';
+        });
+      expect(String(await thrownBy(ignoring))).to.include('the transaction was rolled back');
+      const { count } = await run({
+        name: 'find_aborted',
+        text: "select from sponsor_blocks where sponsor_key = 'aborted'",
+      });
+      expect(count).to.equal(0);
+    }));
+
   it('destroy a connection whose transaction is still open, so that no later call inherits it', () =>
     using(connect(1), async ({ run }) => {
       // A statement limit or an operator can cancel a `begin` or a `rollback` half way.

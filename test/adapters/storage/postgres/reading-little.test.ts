@@ -72,7 +72,7 @@ const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Pro
       },
       statements: [{ sponsorKey, state: 'disabled', isNew: true }],
       at: AT,
-      maxUsers: 10,
+      maxUsers: 10 * LIVE,
     }),
   'a security event': ({ decide }, { task: { sponsorKey } }) =>
     decide(applySecurityEvent, {
@@ -93,6 +93,9 @@ const SWEEPING: Readonly<
 };
 
 const TASKS = ['tasks', 'task_grants'];
+const USERS = ['provisioned_users'];
+/** The only fact that reads all of a table is the number of users. */
+const COUNTS_USERS = 'a write of a provisioned user';
 const CHILD = `task_${'Z'.repeat(26)}`;
 
 /** Each row is to be forgotten a second after the one before. */
@@ -128,7 +131,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       outside = connection;
       theOne = await openedTask(storage, { sessionId: 'the-one' });
       const owner = await database.outside?.('owner');
-      for (const table of [...TASKS, ...Object.keys(REMEMBERED)]) {
+      for (const table of [...TASKS, ...USERS, ...Object.keys(REMEMBERED)]) {
         await owner?.sql(`alter table ${table} set (autovacuum_enabled = off)`);
       }
       await owner?.sql('analyze');
@@ -180,6 +183,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
         where t.task_id = '${theOne.task.taskId}'`);
       await outside.sql(`insert into task_grants (grant_hash, task_id, scope)
         select 'grant-' || task_id, task_id, scope from tasks where task_id <> '${theOne.task.taskId}'`);
+      await outside.sql(`insert into provisioned_users
+        select 'user-' || n, 'User ' || n, 'user ' || n, null, true, 'person-' || n, 1, ${at}, ${at} from generate_series(1, ${LIVE}) n`);
       for (const [table, row] of Object.entries(REMEMBERED)) {
         await outside.sql(
           `insert into ${table} ${row} ${at} + n * interval '1 second' from generate_series(1, ${LIVE}) n`,
@@ -210,6 +215,15 @@ for (const [where, mode] of Object.entries(KEPT)) {
         expect(measured.answer).to.deep.equal([{ state: 'revoked' }]);
         expect(measured.rows).to.be.at.most(FEW);
         expect(measured.scans).to.equal(0);
+      });
+    }
+
+    for (const [what, end] of Object.entries(ENDINGS)) {
+      const counts = what === COUNTS_USERS;
+      it(`are all that is read of the provisioned users by ${what}${counts ? ', besides their count' : ''}`, async () => {
+        asked = { tables: USERS, said: stateOf() };
+        await end(decisions, theOne);
+        expect(measured.rows).to.be.within(counts ? LIVE : 0, (counts ? LIVE : 0) + FEW);
       });
     }
 
