@@ -6,7 +6,6 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import { databases } from '../support/databases.ts';
-import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 import { fromOutside } from './from-outside.ts';
@@ -16,6 +15,7 @@ import {
   anEntry,
   anOpening,
   asEntry,
+  endOf,
   newSponsorKey,
   openedTask,
   recordedBy,
@@ -147,9 +147,9 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     const reason = 'scim_deactivated';
     expect(records.map(asEntry)).to.deep.equal([
       anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason }),
-      ...endRecords(quiet.task, { at: LATER, reason }),
-      ...endRecords(busy.task, { at: LATER, reason }, 3),
-      ...endRecords(child.task, { at: LATER, reason: 'parent_revoked' }),
+      ...endOf(quiet, { at: LATER, event: 'task.revoked', reason }),
+      ...endOf(busy, { at: LATER, event: 'task.revoked', reason }, 3),
+      ...endOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
     ]);
     expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([
       { sponsorKey, source: 'scim', kind: 'disabled', blockedAt: LATER },

@@ -11,7 +11,6 @@ import type { SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import { databases } from '../support/databases.ts';
-import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase, type Stage } from './on-every-database.ts';
@@ -20,6 +19,7 @@ import {
   anEntry,
   anOpening,
   asEntry,
+  endOf,
   newSponsorKey,
   openedTask,
   recordedBy,
@@ -145,9 +145,9 @@ onEveryDatabase('a signal', (stage) => {
     const reason = 'sponsor_logged_out';
     expect(records.map(asEntry)).to.deep.equal([
       anEntry('sponsor.signal', { at: LATER, sponsor, reason }),
-      ...endRecords(quiet.task, { at: LATER, reason }),
-      ...endRecords(busy.task, { at: LATER, reason }, 4),
-      ...endRecords(child.task, { at: LATER, reason: 'parent_revoked' }),
+      ...endOf(quiet, { at: LATER, event: 'task.revoked', reason }),
+      ...endOf(busy, { at: LATER, event: 'task.revoked', reason }, 4),
+      ...endOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
     ]);
     const grant = await storage().tasks.findGrant(busy.task.agentId, busy.grantHash);
     expect(grant).to.deep.include({ taskState: { kind: 'revoked', at: LATER, reason }, revokedAt: LATER });
@@ -159,8 +159,8 @@ onEveryDatabase('a signal', (stage) => {
     const child = await openedTask(storage(), { parentTaskId: parent.task.taskId, sessionId: undefined });
     const records = await recordedBy(storage(), () => send(sessionLogout(parent.task.sessionId)));
     expect(records.slice(1).map(asEntry)).to.deep.equal([
-      ...endRecords(parent.task, { at: LATER, reason: 'sponsor_logged_out' }),
-      ...endRecords(child.task, { at: LATER, reason: 'parent_revoked' }),
+      ...endOf(parent, { at: LATER, event: 'task.revoked', reason: 'sponsor_logged_out' }),
+      ...endOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
     ]);
   });
 

@@ -6,13 +6,22 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { RevocationReason } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
-import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 import { copyBlock } from './copied-block.ts';
 import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, asEntry, newSponsorKey, openedTask, recordedBy, registeredAgent, renewTimes, said } from './scene.ts';
+import {
+  anEntry,
+  asEntry,
+  endOf,
+  newSponsorKey,
+  openedTask,
+  recordedBy,
+  registeredAgent,
+  renewTimes,
+  said,
+} from './scene.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
 const after = (micros: number) => instantFromMicros(NOON + micros);
@@ -148,8 +157,8 @@ onEveryDatabase(
       });
       expect(records.map(asEntry)).to.deep.equal([
         anEntry('sponsor.blocked', { at: LATER, sponsor: sponsorKey, reason: 'sponsor_blocked' }),
-        ...endRecords(quiet.task, { at: LATER, reason }),
-        ...endRecords(busy.task, { at: LATER, reason }, 6),
+        ...endOf(quiet, { at: LATER, event: 'task.revoked', reason }),
+        ...endOf(busy, { at: LATER, event: 'task.revoked', reason }, 6),
       ]);
       for (const { task, grantHash } of [quiet, busy]) {
         const grant = await storage().tasks.findGrant(task.agentId, grantHash);

@@ -6,7 +6,6 @@ import { makeTaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
-import { endRecords } from '../support/decision-people.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { TaskSelection } from '../support/storage.ts';
 import { fromOutside } from './from-outside.ts';
@@ -17,6 +16,7 @@ import {
   anOpening,
   aRenewal,
   asEntry,
+  endOf,
   newAgentId,
   openedTask,
   recordedBy,
@@ -41,8 +41,8 @@ const switches = [
 ] as const;
 const ended = (tasks: number): EndVerdict => ({ kind: 'ended', tasks });
 
-const ends = ({ task }: TaskOpening, reason: RevocationReason, unrecorded = 0) =>
-  endRecords(task, { at: LATER, reason }, unrecorded);
+const ends = (opening: TaskOpening, reason: RevocationReason, unrecorded = 0) =>
+  endOf(opening, { at: LATER, event: 'task.revoked', reason }, unrecorded);
 
 onEveryDatabase('ending tasks', ({ storage }) => {
   const end = (selection: TaskSelection, revocation = kill) => storage().tasks.end(selection, revocation);

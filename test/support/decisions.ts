@@ -1,23 +1,60 @@
-/** What the tests of decisions share: facts with a non-default value in every field, and locks as text. */
+/** What the tests of decisions share: people, tasks, facts about them, the effects of their end, and locks as text. */
 
+import type { Effect, EndedTask, EndedTasks } from '../../application/decisions/effect.ts';
+import type { LiveTasks } from '../../application/decisions/fact.ts';
 import type { Lock } from '../../application/decisions/lock.ts';
-import type { SponsorKey } from '../../domain/identifiers.ts';
-import { instantFromMicros } from '../../domain/instant.ts';
+import { makeTaskId, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
+import { type Instant, instantFromMicros } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
+import type { RevocationReason } from '../../domain/tasks/task.ts';
 import { NOON } from './domain-fixtures.ts';
 
-/** `mode class key` of each lock, in the order of the decision. */
-export function lockNames(locks: readonly Lock[]): readonly string[] {
-  return locks.map(({ on, key, mode }) => `${mode} ${on} ${key}`);
+export const ADA = 'ada@example.org' as SponsorKey;
+export const GRACE = 'grace@example.org' as SponsorKey;
+export const SOURCES = ['admin', 'scim', 'ssf'] as const;
+const taskIdOf = (last: string) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`);
+/** In the order of their creation. */
+export const TASKS = [taskIdOf('A'), taskIdOf('B'), taskIdOf('C'), taskIdOf('D')] as const;
+export const NO_TASKS = liveTasks([]);
+
+/** @param sponsors of the selected tasks */
+export function liveTasks(
+  selected: readonly TaskId[],
+  delegated: readonly TaskId[] = [],
+  sponsors = ['ada'],
+): LiveTasks {
+  const taskIds = [...selected, ...delegated].sort();
+  return { taskIds, delegated: new Set(delegated), sponsors: selected.length === 0 ? [] : sponsors };
 }
 
-export function aBlock(changes: Partial<StatedBlock> = {}): StatedBlock {
-  return {
-    sponsorKey: 'object-7' as SponsorKey,
-    source: 'scim',
-    kind: 'deleted',
-    blockedAt: NOON,
-    statedAt: instantFromMicros(NOON + 1),
-    ...changes,
-  };
+/** Placed and stated at times that no test gives a new block. */
+export function aStatedBlock(changes: Partial<StatedBlock> = {}): StatedBlock {
+  const [blockedAt, statedAt] = [instantFromMicros(NOON + 11), instantFromMicros(NOON + 7)];
+  return { sponsorKey: ADA, source: 'ssf', kind: 'deleted', blockedAt, statedAt, ...changes };
+}
+
+/** Tasks that are revoked, each for its reason. */
+export function revoked(at: Instant, ...tasks: readonly (readonly [TaskId, RevocationReason])[]): EndedTasks {
+  const all = tasks.map(([taskId, reason]): EndedTask => {
+    return { taskId, end: { state: 'revoked', record: { event: 'task.revoked', reason } } };
+  });
+  return { tasks: all, at, renewalsEvent: 'token.refreshed' };
+}
+
+/** The effects of such an end: the rows that change, and the records after the given entries. */
+export function endEffects(ended: EndedTasks, ...entries: readonly LedgerEntry[]): readonly Effect[] {
+  return [
+    { effect: 'end_tasks', ...ended },
+    { effect: 'append', entries, ended },
+  ];
+}
+
+export function signalRecord(sponsor: string | undefined, at: Instant, reason: string): LedgerEntry {
+  return { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
+}
+
+/** `mode class key` of each lock, in the order in which the decision names them. */
+export function lockNames(locks: readonly Lock[]): readonly string[] {
+  return locks.map(({ mode, on, key }) => `${mode} ${on} ${key}`);
 }

@@ -9,12 +9,12 @@ import {
   aStatedBlock,
   endEffects,
   liveTasks,
-  locksOf,
+  lockNames,
   NO_TASKS,
   revoked,
   signalRecord,
   TASKS,
-} from '../../support/decision-people.ts';
+} from '../../support/decisions.ts';
 
 import { NOON } from '../../support/domain-fixtures.ts';
 
@@ -67,7 +67,10 @@ const live = liveTasks([task], [child]);
 describe('applySecurityEvent', () => {
   it('locks the person and the signal exclusively', () => {
     const signal = 'exclusive signal ["ssf","https://transmitter.example","a \\"jti\\""]';
-    expect(locksOf(applySecurityEvent, anEvent('account-enabled'))).to.deep.equal([`exclusive sponsor ${ADA}`, signal]);
+    expect(lockNames(applySecurityEvent.locks(anEvent('account-enabled')))).to.deep.equal([
+      `exclusive sponsor ${ADA}`,
+      signal,
+    ]);
   });
 
   it('asks for the blocks, and for the live tasks only if the event ends tasks', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { instantFromMicros } from '../../../domain/instant.ts';
 import { aBlockedPerson, anyAct, inBrief } from '../../support/blocked-person.ts';
-import { ADA } from '../../support/decision-people.ts';
+import { ADA } from '../../support/decisions.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { peopleInMemory } from '../../support/people-in-memory.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
 import { ask } from '../../../application/decisions/fact.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
-import { ADA, endEffects, liveTasks, locksOf, NO_TASKS, revoked, TASKS } from '../../support/decision-people.ts';
+import { ADA, endEffects, liveTasks, lockNames, NO_TASKS, revoked, TASKS } from '../../support/decisions.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 77_000_001);
@@ -24,7 +24,7 @@ describe('endTasks', () => {
   for (const [which, input, lock, revision] of KILL_SWITCHES) {
     describe(`for ${which}`, () => {
       it('locks the person or the agent exclusively, so that it waits for running exchanges', () => {
-        expect(locksOf(endTasks, input)).to.deep.equal([lock]);
+        expect(lockNames(endTasks.locks(input))).to.deep.equal([lock]);
       });
 
       it('asks for the live tasks of the selection, and for the revision of an agent', () => {

@@ -3,7 +3,7 @@ import { ask } from '../../../application/decisions/fact.ts';
 import { type LiftVerdict, liftBlock } from '../../../application/decisions/lift-block.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { ADA, aStatedBlock, locksOf, SOURCES } from '../../support/decision-people.ts';
+import { ADA, aStatedBlock, lockNames, SOURCES } from '../../support/decisions.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);
@@ -15,7 +15,7 @@ const blocksOf = (sources: readonly (typeof SOURCES)[number][]) => sources.map((
 
 describe('liftBlock', () => {
   it('locks the person exclusively, and asks for the blocks of the person', () => {
-    expect(locksOf(liftBlock, lift('admin'))).to.deep.equal([`exclusive sponsor ${ADA}`]);
+    expect(lockNames(liftBlock.locks(lift('admin')))).to.deep.equal([`exclusive sponsor ${ADA}`]);
     expect(liftBlock.asks(lift('admin'))).to.deep.equal({ blocks: ask('blocks', ADA) });
   });
 

@@ -2,15 +2,7 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { type LogoutSignal, logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
-import {
-  endEffects,
-  liveTasks,
-  locksOf,
-  NO_TASKS,
-  revoked,
-  signalRecord,
-  TASKS,
-} from '../../support/decision-people.ts';
+import { endEffects, liveTasks, lockNames, NO_TASKS, revoked, signalRecord, TASKS } from '../../support/decisions.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = plusSeconds(NOON, 90);
@@ -55,7 +47,7 @@ describe('logOut', () => {
       const remember = times(80, 86_400);
 
       it('locks the session, or the person under both keys, and the signal exclusively', () => {
-        expect(locksOf(logOut, signal)).to.deep.equal([...locks, signalLock]);
+        expect(lockNames(logOut.locks(signal))).to.deep.equal([...locks, signalLock]);
       });
 
       it('asks for the live tasks, and for the remembered logout only if it is to be remembered', () => {

@@ -3,7 +3,7 @@ import { openTask, type TaskOpening } from '../../../application/decisions/open-
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
 import { anAssertion, anOpening, together } from '../../contract/scene.ts';
-import { aBlock, lockNames } from '../../support/decisions.ts';
+import { aStatedBlock, lockNames } from '../../support/decisions.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent();
@@ -42,7 +42,7 @@ describe('Opening a task', () => {
     ['a deleted agent, even on a replay', { revision: undefined, spent: [true, true] }, 'agent_changed'],
     ['a replayed assertion', { spent: [true, false] }, 'replayed'],
     ['a replayed client assertion', { spent: [false, true] }, 'replayed'],
-    ['a replayed assertion of a blocked person', { spent: [true, false], blocks: [aBlock()] }, 'replayed'],
+    ['a replayed assertion of a blocked person', { spent: [true, false], blocks: [aStatedBlock()] }, 'replayed'],
   ] as const) {
     it(`writes nothing for ${title}: ${kind}`, () => {
       expect(openTask.judge(opening, { ...clear, ...changes })).to.deep.equal({ verdict: { kind }, effects: [] });
@@ -54,7 +54,7 @@ describe('Opening a task', () => {
     ['disabled', 'deleted'],
   ] as const) {
     it(`writes nothing for a blocked person, and names the kind of the oldest block: ${first}`, () => {
-      const blocks = [aBlock({ kind: first }), aBlock({ kind: second, source: 'ssf' })];
+      const blocks = [aStatedBlock({ kind: first }), aStatedBlock({ kind: second, source: 'scim' })];
       const loggedOut = [{ statedAt: CREATED, forgetAt: plusSeconds(NOON, 100) }];
       expect(openTask.judge(guarded, { ...clear, blocks, logouts: loggedOut })).to.deep.equal({
         verdict: { kind: 'sponsor_blocked', block: first },

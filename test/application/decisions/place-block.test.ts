@@ -9,12 +9,12 @@ import {
   aStatedBlock,
   endEffects,
   liveTasks,
-  locksOf,
+  lockNames,
   NO_TASKS,
   revoked,
   SOURCES,
   TASKS,
-} from '../../support/decision-people.ts';
+} from '../../support/decisions.ts';
 
 import { NOON } from '../../support/domain-fixtures.ts';
 
@@ -40,7 +40,7 @@ describe('placeBlock', () => {
   const input = { block: aBlock('admin'), reason } as const;
 
   it('locks the person exclusively', () => {
-    expect(locksOf(placeBlock, input)).to.deep.equal([`exclusive sponsor ${ADA}`]);
+    expect(lockNames(placeBlock.locks(input))).to.deep.equal([`exclusive sponsor ${ADA}`]);
   });
 
   it('asks for the blocks of the person, and for the tasks that are live when the block is placed', () => {

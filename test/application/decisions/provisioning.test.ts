@@ -23,7 +23,7 @@ import {
   revoked,
   signalRecord,
   TASKS,
-} from '../../support/decision-people.ts';
+} from '../../support/decisions.ts';
 
 import { NOON } from '../../support/domain-fixtures.ts';
 import { peopleInMemory } from '../../support/people-in-memory.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Refusal, refuse } from '../../../application/decisions/refuse.ts';
 import { anAssertion, aRefusal, newSponsorKey, together } from '../../contract/scene.ts';
-import { aBlock, lockNames } from '../../support/decisions.ts';
+import { aStatedBlock, lockNames } from '../../support/decisions.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
@@ -13,7 +13,7 @@ const SPEND_ONE = { effect: 'spend_assertion', agentId, jti: 'one', forgetAt: as
 const SPEND_TWO = { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON };
 
 describe('Recording a refusal', () => {
-  const disabled = [aBlock({ kind: 'disabled' }), aBlock({ kind: 'deleted', source: 'ssf' })];
+  const disabled = [aStatedBlock({ kind: 'disabled' }), aStatedBlock({ kind: 'deleted', source: 'scim' })];
   for (const [title, facts, reason, spent] of [
     ['under its own reason', { spent: [false, false], blocks: [] }, 'scope_widened', [SPEND_ONE, SPEND_TWO]],
     [

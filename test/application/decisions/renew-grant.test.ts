@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Renewal, renewGrant } from '../../../application/decisions/renew-grant.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { anAssertion, anOpening, aRenewal, together } from '../../contract/scene.ts';
-import { aBlock, lockNames } from '../../support/decisions.ts';
+import { aStatedBlock, lockNames } from '../../support/decisions.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent();
@@ -51,7 +51,7 @@ describe('Renewing a grant', () => {
     });
   }
 
-  const block = aBlock({ kind: 'disabled' });
+  const block = aStatedBlock({ kind: 'disabled' });
   for (const [title, changes, verdict] of [
     ['a changed agent', { revision: agent.revision + 1 }, { kind: 'agent_changed' }],
     ['a deleted agent, even on a replay', { revision: undefined, spent: [true, true] }, { kind: 'agent_changed' }],
@@ -63,7 +63,7 @@ describe('Renewing a grant', () => {
     ],
     [
       'a blocked person, even for a grant that is gone',
-      { blocks: [block, aBlock({ source: 'ssf' })], grant: undefined },
+      { blocks: [block, aStatedBlock({ source: 'scim' })], grant: undefined },
       { kind: 'sponsor_blocked', block: 'disabled' },
     ],
     ['a grant that is gone', { grant: undefined }, { kind: 'grant_changed' }],

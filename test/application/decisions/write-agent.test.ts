@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { addAgent, changeAgent, deleteAgent } from '../../../application/decisions/write-agent.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { locksOf } from '../../support/decision-people.ts';
+import { lockNames } from '../../support/decisions.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent({ revision: 4 });
@@ -20,7 +20,7 @@ describe('addAgent', () => {
   const input = { agent, entry, refusal };
 
   it('locks the agent exclusively, and asks for its revision', () => {
-    expect(locksOf(addAgent, input)).to.deep.equal(locks);
+    expect(lockNames(addAgent.locks(input))).to.deep.equal(locks);
     expect(addAgent.asks(input)).to.deep.equal({ revision });
   });
 
@@ -47,7 +47,7 @@ describe('changeAgent', () => {
   const input = { agent, entry };
 
   it('locks the agent exclusively, so that no exchange under the old revision commits afterwards', () => {
-    expect(locksOf(changeAgent, input)).to.deep.equal(locks);
+    expect(lockNames(changeAgent.locks(input))).to.deep.equal(locks);
     expect(changeAgent.asks(input)).to.deep.equal({ revision });
   });
 
@@ -75,7 +75,7 @@ describe('deleteAgent', () => {
   const input = { agentId, entry, refusal };
 
   it('locks the agent exclusively, and asks for its revision and its tasks', () => {
-    expect(locksOf(deleteAgent, input)).to.deep.equal(locks);
+    expect(lockNames(deleteAgent.locks(input))).to.deep.equal(locks);
     expect(deleteAgent.asks(input)).to.deep.equal({ revision, hasTasks: ask('agent_has_tasks', agentId) });
   });
 

@@ -11,12 +11,12 @@ import {
   endEffects,
   GRACE,
   liveTasks,
-  locksOf,
+  lockNames,
   NO_TASKS,
   revoked,
   signalRecord,
   TASKS,
-} from '../../support/decision-people.ts';
+} from '../../support/decisions.ts';
 
 import { NOON } from '../../support/domain-fixtures.ts';
 
@@ -57,7 +57,7 @@ describe('addUser', () => {
   });
 
   it('locks the person, and all names, so that no two users take one name or the last place', () => {
-    expect(locksOf(addUser, add(stored))).to.deep.equal([`exclusive sponsor ${ADA}`, allNames]);
+    expect(lockNames(addUser.locks(add(stored)))).to.deep.equal([`exclusive sponsor ${ADA}`, allNames]);
   });
 
   it('asks for the name in lower case, the number of users, and the person', () => {
@@ -102,12 +102,12 @@ describe('changeUser', () => {
 
   it('locks both people, the user, and all names if it takes another name', () => {
     const locks = [`exclusive sponsor ${ADA}`, `exclusive sponsor ${GRACE}`, user, allNames];
-    expect(locksOf(changeUser, change({ userName: 'Grace', sponsorKey: GRACE }))).to.deep.equal(locks);
+    expect(lockNames(changeUser.locks(change({ userName: 'Grace', sponsorKey: GRACE })))).to.deep.equal(locks);
   });
 
   it('locks one person once, and no names if the name changes in case only', () => {
     const locks = [`exclusive sponsor ${ADA}`, user];
-    expect(locksOf(changeUser, change({ userName: 'ADA@EXAMPLE.ORG' }))).to.deep.equal(locks);
+    expect(lockNames(changeUser.locks(change({ userName: 'ADA@EXAMPLE.ORG' })))).to.deep.equal(locks);
   });
 
   it('asks for the revision, the person, and the name only if it takes another one', () => {
@@ -151,7 +151,7 @@ describe('deleteUser', () => {
   const input = { stored, statements: statementsOf(stored, undefined), at };
 
   it('locks the person and the user', () => {
-    expect(locksOf(deleteUser, input)).to.deep.equal([`exclusive sponsor ${ADA}`, user]);
+    expect(lockNames(deleteUser.locks(input))).to.deep.equal([`exclusive sponsor ${ADA}`, user]);
   });
 
   it('asks for the revision and the person', () => {
