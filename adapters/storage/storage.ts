@@ -49,7 +49,10 @@ export interface Storage extends Decisions {
    */
   createPartitions(now: Instant, monthsAhead: number): Promise<void>;
 
-  /** Waits for running calls, then closes every connection. */
+  /**
+   * Refuses the decisions that wait for a permit, and all later decisions, with StorageUnavailable: nothing was done. Waits
+   * for the calls under way, then closes every connection.
+   */
   close(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -146,6 +146,7 @@ function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACT
 }
 
 async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
+  if (pool.ending) throw databaseClosed();
   try {
     return await pool.connect();
   } catch (error) {

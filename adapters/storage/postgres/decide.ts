@@ -11,7 +11,7 @@ import { type Decisions, StorageUnavailable } from '../../../application/ports/d
 import { collector, type Use } from '../collector.ts';
 import type { Connections, Run } from './connections.ts';
 import { applyEffects } from './effects.ts';
-import { losesDecision } from './errors.ts';
+import { databaseClosed, losesDecision } from './errors.ts';
 import { readFacts } from './facts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import {
@@ -25,6 +25,14 @@ import {
   SERVING_LIMITS,
 } from './limits.ts';
 import { takeLocks, tryLocks } from './locks.ts';
+
+export interface PostgresDecisions extends Decisions {
+  /**
+   * Refuses the decisions that wait for a permit, and all later decisions. Resolves when no batch waits and no decision is
+   * under way.
+   */
+  close(): Promise<void>;
+}
 
 export type Transactions = Pick<Connections, 'knex' | 'transact'>;
 
@@ -51,10 +59,17 @@ export function postgresDecisions(
   connections: DecidingConnections,
   waitMs: number = SERVING_LIMITS.acquire,
   runAlone: number = POOL_SIZE - RESERVED_CONNECTIONS,
-): Decisions & { drained(): Promise<void> } {
+): PostgresDecisions {
   const perAgent = keyedLimiter(CONNECTIONS_PER_AGENT, waitMs);
   const perPerson = keyedLimiter(CONNECTIONS_PER_PERSON, waitMs);
   const inAll = keyedLimiter(Math.max(runAlone, 1), waitMs);
+  const underWay = new Set<Promise<void>>();
+  let isClosed = false;
+
+  function startAlone(waiting: Waiting): void {
+    const run = alone(waiting).finally(() => underWay.delete(run));
+    underWay.add(run);
+  }
 
   async function alone(waiting: Waiting): Promise<void> {
     const { transact, knex } = connections[waiting.use === 'shared' ? 'own' : waiting.use];
@@ -71,8 +86,9 @@ export function postgresDecisions(
   function limited<Answer>(locks: readonly Lock[], work: () => Promise<Answer>): Promise<Answer> {
     const agent = locks.find(({ on }) => on === 'agent')?.key;
     const person = locks.find(({ on }) => on === 'sponsor')?.key;
-    const ofPerson = () => (person === undefined ? inAll('', work) : perPerson(person, () => inAll('', work)));
-    return agent === undefined ? ofPerson() : perAgent(agent, ofPerson);
+    const ofPerson = () =>
+      person === undefined ? inAll.run('', work) : perPerson.run(person, () => inAll.run('', work));
+    return agent === undefined ? ofPerson() : perAgent.run(agent, ofPerson);
   }
 
   /** Whether Postgres answered the last batch. */
@@ -88,14 +104,14 @@ export function postgresDecisions(
       const { verdicts, refused } = await transact((run) => decideAll(run, knex, batch, 'try'));
       isAnswering = true;
       for (const [nth, waiting] of batch.entries()) {
-        if (refused.has(nth)) void alone(waiting);
+        if (refused.has(nth)) startAlone(waiting);
         else waiting.resolve(verdicts[nth]);
       }
     } catch (error) {
       // A decision that may have been committed must not run again, and one that was alone would fail again.
       isAnswering = !losesDecision(error);
       if (batch.length === 1 || !isAnswering) for (const { reject } of batch) reject(error);
-      else for (const waiting of batch) void alone(waiting);
+      else for (const waiting of batch) startAlone(waiting);
     }
   }
 
@@ -109,6 +125,7 @@ export function postgresDecisions(
   return {
     decide: (decision, input) =>
       new Promise((resolve, reject) => {
+        if (isClosed) throw databaseClosed();
         const waiting: Waiting = {
           since: performance.now(),
           use: decision.transaction,
@@ -119,9 +136,15 @@ export function postgresDecisions(
           reject,
         };
         if (waiting.use === 'shared') batches.submit(waiting);
-        else void alone(waiting);
+        else startAlone(waiting);
       }),
-    drained: batches.drained,
+    async close() {
+      isClosed = true;
+      for (const limiter of [perAgent, perPerson, inAll]) limiter.close();
+      // A batch may start decisions that then run alone.
+      await batches.drained();
+      await Promise.all(underWay);
+    },
   };
 }
 

@@ -10,6 +10,11 @@ import { DatabaseRefusal, type RefusalReason } from '../database-refusal.ts';
 /** The watchdog aborted the call. Its late answer may still come, so the connection must be destroyed. */
 export class ServerSilent extends StorageUnavailable {}
 
+/** The error of a call after `close`. Nothing was done. */
+export function databaseClosed(): StorageUnavailable {
+  return new StorageUnavailable('The Postgres database is closed');
+}
+
 /** Raised by the functions of `schema.sql` if the ledger's sequence was set back: "object not in prerequisite state". */
 export const SET_BACK = '55000';
 

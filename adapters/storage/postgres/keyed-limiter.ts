@@ -4,17 +4,31 @@
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import { type ConcurrencyLimiter, concurrencyLimiter, type Permit } from '../../../domain/concurrency-limiter.ts';
+import {
+  type ConcurrencyLimiter,
+  concurrencyLimiter,
+  type Permit,
+  type QueueEntry,
+} from '../../../domain/concurrency-limiter.ts';
+import { databaseClosed } from './errors.ts';
 
-export type Limited = <Answer>(key: string, call: () => Promise<Answer>) => Promise<Answer>;
+export interface KeyedLimiter {
+  /** @throws StorageUnavailable if the call is not made */
+  run<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer>;
+  /** Refuses the calls that wait, and all later calls. Calls under way go on. */
+  close(): void;
+}
 
 /**
  * @param concurrency calls at once, for each key
- * @param waitMs the time that a call may wait; after it StorageUnavailable is thrown, and the call is not made
+ * @param waitMs the time that a call may wait; after it the call is refused
  */
-export function keyedLimiter(concurrency: number, waitMs: number): Limited {
+export function keyedLimiter(concurrency: number, waitMs: number): KeyedLimiter {
   const limits = { concurrency, queue: Number.POSITIVE_INFINITY, waitMs };
   const queues = new Map<string, Queue>();
+  /** The waiting calls, by the function that refuses them. */
+  const waiting = new Map<(error: Error) => void, QueueEntry>();
+  let isClosed = false;
 
   /** One timer for each queue: for its first entry. */
   function expire(queue: Queue): void {
@@ -26,26 +40,45 @@ export function keyedLimiter(concurrency: number, waitMs: number): Limited {
   function acquire(queue: Queue): Promise<Permit> {
     return new Promise((resolve, reject) => {
       const entry = queue.limiter.acquire((permit) => {
+        waiting.delete(reject);
         if (permit === undefined) reject(new StorageUnavailable('Too many decisions wait already'));
         else resolve(permit);
       });
-      if (entry !== undefined && queue.timer === undefined) expire(queue);
+      if (entry === undefined) return;
+      waiting.set(reject, entry);
+      if (queue.timer === undefined) expire(queue);
     });
   }
 
-  return async (key, call) => {
-    const queue = queues.get(key) ?? { limiter: concurrencyLimiter(limits, () => performance.now()), timer: undefined };
-    queues.set(key, queue);
-    const permit = await acquire(queue);
-    try {
-      return await call();
-    } finally {
-      permit.release();
-      if (queue.limiter.busy === 0) {
-        clearTimeout(queue.timer);
-        queues.delete(key);
+  return {
+    async run(key, call) {
+      if (isClosed) throw databaseClosed();
+      const queue = queues.get(key) ?? {
+        limiter: concurrencyLimiter(limits, () => performance.now()),
+        timer: undefined,
+      };
+      queues.set(key, queue);
+      const permit = await acquire(queue);
+      try {
+        return await call();
+      } finally {
+        permit.release();
+        if (queue.limiter.busy === 0) {
+          clearTimeout(queue.timer);
+          queues.delete(key);
+        }
       }
-    }
+    },
+
+    close() {
+      isClosed = true;
+      for (const [refuse, entry] of waiting) {
+        entry.leave();
+        refuse(databaseClosed());
+      }
+      waiting.clear();
+      for (const queue of queues.values()) clearTimeout(queue.timer);
+    },
   };
 }
 

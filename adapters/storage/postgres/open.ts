@@ -43,6 +43,12 @@ export interface PostgresOptions {
   readonly monthsAhead?: number | undefined;
 }
 
+/** A share of the revoking connections. */
+interface Share extends Transactions {
+  /** Refuses the transactions that wait for a permit, and all later ones. */
+  close(): void;
+}
+
 /** Specification "Service:Audit:Partitions:MonthsAhead". */
 const MONTHS_AHEAD = 2;
 
@@ -58,8 +64,8 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
 
   /** At most this many of the connections. The watchdog also ends the wait for one of them. */
-  const share = (size: number): Transactions => {
-    const limited = keyedLimiter(size, limits.revoking.acquire);
+  const share = (size: number): Share => {
+    const limiter = keyedLimiter(size, limits.revoking.acquire);
     return {
       knex: revoking.knex,
       transact: (work) =>
@@ -70,12 +76,15 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
               aborted.throwIfAborted();
               return run(query, values);
             });
-          return limited('', () => revoking.transact(unlessAborted));
+          return limiter.run('', () => revoking.transact(unlessAborted));
         }, isThere),
+      close: limiter.close,
     };
   };
+  const operator = share(REVOKING_SHARES.operators);
+  const provider = share(REVOKING_SHARES.providers);
   const decisions = postgresDecisions(
-    { own: connections, operator: share(REVOKING_SHARES.operators), provider: share(REVOKING_SHARES.providers) },
+    { own: connections, operator, provider },
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
   );
@@ -114,7 +123,9 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     },
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
-      await decisions.drained();
+      operator.close();
+      provider.close();
+      await decisions.close();
       await Promise.all([connections.close(), revoking.close(), draining.close(), readiness.close()]);
     },
   };

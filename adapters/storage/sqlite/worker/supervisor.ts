@@ -61,6 +61,7 @@ export async function supervise<Served extends Methods<Served>>(
   const watching = watch();
   return {
     call: (async (method, args, limitMs) => {
+      if (closing.signal.aborted) throw new StorageUnavailable('The SQLite database is closed');
       if (current === undefined) throw new StorageUnavailable('The database thread has ended');
       return current.call(method, args, limitMs);
     }) as Call<Served>,

@@ -6,9 +6,10 @@ import { type DecidingConnections, postgresDecisions } from '../../../../adapter
 import { BATCH_SIZE, BATCHES_UNDER_WAY, ENDING_LIMIT_MS } from '../../../../adapters/storage/postgres/limits.ts';
 import { append } from '../../../../application/decisions/append.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { addAgent } from '../../../../application/decisions/write-agent.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
-import { anEntry, newSponsorKey } from '../../../contract/scene.ts';
-import { NOON } from '../../../support/domain-fixtures.ts';
+import { anEntry, aRefusal, newSponsorKey } from '../../../contract/scene.ts';
+import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 
 const WAIT_MS = 2_000;
 
@@ -58,5 +59,25 @@ describe('a decision on a slow server', () => {
       performance.now = now;
     }
     expect(started).to.deep.equal(['take_locks']);
+  });
+});
+
+describe('closing the decisions', () => {
+  it('waits for a decision that runs alone, even before it has its connection', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const transact = () => new Promise<never>((_, reject) => (fail = reject));
+    const pool = { knex: createKnex({ client: 'pg' }), transact };
+    const { decide, close } = postgresDecisions({ own: pool, operator: pool, provider: pool });
+    const agent = anAgent();
+    const addition = { agent, entry: anEntry('agent.registered'), refusal: aRefusal('agent_already_exists') };
+    const order: string[] = [];
+    const decided = decide(addAgent, addition).catch(() => order.push('decided'));
+    await nextTurn();
+    const closed = close().then(() => order.push('closed'));
+    await nextTurn();
+    expect(order).to.deep.equal([]);
+    fail(new StorageUnavailable('No connection to Postgres'));
+    await Promise.all([decided, closed]);
+    expect(order).to.deep.equal(['decided', 'closed']);
   });
 });

@@ -24,8 +24,8 @@ function calls() {
 describe('the limiter of calls by key', () => {
   it('runs as many calls of one key at once as its limit, and the others in the order in which they came', async () => {
     const { began, call, end, fail } = calls();
-    const limited = keyedLimiter(2, LONG_MS);
-    const answers = ['one', 'two', 'three', 'four'].map((name) => limited('key', call(name)));
+    const { run } = keyedLimiter(2, LONG_MS);
+    const answers = ['one', 'two', 'three', 'four'].map((name) => run('key', call(name)));
     const failure = answers[0]?.catch((error: unknown) => error);
     await nextTurn();
     expect(began).to.deep.equal(['one', 'two']);
@@ -44,8 +44,8 @@ describe('the limiter of calls by key', () => {
 
   it('limits each key by itself', async () => {
     const { began, call, end } = calls();
-    const limited = keyedLimiter(1, LONG_MS);
-    const answers = [limited('a', call('one')), limited('b', call('two'))];
+    const { run } = keyedLimiter(1, LONG_MS);
+    const answers = [run('a', call('one')), run('b', call('two'))];
     await nextTurn();
     expect(began).to.deep.equal(['one', 'two']);
     end('one');
@@ -55,18 +55,32 @@ describe('the limiter of calls by key', () => {
 
   it('refuses a call that waits too long, never makes it, and gives its permit to the next call', async () => {
     const { began, call, end } = calls();
-    const limited = keyedLimiter(1, SHORT_MS);
-    const first = limited('key', call('one'));
-    const late = await limited('key', call('two')).catch((error: unknown) => error);
+    const { run } = keyedLimiter(1, SHORT_MS);
+    const first = run('key', call('one'));
+    const late = await run('key', call('two')).catch((error: unknown) => error);
     expect(late).to.be.instanceOf(StorageUnavailable);
     end('one');
     await first;
-    const next = [limited('key', call('three')), limited('key', call('four'))];
+    const next = [run('key', call('three')), run('key', call('four'))];
     await nextTurn();
     expect(began).to.deep.equal(['one', 'three']);
     end('three');
     await next[0];
     end('four');
     expect(await next[1]).to.equal('four');
+  });
+
+  it('refuses the waiting calls and all later ones once it is closed, and lets calls under way go on', async () => {
+    const { began, call, end } = calls();
+    const { run, close } = keyedLimiter(1, LONG_MS);
+    const first = run('key', call('one'));
+    const waiting = ['two', 'three'].map((name) => run('key', call(name)).catch(String));
+    close();
+    const late = ['key', 'other'].map((key) => run(key, call('late')).catch(String));
+    const refused = 'StorageUnavailable: The Postgres database is closed';
+    expect(await Promise.all([...waiting, ...late])).to.deep.equal(Array(4).fill(refused));
+    end('one');
+    expect(await first).to.equal('one');
+    expect(began).to.deep.equal(['one']);
   });
 });
