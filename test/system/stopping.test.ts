@@ -150,21 +150,30 @@ for (const database of databases) {
 
   describe(`Ten thousand live tasks of one agent on ${database.name}`, () => {
     const TASKS = 10_000;
+    /**
+     * The end takes at most this many times as long as the statements that insert the tasks and grants, in the same run.
+     * Measured: 1.2 to 7; about 12 on Postgres if a statement ends only 25 tasks.
+     */
+    const MOST_TIMES_SEEDING = 10;
+    /** How long others wait, as a share of the end. SQLite runs one transaction after another. */
+    const LONGEST_WAIT = database.engine === 'postgres' ? 0.5 : 1.5;
     let mandate: Mandate;
     beforeEach(async () => {
       mandate = await startMandate({ database, settings: sharedSigningKey() });
     });
     afterEach(() => mandate.stop());
 
-    it('end within five seconds with a record each, while other requests are answered', async function () {
+    it('end in a few times the time of inserting them, with a record each, while other requests are answered', async function () {
       this.timeout(120_000);
-      // Elapsed time, also of `/readyz`, is what this test guards.
+      // It compares elapsed times, so a machine that stands still in one of them fails an attempt.
       this.retries(2);
       const doomed = await mandate.agent();
       const agent = await mandate.agent();
+      const seeding = performance.now();
       await mandate.sql(seeded(doomed.id, TASKS));
       await mandate.sql(`insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
         select 'grant-' || task_id, task_id, scope, 4, 3 from tasks`);
+      const seededIn = performance.now() - seeding;
       const issued = await agent.exchange();
 
       let over = false;
@@ -191,8 +200,8 @@ for (const database of databases) {
 
       expect(refusals).to.deep.equal([]);
       expect(answer.body).to.deep.equal({ revoked_tasks: TASKS });
-      expect(took).to.be.lessThan(5_000);
-      for (const [name, wait] of Object.entries(slowest)) expect(wait, name).to.be.lessThan(3_000);
+      expect(took).to.be.lessThan(seededIn * MOST_TIMES_SEEDING);
+      for (const [name, wait] of Object.entries(slowest)) expect(wait, name).to.be.lessThan(took * LONGEST_WAIT);
       const again = await mandate.admin('DELETE', `/admin/agents/${doomed.id}/tasks`);
       expect(again.body).to.deep.equal({ revoked_tasks: 0 });
       const lines = (await mandate.ledger()).filter(({ agent_id }) => agent_id === doomed.id);

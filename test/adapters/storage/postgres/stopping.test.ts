@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import { openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import { openConnections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import * as limits from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import type { Agent } from '../../../../domain/agents/agent.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
 import { type Instant, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
@@ -172,16 +173,39 @@ describe('what ends tasks on Postgres', () => {
     expect(ends).to.have.length(1);
   });
 
+  it('takes as many statements for hundreds of tasks as for one', async () => {
+    const agent = await registeredAgent(storage);
+    const connectionString = String(database.settings['Service:Database:ConnectionString']);
+    const stopping = openConnections({ connectionString, poolSize: 1, limits: limits.REVOKING_LIMITS }, capturedLog());
+    const statements: number[] = [];
+    const counting = {
+      ...stopping,
+      transact: <Answer>(work: (run: Run) => Promise<Answer>) =>
+        stopping.transact(async (run) => {
+          let count = 0;
+          const answer = await work((query, values) => {
+            count += 1;
+            return run(query, values);
+          });
+          statements.push(count);
+          return answer;
+        }),
+    };
+    const { decide } = postgresDecisions({ own: counting, operator: counting, provider: counting });
+    for (const tasks of [1, 300]) {
+      await outside.sql(liveTasksOf(agent, tasks));
+      const ended = await decide(endTasks, { selection: { kind: 'agent', agentId: agent.agentId }, ...KILL });
+      expect(ended).to.deep.equal({ kind: 'ended', tasks });
+    }
+    await stopping.close();
+    expect(statements[1]).to.equal(statements[0]);
+  });
+
   it('changes nothing when it takes longer than it may, and is unavailable; with more time it is done', async function () {
     this.timeout(60_000);
     const TASKS = 5_000;
     const agent = await registeredAgent(storage);
-    await outside.sql(`insert into tasks (task_id, agent_id, sponsor_key, sponsor, session_id, audience, scope,
-        delegation_depth, created_at, expires_at)
-      select 'task_' || nth, '${agent.agentId}', 'key-' || nth, 'sub-' || nth, 'sid-' || nth, 'https://jira.example',
-        'jira:read', 1, ${at(NOON)}, ${at(LATER)} from generate_series(1, ${TASKS}) as nth`);
-    await outside.sql(`insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
-      select 'grant-' || task_id, task_id, scope, 3, 2 from tasks where agent_id = '${agent.agentId}'`);
+    await outside.sql(liveTasksOf(agent, TASKS));
     const connectionString = String(database.settings['Service:Database:ConnectionString']);
     const end = async (statement: number) => {
       const short = { ...limits.REVOKING_LIMITS, lock: statement / 2, statement };
@@ -199,6 +223,17 @@ describe('what ends tasks on Postgres', () => {
     expect(await contentsOf(outside)).to.deep.equal(before);
     expect(await end(limits.REVOKING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
   });
+
+  /** Inserts live tasks with their grants by SQL, because decisions would take long. */
+  function liveTasksOf({ agentId }: Agent, tasks: number): string {
+    const prefix = `task_${randomUUID()}`;
+    return `insert into tasks (task_id, agent_id, sponsor_key, sponsor, session_id, audience, scope,
+        delegation_depth, created_at, expires_at)
+      select '${prefix}' || nth, '${agentId}', 'key-' || nth, 'sub-' || nth, 'sid-' || nth, 'https://jira.example',
+        'jira:read', 1, ${at(NOON)}, ${at(LATER)} from generate_series(1, ${tasks}) as nth;
+      insert into task_grants (grant_hash, task_id, scope, renewals, unrecorded)
+      select 'grant-' || task_id, task_id, scope, 3, 2 from tasks where task_id like '${prefix}%'`;
+  }
 
   async function endNothing(): Promise<void> {
     await storage.tasks.end({ kind: 'sponsor', sponsorKey: newSponsorKey() }, KILL);

@@ -70,6 +70,30 @@ describe('Ending very many tasks on SQLite', () => {
     expect(said.join()).to.equal(expected.join());
   });
 
+  it('takes as many statements for hundreds of tasks as for one', async () => {
+    await seed(301);
+    await connection.write((run) => run("update tasks set agent_id = 'other' where task_id <> 'task_000001'"));
+    const statements: number[] = [];
+    const counting: Connection = {
+      ...connection,
+      write: (work) =>
+        connection.write((run) => {
+          let count = 0;
+          const answer = work((query, values) => {
+            count += 1;
+            return run(query, values);
+          });
+          statements.push(count);
+          return answer;
+        }),
+    };
+    const { decide } = sqliteDecisions(counting);
+    expect(await decide(endTasks, { selection: AGENT, ...KILL })).to.deep.equal({ kind: 'ended', tasks: 1 });
+    await connection.write((run) => run("update tasks set agent_id = 'agent'"));
+    expect(await decide(endTasks, { selection: AGENT, ...KILL })).to.deep.equal({ kind: 'ended', tasks: 300 });
+    expect(statements[1]).to.equal(statements[0]);
+  });
+
   it('is unavailable beyond its time limit, changes nothing, and is not retried', async () => {
     await seed(ENDED_AT_ONCE + 1);
     const before = await contents();
