@@ -10,7 +10,7 @@ const suitesIn = (folder: string) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.test.ts'));
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 /** The calls that do less at the short length (support/length.ts). */
-const TWO_LENGTHS = /\b(byLength|byLengthOf|atATime)\(|\brounds\(\d+, \d+\)/;
+const TWO_LENGTHS = /\b(byLength|sampleByLength|tryEach)\(|\brepetitions\(\d+, \d+\)/;
 
 describe('suites with two lengths', () => {
   const long = suitesIn('long');

@@ -9,7 +9,7 @@ import { databases } from '../support/databases.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { RULES } from '../support/registrations.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { ledgerOf, registeredAgent } from './scene.ts';
+import { ledgerOf, registeredAgent } from './storage-fixtures.ts';
 
 const CALLERS = 8;
 const CHANGES_EACH = 30;

@@ -3,9 +3,18 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { databases } from '../support/databases.ts';
 import { agentIdOf, anAgent, NOON } from '../support/domain-fixtures.ts';
-import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, anOpening, aRefusal, asEntry, newAgentId, openedTask, recordedBy, registeredAgent } from './scene.ts';
+import { outsideConnection } from './outside-connection.ts';
+import {
+  anEntry,
+  anOpening,
+  aRefusal,
+  asEntry,
+  newAgentId,
+  openedTask,
+  recordedBy,
+  registeredAgent,
+} from './storage-fixtures.ts';
 
 // A database's own JSON type would not keep the order of these members, nor some of their values.
 const KEY = { y: 'eQ', x: 'eA', kty: 'EC', crv: 'P-256', kid: 'é😀\u0000', key_ops: ['verify'], ext: true } as const;
@@ -171,7 +180,7 @@ onEveryDatabase(
   'agents, when a write fails,',
   (stage) => {
     const { storage } = stage;
-    const { expectRollback } = fromOutside(stage);
+    const { expectRollback } = outsideConnection(stage);
 
     it('stay as they were if the record cannot be written', async () => {
       const agent = await registeredAgent(storage());

@@ -5,22 +5,22 @@ import fc from 'fast-check';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
-import { type Act, aBlockedPerson, anyAct, inBrief } from '../support/blocked-person.ts';
+import { type Act, anyAct, blockModel, inBrief } from '../support/block-model.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { rounds } from './rounds.ts';
-import { anOpening, newSponsorKey, openedTask, registeredAgent } from './scene.ts';
+import { outsideConnection } from './outside-connection.ts';
+import { repetitions } from './repetitions.ts';
+import { anOpening, newSponsorKey, openedTask, registeredAgent } from './storage-fixtures.ts';
 
-const RUNS = rounds(12);
+const RUNS = repetitions(12);
 
 onEveryDatabase(
   'concurrent blocks of several sources',
   (stage) => {
     const { storage, database } = stage;
-    const { inTurn } = fromOutside(stage);
+    const { secondWaitsForFirst } = outsideConnection(stage);
 
     const placing: readonly Act[] = [
       { source: 'ssf', act: ['purged', 0] },
@@ -29,8 +29,8 @@ onEveryDatabase(
     for (const act of placing) {
       it(`wait for each other: an operator's lift finds the block that ${act.source} was placing, and is refused`, async () => {
         const sponsorKey = newSponsorKey();
-        const person = aBlockedPerson(sponsorKey);
-        const [, lifted] = await inTurn(
+        const person = blockModel(sponsorKey);
+        const [, lifted] = await secondWaitsForFirst(
           () => person.act(storage(), act, NOON),
           () => person.act(storage(), { source: 'admin', act: 'lift' }, NOON),
         );
@@ -51,7 +51,7 @@ onEveryDatabase(
       await fc.assert(
         fc.asyncProperty(histories, async ([ofOperator, ofScim, ofSignals]) => {
           const sponsorKey = newSponsorKey();
-          const person = aBlockedPerson(sponsorKey);
+          const person = blockModel(sponsorKey);
           const opened = [await openedTask(first, { sponsorKey }, agent)];
           const inOrder = async (process: Storage, acts: readonly Act[]) => {
             const records: string[] = [];

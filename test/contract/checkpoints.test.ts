@@ -3,11 +3,11 @@ import { plusSeconds } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { appendsEntries, type Role } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { expectRefused } from './faults.ts';
-import { haveTimeAtTheFence, untilWaiting } from './hold.ts';
+import { raiseSealerLockTimeout, untilWaiting } from './append-lock.ts';
+import { expectSqlErrors } from './failing-writes.ts';
+import { checkpointOver, faultsOf, seal, sealed, seqsOf } from './minimal-sealer.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, ledgerOf } from './scene.ts';
-import { checkpointOver, faultsOf, seal, sealed, seqsOf } from './sealer.ts';
+import { anEntry, ledgerOf } from './storage-fixtures.ts';
 
 onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
   const checkpoints = () => storage().checkpoints;
@@ -234,7 +234,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
               'insert or replace into ledger_archives select * from ledger_archives',
             ]),
       ];
-      await expectRefused(await outside(role), statements, /append-only|permission denied/);
+      await expectSqlErrors(await outside(role), statements, /append-only|permission denied/);
     }
     expect(await contents()).to.deep.equal(before);
   });
@@ -251,7 +251,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
         // The append that gets this number would fail.
         'update outbox set seq = seq + 1',
       ];
-      await expectRefused(await outside('serving'), statements, /permission denied|must be owner/);
+      await expectSqlErrors(await outside('serving'), statements, /permission denied|must be owner/);
     });
 
     it('refuse a checkpoint with impossible values', async () => {
@@ -267,12 +267,12 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
         "2, 'root', 'hash', now(), 'key', 'signature'",
         "1, 'root', 'hash', now(), 'key', repeat('0', 5000)",
       ].map((values) => `select add_checkpoint(${id}, ${range.firstSeq}, ${range.lastSeq}, ${values})`);
-      await expectRefused(await outside('serving'), impossible, /says what can be/);
+      await expectSqlErrors(await outside('serving'), impossible, /says what can be/);
       await sealed(checkpoints());
     });
 
     it('wait for an append that did not look up its time', async () => {
-      await haveTimeAtTheFence(database());
+      await raiseSealerLockTimeout(database());
       const connection = await outside('serving');
       await connection.sql('begin');
       await connection.sql(

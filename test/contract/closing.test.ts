@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import { POOL_SIZE, RESERVED_CONNECTIONS, REVOKING_SHARES } from '../../adapters/storage/postgres/limits.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
-import { holdAppends } from './hold.ts';
+import { lockAppends } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, aRefusal, ledgerOf, newAgentId, newSponsorKey } from './scene.ts';
+import { anEntry, aRefusal, ledgerOf, newAgentId, newSponsorKey } from './storage-fixtures.ts';
 
 /** More than there are permits. */
 const ASKED = POOL_SIZE;
@@ -16,7 +16,7 @@ const CLOSED = /^StorageUnavailable: The \w+ database is closed$/;
 onEveryDatabase('closing', ({ database, storage, outside, kind }) => {
   it('waits for decisions under way, and refuses those that wait for a permit and all that come later', async () => {
     const closing = await database().open();
-    const hold = await holdAppends(kind, await outside());
+    const lock = await lockAppends(kind, await outside());
     const agents = Array.from({ length: ASKED }, () => anAgent({ agentId: newAgentId(), revision: 1 }));
     const register = (agent: (typeof agents)[number]) =>
       closing.agents.register(
@@ -35,7 +35,7 @@ onEveryDatabase('closing', ({ database, storage, outside, kind }) => {
           settled += 1;
         });
     const asked = [...agents.map(register), ...blocks.map(block)].map(outcomeOf);
-    await hold.waiting(PERMITS + REVOKING_SHARES.operators);
+    await lock.untilWaiting(PERMITS + REVOKING_SHARES.operators);
 
     let settledWhenClosed: number | undefined;
     const closed = closing.close().then(() => {
@@ -44,7 +44,7 @@ onEveryDatabase('closing', ({ database, storage, outside, kind }) => {
     const late = await outcomeOf(closing.ledger.append(anEntry('admin.denied', { reason: 'late' })));
     expect(late).to.match(CLOSED);
     expect(settledWhenClosed).to.equal(undefined);
-    await hold.release();
+    await lock.release();
     const outcomes = await Promise.all(asked);
     await closed;
     expect(settledWhenClosed).to.equal(asked.length + 1);

@@ -3,10 +3,10 @@
 import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { capturedLog } from '../support/captured-log.ts';
-import { PATIENT } from '../support/databases.ts';
+import { TENFOLD_LIMITS } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { withMethods } from '../support/storage.ts';
-import { anOpening, registeredAgent } from './scene.ts';
+import { anOpening, registeredAgent } from './storage-fixtures.ts';
 
 const settings: Readonly<Record<string, string>> = JSON.parse(process.env.SETTINGS ?? '{}');
 const surroundings = { clock: { now: () => NOON }, log: capturedLog() };
@@ -14,7 +14,7 @@ const path = settings['Service:Database:Path'];
 const storage = withMethods(
   path === undefined
     ? await openPostgres(
-        { connectionString: settings['Service:Database:ConnectionString'] ?? '', limits: PATIENT },
+        { connectionString: settings['Service:Database:ConnectionString'] ?? '', limits: TENFOLD_LIMITS },
         surroundings,
       )
     : await openSqlite({ path }, surroundings),

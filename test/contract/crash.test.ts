@@ -5,8 +5,8 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { TaskId } from '../../domain/identifiers.ts';
 import { asProgram } from '../../scripts/from-source.ts';
-import { databases, type FreshDatabase, type Outside } from '../support/databases.ts';
-import { ledgerOf } from './scene.ts';
+import { databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { ledgerOf } from './storage-fixtures.ts';
 
 const CHILD = new URL('./crash-child.ts', import.meta.url).pathname;
 const ROUNDS = 3;
@@ -57,7 +57,7 @@ for (const kind of databases) {
 }
 
 /** Postgres may still run and commit the statements that the killed client had sent. */
-async function untilAlone(outside: Outside | undefined): Promise<void> {
+async function untilAlone(outside: OutsideConnection | undefined): Promise<void> {
   for (let others: unknown; others !== 0; await setTimeout(5)) {
     const [row] =
       (await outside?.sql(`select count(*)::integer as others from pg_stat_activity

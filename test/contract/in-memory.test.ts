@@ -3,9 +3,9 @@
 import { expect } from 'chai';
 import { sqliteInMemory } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { faultsOf, sealed } from './minimal-sealer.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anOpening, aRefusal, aRenewal, ledgerOf, registeredAgent } from './scene.ts';
-import { faultsOf, sealed } from './sealer.ts';
+import { anOpening, aRefusal, aRenewal, ledgerOf, registeredAgent } from './storage-fixtures.ts';
 
 onEveryDatabase(
   'every storage port',

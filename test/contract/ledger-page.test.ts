@@ -7,7 +7,7 @@ import type { LedgerEntry, LedgerRecord } from '../../domain/ledger/record.ts';
 import { agentIdOf, NOON } from '../support/domain-fixtures.ts';
 import { byLength } from '../support/length.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { anEntry, ledgerOf } from './scene.ts';
+import { anEntry, ledgerOf } from './storage-fixtures.ts';
 
 /** Records that are read in pages of one record. */
 const MANY = byLength({ short: 1_000, full: 5_000 });

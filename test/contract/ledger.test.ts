@@ -6,20 +6,20 @@ import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { BlockKind } from '../../domain/sponsors/block.ts';
 import { appendsEntries } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { expectRefused } from './faults.ts';
+import { expectSqlErrors } from './failing-writes.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
   anEntry,
   aRefusal,
   asEntry,
+  definedFields,
   ledgerOf,
   newAgentId,
   newSponsorKey,
   recordedBy,
-  said,
-  together,
-} from './scene.ts';
+  withClientAssertion,
+} from './storage-fixtures.ts';
 
 const everything: LedgerEntry = {
   at: instantFromMicros(NOON + 1),
@@ -107,7 +107,7 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
     const records = await recordedBy(storage(), async () => {
       for (const [refusal, reason] of [
         [{ entry }, 'scope_widened'],
-        [{ entry, sponsorKey: newSponsorKey(), assertion: together(used, beside) }, 'scope_widened'],
+        [{ entry, sponsorKey: newSponsorKey(), assertion: withClientAssertion(used, beside) }, 'scope_widened'],
         [{ entry, sponsorKey: await blocked('disabled') }, 'sponsor_disabled'],
         [{ entry, sponsorKey: await blocked('deleted'), assertion: anAssertion(agentId) }, 'sponsor_not_found'],
         [{ entry, sponsorKey: await blocked('disabled'), assertion: used }, 'actor_replayed'],
@@ -118,7 +118,7 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
       }
     });
     const refusals = records.filter(({ event }) => event === 'token.denied').map(asEntry);
-    expect(refusals).to.deep.equal(reasons.map((reason) => ({ ...said(entry), reason })));
+    expect(refusals).to.deep.equal(reasons.map((reason) => ({ ...definedFields(entry), reason })));
   });
 });
 
@@ -158,7 +158,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
           `delete from ${table}`,
           ...ofEngine,
         ];
-        await expectRefused(connection, statements, /append-only|permission denied/);
+        await expectSqlErrors(connection, statements, /append-only|permission denied/);
       }
     }
     expect(await ledgerOf(storage())).to.deep.equal(before);
@@ -173,7 +173,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
         "select nextval('ledger_seq')",
         "select setval('ledger_seq', 1)",
       ];
-      await expectRefused(await outside('serving'), statements, /permission denied/);
+      await expectSqlErrors(await outside('serving'), statements, /permission denied/);
       expect(await ledgerOf(storage())).to.deep.equal(before);
     });
 
@@ -197,7 +197,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
       const connection = await outside('serving');
       const said = (detail: string) =>
         appendsEntries(`json_build_array(json_build_object('at', now(), 'event', 'x', 'detail', ${detail}))`);
-      await expectRefused(connection, [said("repeat('x', 131072)")], /ledger_size/);
+      await expectSqlErrors(connection, [said("repeat('x', 131072)")], /ledger_size/);
       await connection.sql('begin');
       await connection.sql(`select create_ledger_partitions(now(), 0)`);
       await connection.sql(said("repeat('x', 131071)"));
@@ -206,7 +206,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
 
     it('gets partitions only around the present', async () => {
       const far = ['9000-01-01', '0001-01-01 BC'].map((time) => `select create_ledger_partitions('${time}', 12)`);
-      await expectRefused(await outside('serving'), far, /around the present only/);
+      await expectSqlErrors(await outside('serving'), far, /around the present only/);
     });
   }
 

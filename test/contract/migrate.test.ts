@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import { makeTokenId } from '../../domain/identifiers.ts';
-import { databases, everyDatabase, type FreshDatabase, type Outside } from '../support/databases.ts';
+import { databases, everyDatabase, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { anEntry, aRenewal, ledgerOf, openedTask, registeredAgent } from './scene.ts';
-import { sealed } from './sealer.ts';
+import { sealed } from './minimal-sealer.ts';
+import { anEntry, aRenewal, ledgerOf, openedTask, registeredAgent } from './storage-fixtures.ts';
 
 for (const kind of everyDatabase) {
   describe(`migrating on ${kind.name}`, () => {
@@ -37,7 +37,7 @@ for (const kind of databases) {
   describe(`migrating beside other connections on ${kind.name}`, () => {
     let database: FreshDatabase;
     let storage: Storage;
-    let outside: Outside;
+    let outside: OutsideConnection;
     beforeEach(async function () {
       this.timeout(60_000);
       database = await kind.fresh('absent');

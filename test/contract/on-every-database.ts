@@ -1,32 +1,38 @@
 /**
- * Runs a suite on a SQLite file and on Postgres, on a fresh database that its cases share. SQLite in memory is the same
- * code as a SQLite file with another path: one suite of each kind runs on it too (`everyDatabase`), as a smoke test.
+ * Runs a suite on a SQLite file and on Postgres. The tests of a suite share one fresh database. In-memory SQLite runs the
+ * same code as a file, so only in-memory.test.ts uses it (`everyDatabase`).
  */
 
-import { databases, type FreshDatabase, type Outside, type Role, type TestDatabase } from '../support/databases.ts';
+import {
+  databases,
+  type FreshDatabase,
+  type OutsideConnection,
+  type Role,
+  type TestDatabase,
+} from '../support/databases.ts';
 import type { Storage } from '../support/storage.ts';
 
-export interface Stage {
+export interface SuiteDatabase {
   readonly database: () => FreshDatabase;
   readonly storage: () => Storage;
   readonly kind: TestDatabase;
-  /** A connection beside the service, closed after the test. */
-  outside(role?: Role): Promise<Outside>;
+  /** Opens the test's own SQL connection, and closes it after the test. */
+  outside(role?: Role): Promise<OutsideConnection>;
 }
 
-/** The start of Postgres, once in a run, and the schema may take longer than a test. */
+/** Starting Postgres and creating the schema may take longer than a test. */
 const PREPARATION_LIMIT_MS = 120_000;
 
 export function onEveryDatabase(
   title: string,
-  suite: (stage: Stage) => void,
+  suite: (stage: SuiteDatabase) => void,
   kinds: readonly TestDatabase[] = databases,
 ): void {
   for (const kind of kinds) {
     describe(`${title} on ${kind.name}`, () => {
       let database: FreshDatabase | undefined;
       let storage: Storage | undefined;
-      const connections: Outside[] = [];
+      const connections: OutsideConnection[] = [];
       before(async function () {
         this.timeout(PREPARATION_LIMIT_MS);
         database = await kind.fresh();
@@ -52,6 +58,6 @@ export function onEveryDatabase(
 }
 
 function given<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw new Error('not there: the suite has not started, or its database has no outside');
+  if (thing === undefined) throw new Error('the suite has not started, or its database allows no second connection');
   return thing;
 }

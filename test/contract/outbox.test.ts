@@ -3,7 +3,7 @@ import type { DrainOutcome } from '../../application/ports/outbox.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { whileFailing } from './faults.ts';
+import { whileWritesFail } from './failing-writes.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -16,7 +16,7 @@ import {
   newSponsorKey,
   openedTask,
   registeredAgent,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 /** Then every failed record is due again. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
@@ -219,7 +219,7 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     const opening = anOpening(await registeredAgent(storage()));
     const before = [await queued(), await ledgerOf(storage())];
     for (const table of ['task_grants', 'ledger', 'outbox']) {
-      const outcome = await whileFailing(kind, connection, { table }, () =>
+      const outcome = await whileWritesFail(kind, connection, { table }, () =>
         storage()
           .tasks.open(opening)
           .catch((error: unknown) => error),
@@ -278,7 +278,7 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     const drained = () => storage().outbox.drain({ now: NOON, limit: 100 }, deliver);
     const before = await queued();
     const refusing = (on: 'delete' | 'update', act: () => Promise<unknown>) =>
-      whileFailing(kind, connection, { table: 'outbox', on }, act);
+      whileWritesFail(kind, connection, { table: 'outbox', on }, act);
     expect(await refusing('delete', () => drained().catch((error: unknown) => error))).to.be.instanceOf(Error);
     expect(await refusing('update', () => drained().catch((error: unknown) => error))).to.be.instanceOf(Error);
     expect(await queued()).to.deep.equal(before);

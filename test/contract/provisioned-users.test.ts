@@ -8,25 +8,25 @@ import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { fromOutside } from './from-outside.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { rounds } from './rounds.ts';
+import { outsideConnection } from './outside-connection.ts';
+import { repetitions } from './repetitions.ts';
 import {
   anEntry,
   anOpening,
   asEntry,
-  endOf,
+  endRecordsOf,
   newSponsorKey,
   openedTask,
   recordedBy,
   registeredAgent,
   renewTimes,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
 /** More than any suite of this file adds. */
 const ROOM = 1_000;
-const ROUNDS = rounds(10);
+const ROUNDS = repetitions(10);
 
 function aUser(changes: Partial<ProvisionedUser> = {}): ProvisionedUser {
   return {
@@ -147,9 +147,9 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     const reason = 'scim_deactivated';
     expect(records.map(asEntry)).to.deep.equal([
       anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason }),
-      ...endOf(quiet, { at: LATER, event: 'task.revoked', reason }),
-      ...endOf(busy, { at: LATER, event: 'task.revoked', reason }, 3),
-      ...endOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
+      ...endRecordsOf(quiet, { at: LATER, event: 'task.revoked', reason }),
+      ...endRecordsOf(busy, { at: LATER, event: 'task.revoked', reason }, 3),
+      ...endRecordsOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
     ]);
     expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([
       { sponsorKey, source: 'scim', kind: 'disabled', blockedAt: LATER },
@@ -278,7 +278,7 @@ onEveryDatabase(
   'a write of a user, beside concurrent decisions and failing writes,',
   (stage) => {
     const { storage } = stage;
-    const { inTurn, expectRollback } = fromOutside(stage);
+    const { secondWaitsForFirst, expectRollback } = outsideConnection(stage);
     const { users, replace, remove, create, created, blockOf } = provisioning(storage);
     const deactivate = (user: ProvisionedUser) => replace(user, changed(user, { active: false }));
     const reactivate = (user: ProvisionedUser) => replace(user, changed(user, { active: true }));
@@ -291,7 +291,7 @@ onEveryDatabase(
         const opening = anOpening(await registeredAgent(storage()));
         const { sponsorKey, agentId } = opening.task;
         const user = await created({ sponsorKey });
-        const outcomes = await inTurn(
+        const outcomes = await secondWaitsForFirst(
           () => storage().tasks.open(opening),
           () => write(user),
         );
@@ -303,7 +303,7 @@ onEveryDatabase(
       it(`as a ${what} makes a later exchange wait, and refuses it`, async () => {
         const opening = anOpening(await registeredAgent(storage()));
         const user = await created({ sponsorKey: opening.task.sponsorKey });
-        const outcomes = await inTurn(
+        const outcomes = await secondWaitsForFirst(
           () => write(user),
           () => storage().tasks.open(opening),
         );
@@ -316,7 +316,7 @@ onEveryDatabase(
       const user = await created({ sponsorKey });
       const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
       const records = await recordedBy(storage(), async () => {
-        const outcomes = await inTurn(
+        const outcomes = await secondWaitsForFirst(
           () => storage().tasks.end({ kind: 'agent', agentId }, kill),
           () => deactivate(user),
         );
@@ -328,7 +328,7 @@ onEveryDatabase(
     it('as a create of an inactive user makes a reactivation wait, which then lifts nothing', async () => {
       const user = await created({ active: false });
       const { sponsorKey } = user;
-      const outcomes = await inTurn(
+      const outcomes = await secondWaitsForFirst(
         () => create(aUser({ sponsorKey, active: false })),
         () => reactivate(user),
       );
@@ -341,7 +341,7 @@ onEveryDatabase(
       const { sponsorKey } = leaving;
       const staying = await created({ sponsorKey });
       const moved = changed(leaving, { sponsorKey: newSponsorKey(), active: true });
-      const outcomes = await inTurn(
+      const outcomes = await secondWaitsForFirst(
         () => deactivate(staying),
         () => replace(leaving, moved),
       );
@@ -352,7 +352,7 @@ onEveryDatabase(
     it('as a create makes a user wait who takes the same name, and who is then refused', async () => {
       const user = await created();
       const { userName } = aUser();
-      const outcomes = await inTurn(
+      const outcomes = await secondWaitsForFirst(
         () => create(aUser({ userName, active: false })),
         () => replace(user, changed(user, { userName })),
       );

@@ -7,7 +7,7 @@ import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { seal } from './sealer.ts';
+import { seal } from './minimal-sealer.ts';
 
 const connectionString = process.env.DATABASE ?? '';
 const storage = await openPostgres({ connectionString }, { clock: { now: () => NOON }, log: capturedLog() });

@@ -14,11 +14,11 @@ import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import type { Unsealed } from '../../application/ports/checkpoints.ts';
 import { toMicrosecondText } from '../../domain/instant.ts';
 import { asProgram } from '../../scripts/from-source.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../support/databases.ts';
+import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { haveTimeAtTheFence, untilWaiting } from './hold.ts';
-import { checkpointOver, faultsOf, seal } from './sealer.ts';
+import { raiseSealerLockTimeout, untilWaiting } from './append-lock.ts';
+import { checkpointOver, faultsOf, seal } from './minimal-sealer.ts';
 
 const CHILD = new URL('./sealing-child.ts', import.meta.url).pathname;
 const WRITERS = 8;
@@ -50,7 +50,7 @@ async function appendAtOnce(database: FreshDatabase, total: number, each: number
   return kept;
 }
 
-async function reach(database: FreshDatabase, role: 'serving' | 'owner' = 'serving'): Promise<Outside> {
+async function reach(database: FreshDatabase, role: 'serving' | 'owner' = 'serving'): Promise<OutsideConnection> {
   const connection = await database.outside?.(role);
   if (connection === undefined) throw new Error('Postgres cannot be reached from outside');
   return connection;
@@ -119,7 +119,7 @@ describe('sealing while others append, on Postgres', () => {
 
   it('waits for an open append with a low number; later appends do not wait for it', async () => {
     const [slow, quick] = [await reach(database), await reach(database)];
-    await haveTimeAtTheFence(database);
+    await raiseSealerLockTimeout(database);
     await slow.sql('begin');
     await slow.sql(appendMany(1));
     await quick.sql(appendMany(2));
@@ -153,7 +153,7 @@ describe('sealing while others append, on Postgres', () => {
   describe('in short passes', () => {
     /** The faults that the same work leaves if this pass seals the ledger. */
     const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
-      await haveTimeAtTheFence(database);
+      await raiseSealerLockTimeout(database);
       let appending = true;
       const sealOn = async () => {
         while (appending) {

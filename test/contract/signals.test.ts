@@ -12,23 +12,23 @@ import { type Instant, instantFromMicros, plusSeconds } from '../../domain/insta
 import type { SecurityAction } from '../../domain/signals/security-event.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { fromOutside } from './from-outside.ts';
-import { onEveryDatabase, type Stage } from './on-every-database.ts';
-import { rounds } from './rounds.ts';
+import { onEveryDatabase, type SuiteDatabase } from './on-every-database.ts';
+import { outsideConnection } from './outside-connection.ts';
+import { repetitions } from './repetitions.ts';
 import {
   anEntry,
   anOpening,
   asEntry,
-  endOf,
+  endRecordsOf,
   newSponsorKey,
   openedTask,
   recordedBy,
   registeredAgent,
   renewTimes,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
-const ROUNDS = rounds(4);
+const ROUNDS = repetitions(4);
 
 const anOccurrence = () => ({
   issuer: 'https://idp.example/realms/main',
@@ -60,13 +60,13 @@ function anEvent(what: keyof typeof ACTIONS, sponsorKey: SponsorKey, statedAt = 
   return { ...anOccurrence(), action: { sponsorKey, statedAt, ...ACTIONS[what] } };
 }
 
-const stateOf = async ({ storage }: Stage, { task, grantHash }: TaskOpening) =>
+const stateOf = async ({ storage }: SuiteDatabase, { task, grantHash }: TaskOpening) =>
   (await storage().tasks.findGrant(task.agentId, grantHash))?.taskState.kind;
 
 type Signal = LogoutSignal | SecuritySignal;
 
 const sendTo =
-  ({ storage }: Stage) =>
+  ({ storage }: SuiteDatabase) =>
   (signal: Signal, process = storage()): Promise<SecurityEventVerdict> =>
     'loggedOut' in signal ? process.decide(logOut, signal) : process.decide(applySecurityEvent, signal);
 
@@ -80,7 +80,7 @@ const remembered = (signal: LogoutSignal, statedAt = LOGGED_OUT): LogoutSignal =
 
 /** A later exchange. @param issuedAt the `iat` of its subject token */
 async function aLaterOpening(
-  { storage }: Stage,
+  { storage }: SuiteDatabase,
   of: Partial<TaskOpening['task']>,
   issuedAt: Instant | undefined,
 ): Promise<TaskOpening> {
@@ -145,9 +145,9 @@ onEveryDatabase('a signal', (stage) => {
     const reason = 'sponsor_logged_out';
     expect(records.map(asEntry)).to.deep.equal([
       anEntry('sponsor.signal', { at: LATER, sponsor, reason }),
-      ...endOf(quiet, { at: LATER, event: 'task.revoked', reason }),
-      ...endOf(busy, { at: LATER, event: 'task.revoked', reason }, 4),
-      ...endOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
+      ...endRecordsOf(quiet, { at: LATER, event: 'task.revoked', reason }),
+      ...endRecordsOf(busy, { at: LATER, event: 'task.revoked', reason }, 4),
+      ...endRecordsOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
     ]);
     const grant = await storage().tasks.findGrant(busy.task.agentId, busy.grantHash);
     expect(grant).to.deep.include({ taskState: { kind: 'revoked', at: LATER, reason }, revokedAt: LATER });
@@ -159,8 +159,8 @@ onEveryDatabase('a signal', (stage) => {
     const child = await openedTask(storage(), { parentTaskId: parent.task.taskId, sessionId: undefined });
     const records = await recordedBy(storage(), () => send(sessionLogout(parent.task.sessionId)));
     expect(records.slice(1).map(asEntry)).to.deep.equal([
-      ...endOf(parent, { at: LATER, event: 'task.revoked', reason: 'sponsor_logged_out' }),
-      ...endOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
+      ...endRecordsOf(parent, { at: LATER, event: 'task.revoked', reason: 'sponsor_logged_out' }),
+      ...endRecordsOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
     ]);
   });
 
@@ -251,7 +251,7 @@ onEveryDatabase(
   'a signal, beside concurrent decisions and failing writes,',
   (stage) => {
     const { storage, database } = stage;
-    const { outside, inTurn, expectRollback } = fromOutside(stage);
+    const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
     const open =
       (opening: TaskOpening, process = storage()) =>
       () =>
@@ -318,14 +318,14 @@ onEveryDatabase(
       for (const [what, signal, later] of signals) {
         it(`as ${what} waits for an exchange and ends its task (${who})`, async () => {
           const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
-          const outcomes = await inTurn(open(opening), () => send(signal(opening)));
+          const outcomes = await secondWaitsForFirst(open(opening), () => send(signal(opening)));
           expect(outcomes).to.deep.equal([{ kind: 'opened' }, { kind: 'accepted', revokedTasks: 1 }]);
           expect(await stateOf(stage, opening)).to.equal('revoked');
         });
 
         it(`as ${what} makes a later exchange wait (${who}): ${later.kind}`, async () => {
           const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
-          const outcomes = await inTurn(() => send(signal(opening)), open(opening));
+          const outcomes = await secondWaitsForFirst(() => send(signal(opening)), open(opening));
           expect(outcomes).to.deep.equal([{ kind: 'accepted', revokedTasks: 0 }, later]);
         });
       }
@@ -366,7 +366,7 @@ onEveryDatabase(
       const { task } = await openedTask(storage());
       const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
       const records = await recordedBy(storage(), async () => {
-        const outcomes = await inTurn(
+        const outcomes = await secondWaitsForFirst(
           () => storage().tasks.end({ kind: 'agent', agentId: task.agentId }, kill),
           () => send(sessionLogout(task.sessionId)),
         );

@@ -8,20 +8,20 @@ import type { RevocationReason } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { copyBlock } from './copied-block.ts';
-import { fromOutside } from './from-outside.ts';
+import { insertBlockOnly } from './insert-block-only.ts';
 import { onEveryDatabase } from './on-every-database.ts';
+import { outsideConnection } from './outside-connection.ts';
 import {
   anEntry,
   asEntry,
-  endOf,
+  definedFields,
+  endRecordsOf,
   newSponsorKey,
   openedTask,
   recordedBy,
   registeredAgent,
   renewTimes,
-  said,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
 const after = (micros: number) => instantFromMicros(NOON + micros);
@@ -90,7 +90,7 @@ onEveryDatabase('blocks', ({ storage }) => {
       expect(await lift(sponsorKey, 'ssf')).to.equal('not_blocked');
     });
     const expected = [unblocked(sponsorKey), notOwned(sponsorKey), unblocked(sponsorKey)];
-    expect(records.map(asEntry)).to.deep.equal(expected.map(said));
+    expect(records.map(asEntry)).to.deep.equal(expected.map(definedFields));
     expect(await findBlocks(sponsorKey)).to.deep.equal([]);
     await openedTask(storage(), { sponsorKey });
     const grant = await storage().tasks.findGrant(task.agentId, grantHash);
@@ -140,7 +140,7 @@ onEveryDatabase(
   'blocks, beside live tasks and failing writes,',
   (stage) => {
     const { storage } = stage;
-    const { outside, inTurn, expectRollback } = fromOutside(stage);
+    const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
     const { block, lift, findBlocks } = acts(storage);
 
     it('end the tasks of a person whom another source blocks, and are recorded before the ends', async () => {
@@ -149,7 +149,7 @@ onEveryDatabase(
       const busy = await openedTask(storage(), { sponsorKey });
       await renewTimes(storage(), busy, 7);
       const other = aBlock(sponsorKey, { source: 'scim', blockedAt: NOON });
-      await copyBlock(storage(), outside(), other);
+      await insertBlockOnly(storage(), outside(), other);
       const own = aBlock(sponsorKey, { source: 'admin', kind: 'disabled' });
       const reason = 'ssf_account_purged';
       const records = await recordedBy(storage(), async () => {
@@ -157,8 +157,8 @@ onEveryDatabase(
       });
       expect(records.map(asEntry)).to.deep.equal([
         anEntry('sponsor.blocked', { at: LATER, sponsor: sponsorKey, reason: 'sponsor_blocked' }),
-        ...endOf(quiet, { at: LATER, event: 'task.revoked', reason }),
-        ...endOf(busy, { at: LATER, event: 'task.revoked', reason }, 6),
+        ...endRecordsOf(quiet, { at: LATER, event: 'task.revoked', reason }),
+        ...endRecordsOf(busy, { at: LATER, event: 'task.revoked', reason }, 6),
       ]);
       for (const { task, grantHash } of [quiet, busy]) {
         const grant = await storage().tasks.findGrant(task.agentId, grantHash);
@@ -192,7 +192,7 @@ onEveryDatabase(
     it('make a concurrent lift wait, which then lifts the block', async () => {
       const placed = aBlock(newSponsorKey());
       const { sponsorKey, source } = placed;
-      const [{ blocks }, lifted] = await inTurn(
+      const [{ blocks }, lifted] = await secondWaitsForFirst(
         () => block(placed),
         () => lift(sponsorKey, source),
       );

@@ -14,9 +14,9 @@ import { type Instant, instantFromMicros, plusSeconds } from '../../domain/insta
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { holdAppends } from './hold.ts';
+import { lockAppends } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { rounds } from './rounds.ts';
+import { repetitions } from './repetitions.ts';
 import {
   anAssertion,
   anEntry,
@@ -25,13 +25,13 @@ import {
   aRenewal,
   asEntry,
   aTokenRevocation,
-  endOf,
+  endRecordsOf,
   ledgerOf,
   openedTask,
   recordedBy,
   registeredAgent,
   renewTimes,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 /** The tasks of each test are due at a time of that test, before all other tasks. */
 let nth = 0;
@@ -62,7 +62,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
       expect(await sweep(due)).to.equal(0);
     });
     const expired = { at, event: 'task.expired', reason: 'task_ttl_elapsed' } as const;
-    expect(records.map(asEntry)).to.deep.equal(endOf(opening, expired, 4));
+    expect(records.map(asEntry)).to.deep.equal(endRecordsOf(opening, expired, 4));
     expect(await grantOf(opening)).to.deep.include({ taskState: { kind: 'expired', at: due }, revokedAt: at });
     // A delegated task has its own time.
     expect((await grantOf(child))?.taskState).to.deep.equal({ kind: 'live' });
@@ -94,7 +94,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     this.timeout(60_000);
     const others = [await database().open(), await database().open()];
     const agent = await registeredAgent(storage());
-    for (let round = 0; round < rounds(5); round++) {
+    for (let round = 0; round < repetitions(5); round++) {
       const due = nextDue();
       const openings: TaskOpening[] = [];
       for (let task = 0; task < 25; task++) {
@@ -122,7 +122,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     this.timeout(60_000);
     const other = await database().open();
     const agent = await registeredAgent(storage());
-    for (let round = 0; round < rounds(20); round++) {
+    for (let round = 0; round < repetitions(20); round++) {
       const due = nextDue();
       const opening = await openedTask(storage(), { expiresAt: due }, agent);
       // The kill switch has a clock that is behind, for which the task is live.
@@ -155,12 +155,12 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
       const due = nextDue();
       const opening = await openedTask(storage(), { expiresAt: due });
       await renewTimes(storage(), opening, 2);
-      const hold = await holdAppends(kind, connection);
+      const lock = await lockAppends(kind, connection);
       const first = storage().decide(renewGrant, aRenewal(opening, { recordEach: true }));
-      await hold.waiting(1);
+      await lock.untilWaiting(1);
       const swept = expire(storage(), due);
       const late = storage().decide(renewGrant, aRenewal(opening));
-      await hold.release();
+      await lock.release();
       expect([(await first).kind, await swept]).to.deep.equal(['renewed', 1]);
       const page = await storage().ledger.page({ taskId: opening.task.taskId, limit: 20, now: NOON });
       const summary = page.records.find(({ count }) => count !== undefined);
@@ -304,12 +304,12 @@ onEveryDatabase('the sweeper forgets', ({ storage, outside, kind }) => {
       for (const subject of [due, renewed]) await remembered(subject, until);
       const connection = await outside();
       // The renewal has written its row, and waits for the ledger's fence before it commits.
-      const hold = await holdAppends(kind, connection);
+      const lock = await lockAppends(kind, connection);
       const renewal = remembered(renewed, LONG_AFTER);
-      await hold.blocked(1);
+      await lock.untilBlocked(1);
       const swept = storage().sweeping.forget(until, 1000);
-      await hold.blocked(2);
-      await hold.release();
+      await lock.untilBlocked(2);
+      await lock.release();
       await swept;
       expect((await renewal).kind).to.equal('accepted');
       const left = await connection.sql(`select name from logouts where name in ('${due}', '${renewed}')`);

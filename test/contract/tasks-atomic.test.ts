@@ -9,7 +9,7 @@ import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sw
 import { plusSeconds } from '../../domain/instant.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { contentsOf, whileFailing } from './faults.ts';
+import { allRows, whileWritesFail } from './failing-writes.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
@@ -22,7 +22,7 @@ import {
   openedTask,
   registeredAgent,
   renewTimes,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 /** Before the time of every other task here. */
 const DUE = plusSeconds(NOON, 10);
@@ -103,12 +103,12 @@ onEveryDatabase('the transaction', ({ storage, outside, kind }) => {
       it(`of ${title} writes nothing if the database refuses the ${on} of ${table}`, async () => {
         const connection = await outside();
         const [act, verdict] = await prepare(storage());
-        const before = await contentsOf(connection);
-        const outcome = await whileFailing(kind, connection, { table, on }, () =>
+        const before = await allRows(connection);
+        const outcome = await whileWritesFail(kind, connection, { table, on }, () =>
           act(storage()).catch((error: unknown) => error),
         );
         expect(outcome).to.be.instanceOf(Error);
-        expect(await contentsOf(connection)).to.deep.equal(before);
+        expect(await allRows(connection)).to.deep.equal(before);
         expect(await act(storage()), 'the same decision afterwards').to.deep.equal(verdict);
       });
     }

@@ -14,9 +14,9 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
-import { holdAppends, untilBlocked, untilWaiting } from './hold.ts';
+import { lockAppends, untilBlocked, untilWaiting } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { rounds } from './rounds.ts';
+import { repetitions } from './repetitions.ts';
 import {
   anAssertion,
   anEntry,
@@ -26,8 +26,8 @@ import {
   openedTask,
   recordedBy,
   registeredAgent,
-  together,
-} from './scene.ts';
+  withClientAssertion,
+} from './storage-fixtures.ts';
 
 interface Meeting {
   first(): Promise<unknown>;
@@ -128,12 +128,12 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
       const { first, second, verdicts, records } = await prepare(storage());
       const connection = await outside();
       const written = await recordedBy(storage(), async () => {
-        const hold = await holdAppends(kind, connection);
+        const lock = await lockAppends(kind, connection);
         const one = first();
-        await hold.waiting(1);
+        await lock.untilWaiting(1);
         const other = second();
-        await hold.blocked(2);
-        await hold.release();
+        await lock.untilBlocked(2);
+        await lock.release();
         expect(await Promise.all([one, other])).to.deep.equal(verdicts);
       });
       const said = written.map(({ event, reason }) => (reason === undefined ? [event] : [event, reason]));
@@ -196,12 +196,12 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
 
   it('open one task when each presents the same two assertions, in either order', async () => {
     const agent = await registeredAgent(storage());
-    for (let round = 0; round < rounds(5); round++) {
+    for (let round = 0; round < repetitions(5); round++) {
       const [one, other] = [anAssertion(agent.agentId), anAssertion(agent.agentId)];
       const opened = Array.from({ length: 20 }, (_, nth) =>
         storage().decide(openTask, {
           ...anOpening(agent),
-          assertion: nth % 2 === 0 ? together(one, other) : together(other, one),
+          assertion: nth % 2 === 0 ? withClientAssertion(one, other) : withClientAssertion(other, one),
         }),
       );
       const kinds = (await Promise.all(opened)).map((verdict) => verdict.kind);
@@ -217,7 +217,7 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
       const [lesser, greater] = [anAssertion(agentId, `0-${ulid()}`), anAssertion(agentId, `~-${ulid()}`)];
       await connection.sql('begin');
       await connection.sql(`select pg_advisory_xact_lock(${LOCK.assertion}, hashtext('${agentId} ${lesser.jti}'))`);
-      const opened = [together(lesser, greater), together(greater, lesser)].map((assertion) =>
+      const opened = [withClientAssertion(lesser, greater), withClientAssertion(greater, lesser)].map((assertion) =>
         storage().decide(openTask, { ...anOpening(agent), assertion }),
       );
       await untilWaiting(connection, 2);

@@ -8,21 +8,21 @@ import type { Revocation, RevocationReason, Task } from '../../domain/tasks/task
 import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { TaskSelection } from '../support/storage.ts';
-import { fromOutside } from './from-outside.ts';
-import { holdAppends } from './hold.ts';
+import { lockAppends } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { rounds } from './rounds.ts';
+import { outsideConnection } from './outside-connection.ts';
+import { repetitions } from './repetitions.ts';
 import {
   anOpening,
   aRenewal,
   asEntry,
-  endOf,
+  endRecordsOf,
   newAgentId,
   openedTask,
   recordedBy,
   registeredAgent,
   renewTimes,
-} from './scene.ts';
+} from './storage-fixtures.ts';
 
 const LATER = instantFromMicros(NOON + 77_000_001);
 const kill: Revocation = { at: LATER, reason: 'operator_kill_switch' };
@@ -42,7 +42,7 @@ const switches = [
 const ended = (tasks: number): EndVerdict => ({ kind: 'ended', tasks });
 
 const ends = (opening: TaskOpening, reason: RevocationReason, unrecorded = 0) =>
-  endOf(opening, { at: LATER, event: 'task.revoked', reason }, unrecorded);
+  endRecordsOf(opening, { at: LATER, event: 'task.revoked', reason }, unrecorded);
 
 onEveryDatabase('ending tasks', ({ storage }) => {
   const end = (selection: TaskSelection, revocation = kill) => storage().tasks.end(selection, revocation);
@@ -162,7 +162,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
   it('ends a concurrent exchange that commits first, and leaves one that commits afterwards', async function () {
     this.timeout(60_000);
     const agent = await registeredAgent(storage());
-    for (let round = 0; round < rounds(10, 30); round++) {
+    for (let round = 0; round < repetitions(10, 30); round++) {
       const opening = anOpening(agent);
       const select = [itsAgent, itsSponsor][round % 2] ?? itsAgent;
       const decide = [() => storage().tasks.open(opening), () => end(select(opening))];
@@ -180,7 +180,7 @@ onEveryDatabase(
   'ending tasks concurrently',
   (stage) => {
     const { storage, database, kind } = stage;
-    const { outside, inTurn, expectRollback } = fromOutside(stage);
+    const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
 
     for (const fault of [
       { table: 'tasks', on: 'update' },
@@ -201,7 +201,7 @@ onEveryDatabase(
       it(`by ${by} waits for an exchange and ends its task`, async () => {
         const opening = anOpening(await registeredAgent(storage()));
         const open = () => storage().tasks.open(opening);
-        const outcomes = await inTurn(open, () => storage().tasks.end(select(opening), kill));
+        const outcomes = await secondWaitsForFirst(open, () => storage().tasks.end(select(opening), kill));
         expect(outcomes).to.deep.equal([{ kind: 'opened' }, ended(1)]);
       });
 
@@ -211,7 +211,7 @@ onEveryDatabase(
         const opening = anOpening(agent, { sponsorKey: before.task.sponsorKey });
         const open = () => storage().tasks.open(opening);
         const records = await recordedBy(storage(), async () => {
-          const outcomes = await inTurn(() => storage().tasks.end(select(before), kill), open);
+          const outcomes = await secondWaitsForFirst(() => storage().tasks.end(select(before), kill), open);
           expect(outcomes).to.deep.equal([ended(1), { kind: 'opened' }]);
         });
         // By sequence number: a page is in the order of the times, and the exchange is dated earlier.
@@ -232,7 +232,7 @@ onEveryDatabase(
         const opening = await openedTask(storage());
         const again: Revocation = { at: plusSeconds(LATER, 1), reason: 'operator_kill_switch' };
         const records = await recordedBy(storage(), async () => {
-          const outcomes = await inTurn(
+          const outcomes = await secondWaitsForFirst(
             () => storage().tasks.end(selectFirst(opening), kill),
             () => storage().tasks.end(select(opening), again),
           );
@@ -248,14 +248,14 @@ onEveryDatabase(
       it(`by ${by} counts a renewal that commits first, and refuses a later one`, async () => {
         const opening = await openedTask(storage());
         await renewTimes(storage(), opening, 1);
-        const hold = await holdAppends(kind, outside());
+        const lock = await lockAppends(kind, outside());
         // Has its own record, so that it waits at the ledger's fence.
         const first = storage().tasks.renew(aRenewal(opening, { recordEach: true }));
-        await hold.waiting(1);
+        await lock.untilWaiting(1);
         const killing = storage().tasks.end(select(opening), kill);
-        await hold.waiting(kind.engine === 'postgres' ? 2 : 0);
+        await lock.untilWaiting(kind.engine === 'postgres' ? 2 : 0);
         const late = storage().tasks.renew(aRenewal(opening));
-        await hold.release();
+        await lock.release();
         expect([(await first).kind, (await killing).kind]).to.deep.equal(['renewed', 'ended']);
         expect(await late).to.deep.equal({ kind: 'grant_changed' });
         const page = await storage().ledger.page({ taskId: opening.task.taskId, limit: 10, now: NOON });
@@ -272,7 +272,7 @@ onEveryDatabase(
       this.timeout(60_000);
       const other = await database().open();
       const agent = await registeredAgent(storage());
-      for (let round = 0; round < rounds(20, 60); round++) {
+      for (let round = 0; round < repetitions(20, 60); round++) {
         const opening = await openedTask(storage(), {}, agent);
         const { taskId } = opening.task;
         const select = [theTask, itsAgent, itsSponsor][round % 3] ?? theTask;

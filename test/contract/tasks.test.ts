@@ -20,15 +20,15 @@ import {
   aRevocation,
   asEntry,
   aTokenRevocation,
-  endOf,
+  definedFields,
+  endRecordsOf,
   newAgentId,
   openedTask,
   recordedBy,
   registeredAgent,
   renewTimes,
-  said,
-  together,
-} from './scene.ts';
+  withClientAssertion,
+} from './storage-fixtures.ts';
 
 const KILL = { at: instantFromMicros(NOON + 5), reason: 'operator_kill_switch' } as const;
 
@@ -52,10 +52,10 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
       const { task, entry } = opening;
       const [one, two] = [anAssertion(task.agentId), anAssertion(task.agentId)];
       const records = await recordedBy(storage(), async () => {
-        const verdict = await storage().decide(openTask, { ...opening, assertion: together(one, two) });
+        const verdict = await storage().decide(openTask, { ...opening, assertion: withClientAssertion(one, two) });
         expect(verdict).to.deep.equal({ kind: 'opened' });
       });
-      expect(records.map(asEntry)).to.deep.equal([said(entry)]);
+      expect(records.map(asEntry)).to.deep.equal([definedFields(entry)]);
       const live = { taskState: { kind: 'live' }, revokedAt: undefined };
       expect(await grantOf(storage(), opening)).to.deep.equal({ task, ...live, scope: task.scope, renewals: 0 });
       expect(await storage().tasks.findGrant(other.agentId, opening.grantHash), 'of another agent').to.equal(undefined);
@@ -178,7 +178,7 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     const records = await recordedBy(storage(), async () => {
       for (const renewal of [first, ...others]) expect(await renew(renewal)).to.deep.equal({ kind: 'renewed' });
     });
-    expect(records.map(asEntry)).to.deep.equal([said(first.entry)]);
+    expect(records.map(asEntry)).to.deep.equal([definedFields(first.entry)]);
     const stored = { task: opening.task, taskState: { kind: 'live' }, revokedAt: undefined };
     expect(await grantOf(storage(), opening)).to.deep.equal({ ...stored, scope: ['a', 'c'], renewals: 3 });
     expect(await storage().decide(spendAssertion, first.assertion)).to.equal('replayed');
@@ -186,7 +186,7 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     const ended = await recordedBy(storage(), () => storage().decide(revokeGrant, revocation));
     const { at } = revocation;
     expect(ended.map(asEntry), 'two of the three have no record').to.deep.equal(
-      endOf(opening, { at, event: 'task.revoked', reason: 'client_revoked' }, 2),
+      endRecordsOf(opening, { at, event: 'task.revoked', reason: 'client_revoked' }, 2),
     );
   });
 
@@ -252,10 +252,10 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
       expect(await storage().decide(revokeGrant, revocation)).to.equal('revoked');
     });
     expect(records.map(asEntry)).to.deep.equal([
-      ...endOf(root, REVOKED),
-      ...endOf(sibling, PARENT_REVOKED),
-      ...endOf(child, PARENT_REVOKED, 1),
-      ...endOf(grandchild, PARENT_REVOKED, 3),
+      ...endRecordsOf(root, REVOKED),
+      ...endRecordsOf(sibling, PARENT_REVOKED),
+      ...endRecordsOf(child, PARENT_REVOKED, 1),
+      ...endRecordsOf(grandchild, PARENT_REVOKED, 3),
     ]);
     expect(await stateOf(root)).to.deep.equal([{ kind: 'revoked', at, reason: 'client_revoked' }, at]);
     for (const below of [child, sibling, grandchild]) {
@@ -273,7 +273,10 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
     expect(await storage().decide(expireDueTasks, { overBy: over, at, limit: 1 })).to.equal(1);
     const records = await recordedBy(storage(), () => storage().decide(revokeGrant, aRevocation(root)));
-    expect(records.map(asEntry)).to.deep.equal([...endOf(root, REVOKED), ...endOf(grandchild, PARENT_REVOKED)]);
+    expect(records.map(asEntry)).to.deep.equal([
+      ...endRecordsOf(root, REVOKED),
+      ...endRecordsOf(grandchild, PARENT_REVOKED),
+    ]);
     expect(await stateOf(child)).to.deep.equal([{ kind: 'expired', at: over }, at]);
   });
 
@@ -287,7 +290,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     const ended = await recordedBy(storage(), async () => {
       expect(await storage().decide(revokeGrant, aRevocation(opening))).to.equal('revoked');
     });
-    expect(ended.map(asEntry)).to.deep.equal(endOf(child, PARENT_REVOKED));
+    expect(ended.map(asEntry)).to.deep.equal(endRecordsOf(child, PARENT_REVOKED));
     expect(await stateOf(opening)).to.deep.equal(LIVE);
   });
 
@@ -302,7 +305,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
       expect(await storage().decide(revokeGrant, again)).to.equal('already_ended');
       expect(await storage().decide(revokeGrant, again)).to.equal('replayed');
     });
-    expect(records.map(asEntry)).to.deep.equal(endOf(opening, REVOKED));
+    expect(records.map(asEntry)).to.deep.equal(endRecordsOf(opening, REVOKED));
     expect(await stateOf(opening)).to.deep.equal([{ kind: 'revoked', at, reason: 'client_revoked' }, at]);
   });
 
@@ -328,7 +331,7 @@ onEveryDatabase('tokens and assertions', ({ storage }) => {
     const records = await recordedBy(storage(), async () => {
       expect(await storage().decide(revokeSingleToken, revocation)).to.equal('revoked');
     });
-    expect(records.map(asEntry)).to.deep.equal([said(entry)]);
+    expect(records.map(asEntry)).to.deep.equal([definedFields(entry)]);
     const live = { taskState: { kind: 'live' }, taskExpiresAt: opening.task.expiresAt, agentEnabled: true };
     expect(await factsOf(opening.task, tokenId)).to.deep.equal({ ...live, tokenRevocation: { at, reason } });
     expect(await factsOf(opening.task), 'another token').to.deep.equal({ ...live, tokenRevocation: undefined });

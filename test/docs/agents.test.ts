@@ -72,8 +72,8 @@ describe('the examples of docs/agents.md', () => {
     this.timeout(60_000);
     const server = await startExample('express-tool-server.ts', environment);
     try {
-      const { code, output, complaints } = await runExample('agent.ts', { ...environment, TOOL_SERVER: server.url });
-      expect(complaints).to.equal('');
+      const { code, output, errors } = await runExample('agent.ts', { ...environment, TOOL_SERVER: server.url });
+      expect(errors).to.equal('');
       expect(JSON.parse(output)).to.deep.equal({ key: 'OPS-7', readFor: 'ada', readBy: `agent:${agent.id}` });
       expect(code).to.equal(0);
       const of = (await mandate.ledger()).filter((line) => line.agent_id === agent.id && line.task_id !== null);
@@ -86,19 +86,19 @@ describe('the examples of docs/agents.md', () => {
 
   it('agent.ts prints the error of a refusal', async function () {
     this.timeout(60_000);
-    const { code, output, complaints } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' });
-    expect([code, output, complaints]).to.deep.equal([1, '', 'No: invalid_grant\n']);
+    const { code, output, errors } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' });
+    expect([code, output, errors]).to.deep.equal([1, '', 'No: invalid_grant\n']);
   });
 
   it('mcp-agent.ts calls both tools of mcp-tool-server.ts', async function () {
     this.timeout(60_000);
     const server = await startExample('mcp-tool-server.ts', environment);
     try {
-      const { code, output, complaints } = await runExample('mcp-agent.ts', {
+      const { code, output, errors } = await runExample('mcp-agent.ts', {
         ...environment,
         MCP_SERVER: `${server.url}/mcp`,
       });
-      expect(complaints).to.equal('');
+      expect(errors).to.equal('');
       expect(output).to.equal(
         `read_issue [{"type":"text","text":"OPS-7, read for ada by agent:${agent.id}"}]\n` +
           'delete_issue [{"type":"text","text":"OPS-7, deleted for ada"}]\n',
@@ -133,8 +133,8 @@ describe('the examples of docs/agents.md', () => {
       ...{ MANDATE: mandate.url, ADMIN_API_KEY: ADMIN_KEY, KEYS_FILE: keysFile, RECORD: String(line?.seq) },
       MARKS: `${first?.checkpoint_id}:${first?.root_hash}`,
     };
-    const { code, output, complaints } = await runExample('audit-script.ts', given);
-    expect(complaints).to.equal('');
+    const { code, output, errors } = await runExample('audit-script.ts', given);
+    expect(errors).to.equal('');
     const mark = `${last?.checkpoint_id}:${last?.root_hash}`;
     expect(output).to.equal(`Record ${line?.seq} is what was sealed. Keep this mark: ${mark}\n`);
     expect(code).to.equal(0);
@@ -143,7 +143,7 @@ describe('the examples of docs/agents.md', () => {
     expect(cutOff.code).to.equal(3);
     expect(cutOff.output).to.match(/^NOT VERIFIED: There is no checkpoint 9999, which a mark names/);
     const unknown = await runExample('audit-script.ts', { ...given, RECORD: '999999' });
-    expect([unknown.code, unknown.output, unknown.complaints]).to.deep.equal([1, 'There is no record 999999.\n', '']);
+    expect([unknown.code, unknown.output, unknown.errors]).to.deep.equal([1, 'There is no record 999999.\n', '']);
     const contradicted = { ...given, MARKS: `${first?.checkpoint_id}:${'0'.repeat(64)}` };
     const found = await runExample('audit-script.ts', contradicted);
     expect(found.code).to.equal(3);

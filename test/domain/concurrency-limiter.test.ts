@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { concurrencyLimiter, type Permit, type QueueEntry } from '../../domain/concurrency-limiter.ts';
 
 /** A limiter with a clock of the test, and the outcome of each `acquire`. */
-function scene(limits: { concurrency: number; queue: number; waitMs?: number }) {
+function fixture(limits: { concurrency: number; queue: number; waitMs?: number }) {
   let now = 1000;
   const limiter = concurrencyLimiter({ waitMs: 100, ...limits }, () => now);
   const held = new Map<string, Permit>();
@@ -32,7 +32,7 @@ function scene(limits: { concurrency: number; queue: number; waitMs?: number }) 
 
 describe('A concurrency limiter', () => {
   it('grants permits at once while there are any, then in the order of asking', () => {
-    const s = scene({ concurrency: 2, queue: 3 });
+    const s = fixture({ concurrency: 2, queue: 3 });
     for (const name of ['a', 'b', 'c', 'd']) s.ask(name);
     expect(s.started).to.deep.equal(['a', 'b']);
     s.release('b');
@@ -43,7 +43,7 @@ describe('A concurrency limiter', () => {
   });
 
   it('refuses at once when the queue is full', () => {
-    const s = scene({ concurrency: 1, queue: 2 });
+    const s = fixture({ concurrency: 1, queue: 2 });
     for (const name of ['a', 'b', 'c']) s.ask(name);
     expect(s.limiter.isFull).to.equal(true);
     expect(s.ask('d')).to.equal(undefined);
@@ -51,14 +51,14 @@ describe('A concurrency limiter', () => {
   });
 
   it('grants at once or refuses with a queue of zero', () => {
-    const s = scene({ concurrency: 1, queue: 0 });
+    const s = fixture({ concurrency: 1, queue: 0 });
     s.ask('a');
     s.ask('b');
     expect([s.started, s.refused]).to.deep.equal([['a'], ['b']]);
   });
 
   it('refuses an entry once it has waited for the limit, and not before', () => {
-    const s = scene({ concurrency: 1, queue: 5 });
+    const s = fixture({ concurrency: 1, queue: 5 });
     s.ask('a');
     s.ask('b');
     s.wait(60);
@@ -76,7 +76,7 @@ describe('A concurrency limiter', () => {
   });
 
   it('grants a released permit to the first entry that is in time, even before `expire` was called', () => {
-    const s = scene({ concurrency: 1, queue: 5 });
+    const s = fixture({ concurrency: 1, queue: 5 });
     s.ask('a');
     s.ask('late');
     s.wait(50);
@@ -87,7 +87,7 @@ describe('A concurrency limiter', () => {
   });
 
   it('grants nothing to an entry that has left, and frees its place at once', () => {
-    const s = scene({ concurrency: 1, queue: 2 });
+    const s = fixture({ concurrency: 1, queue: 2 });
     s.ask('a');
     const b = s.ask('b');
     s.ask('c');
@@ -101,7 +101,7 @@ describe('A concurrency limiter', () => {
   });
 
   it('releases a permit only once, even if `release` is called again', () => {
-    const s = scene({ concurrency: 1, queue: 5 });
+    const s = fixture({ concurrency: 1, queue: 5 });
     for (const name of ['a', 'b', 'c']) s.ask(name);
     s.release('a');
     s.release('a');
@@ -122,7 +122,7 @@ describe('A concurrency limiter', () => {
         fc.nat(4),
         fc.array(step, { maxLength: 60 }),
         (concurrency, queue, steps) => {
-          const s = scene({ concurrency, queue });
+          const s = fixture({ concurrency, queue });
           const entries: (QueueEntry | undefined)[] = [];
           const left = new Set<string>();
           const released = new Set<string>();
@@ -156,7 +156,7 @@ describe('A concurrency limiter', () => {
   });
 
   it('takes constant time to leave a long queue', () => {
-    const s = scene({ concurrency: 1, queue: 200_000 });
+    const s = fixture({ concurrency: 1, queue: 200_000 });
     s.ask('first');
     const entries = Array.from({ length: 200_000 }, (_, at) => s.ask(String(at)));
     // CPU time of this process: a busy machine changes nothing.

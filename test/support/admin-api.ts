@@ -30,8 +30,8 @@ import type { RegistrationRules } from '../../domain/agents/registration.ts';
 import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
 import { Secret } from '../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
-import { converse } from './hostile/raw-conversation.ts';
-import { newKeys } from './ledger-scene.ts';
+import { sendBytes } from './hostile/send-bytes.ts';
+import { newKeys } from './ledger-fixture.ts';
 import { closeServer, listen } from './listening.ts';
 import { type MovedClock, movedClock } from './moved-clock.ts';
 import { RULES } from './registrations.ts';
@@ -152,7 +152,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       return body === undefined ? test : test.set('content-type', 'application/json').send(JSON.stringify(body));
     },
     async raw(text) {
-      const received = await converse(url, Buffer.from(text).toString('latin1'));
+      const received = await sendBytes(url, Buffer.from(text).toString('latin1'));
       return Buffer.from(received.text, 'latin1').toString();
     },
     records: () => allRecords(storage.ledger, clock),

@@ -24,18 +24,18 @@ export interface FreshDatabase {
   readonly settings: Readonly<Record<string, string>>;
   /** Opens another storage on the same database; the caller closes it. */
   open(options?: OpenOptions): Promise<Storage>;
-  /** Connects beside the service; `undefined` if the database cannot be reached. */
-  readonly outside: ((role?: Role) => Promise<Outside>) | undefined;
+  /** Opens an SQL connection for the test itself; `undefined` if only the service can reach the database. */
+  readonly outside: ((role?: Role) => Promise<OutsideConnection>) | undefined;
   drop(): Promise<void>;
 }
 
 interface OpenOptions extends Partial<StorageSurroundings> {
-  /** On Postgres; PATIENT by default. */
+  /** On Postgres; TENFOLD_LIMITS by default. */
   readonly limits?: LimitsByUse;
 }
 
-/** A connection beside the service. Values have the types of the engine's driver. */
-export interface Outside {
+/** An SQL connection of the test itself. Values have the types of the engine's driver. */
+export interface OutsideConnection {
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }
@@ -121,7 +121,7 @@ export const postgres: TestDatabase = {
         'Service:Database:ConnectionString': connectionString,
         'Service:Database:MigrationConnectionString': migrationConnectionString,
       },
-      open: async ({ limits = PATIENT, ...surroundings } = {}) =>
+      open: async ({ limits = TENFOLD_LIMITS, ...surroundings } = {}) =>
         withMethods(
           await openPostgres({ connectionString, migrationConnectionString, limits }, surroundingsOf(surroundings)),
         ),
@@ -142,7 +142,7 @@ export function freshDatabase(engine: TestDatabase['engine'], schema?: 'applied'
 }
 
 /** @throws if only the service can reach the database */
-export async function outsideOf(database: FreshDatabase, role?: Role): Promise<Outside> {
+export async function connectOutside(database: FreshDatabase, role?: Role): Promise<OutsideConnection> {
   if (database.outside === undefined) throw new Error('only the service can reach this database');
   return database.outside(role);
 }
@@ -163,7 +163,7 @@ const TEMPLATE = 'mandate_template';
  * Ten times the limits of the service, so that a decision that waits for another one does not time out on a busy
  * machine.
  */
-export const PATIENT: LimitsByUse = {
+export const TENFOLD_LIMITS: LimitsByUse = {
   serving: tenfold(LIMITS.serving),
   revoking: tenfold(LIMITS.revoking),
   draining: tenfold(LIMITS.draining),
@@ -196,7 +196,7 @@ async function prepareTemplate(): Promise<void> {
         {
           connectionString: server.url(SERVING, TEMPLATE),
           migrationConnectionString: server.url(OWNER, TEMPLATE),
-          limits: PATIENT,
+          limits: TENFOLD_LIMITS,
         },
         surroundingsOf(surroundings),
       ),
@@ -223,7 +223,7 @@ async function asSuperuser(statement: string): Promise<void> {
   await connection.close();
 }
 
-async function outsidePostgres(connectionString: string): Promise<Outside> {
+async function outsidePostgres(connectionString: string): Promise<OutsideConnection> {
   const client = new pg.Client({ connectionString });
   // A test may drop the database or stop the server while the connection is open.
   client.on('error', () => undefined);
@@ -234,7 +234,7 @@ async function outsidePostgres(connectionString: string): Promise<Outside> {
   };
 }
 
-function outsideSqlite(path: string): Outside {
+function outsideSqlite(path: string): OutsideConnection {
   const connection = openHandle(path);
   return {
     async sql(text) {

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string>>;
 export interface ExampleServer {
   readonly url: string;
   readonly child: ChildProcess;
-  /** Its output since it listens. */
+  /** The lines it printed after its address. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }
@@ -42,17 +42,17 @@ export async function startExample(name: string, environment: Environment): Prom
 export async function runExample(
   name: string,
   environment: Environment,
-): Promise<{ readonly code: unknown; readonly output: string; readonly complaints: string }> {
+): Promise<{ readonly code: unknown; readonly output: string; readonly errors: string }> {
   const { child, stdout, stderr } = spawnExample(name, environment);
-  let [output, complaints] = ['', ''];
+  let [output, errors] = ['', ''];
   stdout.on('data', (chunk) => {
     output += String(chunk);
   });
   stderr.on('data', (chunk) => {
-    complaints += String(chunk);
+    errors += String(chunk);
   });
   const [code] = await once(child, 'close');
-  return { code, output, complaints };
+  return { code, output, errors };
 }
 
 function spawnExample(name: string, environment: Environment) {

@@ -7,7 +7,7 @@ export interface KeyServer {
   /** Publishes a key set and resolves with its URI. */
   serve(jwks: object): Promise<string>;
   /** A URI on which no server listens. */
-  nothingAt(): Promise<string>;
+  unusedUri(): Promise<string>;
   requests(uri: string): number;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export async function startKeyServer(): Promise<KeyServer> {
       sets.set(path, jwks);
       return `${server.url}${path}`;
     },
-    nothingAt: async () => `https://127.0.0.1:${await freePort()}/jwks.json`,
+    unusedUri: async () => `https://127.0.0.1:${await freePort()}/jwks.json`,
     requests: (uri) => server.received.filter((request) => `${server.url}${request.path}` === uri).length,
     stop: () => server.close(),
   };

@@ -10,8 +10,8 @@ export function byLength<Amount>({ short, full }: { readonly short: Amount; read
   return process.env[LENGTH] === 'full' ? full : short;
 }
 
-/** Every item at full length, otherwise every tenth. */
-export function byLengthOf<Item>(items: readonly Item[]): readonly Item[] {
+/** Every item in the long suites, otherwise every tenth. */
+export function sampleByLength<Item>(items: readonly Item[]): readonly Item[] {
   const step = byLength({ short: 10, full: 1 });
   return items.filter((_, index) => index % step === 0);
 }

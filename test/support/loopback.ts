@@ -1,4 +1,4 @@
-/** A real HTTP or HTTPS server on loopback that keeps its requests and answers as a test says. */
+/** A real HTTP or HTTPS server on loopback. It keeps the requests; a test sets its answers. */
 
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -32,7 +32,7 @@ export const testAuthority = readTls('ca.pem');
 export async function startLoopback(answer: Handler, options: { readonly tls?: boolean } = {}): Promise<Loopback> {
   const received: ReceivedRequest[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    void remember(request).then((seen) => {
+    void readRequest(request).then((seen) => {
       received.push(seen);
       loopback.answer(seen, response);
     });
@@ -91,7 +91,7 @@ export const STATUSES_BESIDE_200 = [
   201, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 410, 500, 503,
 ];
 
-async function remember(request: IncomingMessage): Promise<ReceivedRequest> {
+async function readRequest(request: IncomingMessage): Promise<ReceivedRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const { method = '', url: path = '', headers, socket } = request;

@@ -13,7 +13,7 @@ import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type AgentKey, makeAgentKey } from './agents/agent-key.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
-import { outsideOf, type TestDatabase } from './databases.ts';
+import { connectOutside, type TestDatabase } from './databases.ts';
 import { agentIdOf } from './domain-fixtures.ts';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider/identity-provider.ts';
 import { type KeyServer, startKeyServer } from './key-server.ts';
@@ -119,7 +119,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
     keyServer,
     options,
     sql: async (text) => {
-      const outside = await outsideOf(database);
+      const outside = await connectOutside(database);
       await outside.sql(text);
       await outside.close();
     },

@@ -1,4 +1,4 @@
-/** The system clock, plus what a test advances; it can be stopped. */
+/** The system clock plus an offset that a test sets. It can be stopped. */
 
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, instantFromMillis, plusSeconds, toSeconds } from '../../domain/instant.ts';

@@ -8,7 +8,7 @@ import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { type ProvisionedUser, userNameKey } from '../../domain/signals/provisioned-user.ts';
 import { oldestFirst, type StatedBlock } from '../../domain/sponsors/block.ts';
-import { NO_TASKS } from './decisions.ts';
+import { NO_TASKS } from './decision-fixtures.ts';
 
 export function peopleInMemory() {
   let [users, blocks]: [readonly ProvisionedUser[], readonly StatedBlock[]] = [[], []];

@@ -27,7 +27,7 @@ const OPTIONS = [
 ] as const;
 
 /** Test data need not survive a power failure. */
-const FORGETFUL = [
+const NOT_DURABLE = [
   ['fsync', 'off'],
   ['full_page_writes', 'off'],
 ] as const;
@@ -86,9 +86,9 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
     { ...owner, cwd: home, stdio: 'pipe' },
   );
   const port = await freePort();
-  const options = [...OPTIONS, ['max_connections', maxConnections], ...(durable ? [] : FORGETFUL)];
+  const options = [...OPTIONS, ['max_connections', maxConnections], ...(durable ? [] : NOT_DURABLE)];
   const flags = options.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn('sh', ['-c', UNTIL_WE_ARE_GONE, programs.postgres, '-D', data, '-p', String(port), ...flags], {
+  const child = spawn('sh', ['-c', SUPERVISED, programs.postgres, '-D', data, '-p', String(port), ...flags], {
     ...owner,
     cwd: home,
     stdio: ['pipe', 'ignore', 'pipe'],
@@ -100,7 +100,7 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
     await said;
   };
   const signalAll = (signal: NodeJS.Signals) => {
-    for (const pid of processesOf(data)) tellIfThere(pid, signal);
+    for (const pid of processesOf(data)) signalIfAlive(pid, signal);
   };
   return {
     server: serverOn(port),
@@ -127,7 +127,7 @@ function processesOf(data: string): readonly number[] {
 }
 
 /** A session may have ended meanwhile. */
-function tellIfThere(pid: number, signal: NodeJS.Signals): void {
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
@@ -143,7 +143,7 @@ function serverOn(port: number): PostgresServer {
  * Runs the server while our end of its standard input is open, so that no server and no data remain if this process
  * is killed. SIGINT is Postgres's fast shutdown, SIGQUIT its immediate one. A frozen server needs SIGCONT first.
  */
-const UNTIL_WE_ARE_GONE = `
+const SUPERVISED = `
   "$0" "$@" & server=$!
   while read -r command; do
     case $command in
@@ -188,14 +188,14 @@ function anyoneMayEnter(directory: string): boolean {
 function untilSaid(child: ChildProcess, text: string): Promise<void> {
   return new Promise((done, failed) => {
     let said = '';
-    const over = () => {
+    const stopReading = () => {
       clearTimeout(timer);
       child.off('exit', ended);
       // Discards later output: a full pipe would block the server.
       child.stderr?.off('data', read).resume();
     };
     const fail = (what: string) => {
-      over();
+      stopReading();
       failed(new Error(`Postgres ${what}: ${said}`));
     };
     const ended = () => fail('ended');
@@ -203,7 +203,7 @@ function untilSaid(child: ChildProcess, text: string): Promise<void> {
     const read = (chunk: Buffer) => {
       said += chunk.toString();
       if (!said.includes(text)) return;
-      over();
+      stopReading();
       done();
     };
     child.once('exit', ended);

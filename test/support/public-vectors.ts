@@ -1,7 +1,7 @@
 /** Public test vectors beside the checkout, in `../shared/vectors/public`. Suites that use them are skipped without them. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { byLengthOf } from './length.ts';
+import { sampleByLength } from './length.ts';
 
 const FOLDER = new URL('../../../shared/vectors/public/', import.meta.url);
 
@@ -40,15 +40,15 @@ export function describeForeignJws(
 }
 
 /** Enough requests to keep the service busy without waiting for a socket. */
-const AT_A_TIME = 24;
+const CONCURRENCY = 24;
 
-/** Tries every vector at full length and every tenth otherwise, several at once. */
-export async function atATime<Vector>(
+/** Tries every vector in the long suites and every tenth otherwise, several at once. */
+export async function tryEach<Vector>(
   vectors: readonly Vector[],
   attempt: (vector: Vector) => Promise<void>,
 ): Promise<void> {
-  const tried = byLengthOf(vectors);
-  for (let at = 0; at < tried.length; at += AT_A_TIME) {
-    await Promise.all(tried.slice(at, at + AT_A_TIME).map(attempt));
+  const tried = sampleByLength(vectors);
+  for (let at = 0; at < tried.length; at += CONCURRENCY) {
+    await Promise.all(tried.slice(at, at + CONCURRENCY).map(attempt));
   }
 }

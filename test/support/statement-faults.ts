@@ -10,8 +10,8 @@ export interface Fault {
   readonly sqlState: string;
   /** Whether the session ends too. */
   readonly ends?: 'session';
-  /** Whether the server executes the statement and only its response is lost. */
-  readonly does?: 'the statement';
+  /** Whether the server executes the statement, so that only its response is lost. */
+  readonly executes?: true;
 }
 
 export interface StatementFaults {
@@ -23,7 +23,7 @@ export interface StatementFaults {
   close(): Promise<void>;
 }
 
-export const LATE_LOSS: Fault = { sqlState: '57P01', ends: 'session', does: 'the statement' };
+export const LOST_RESPONSE: Fault = { sqlState: '57P01', ends: 'session', executes: true };
 
 const TYPE_AND_LENGTH = 5;
 const SYNC = 'S';
@@ -39,7 +39,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
   let counted = 0;
 
   /** The fault of the next statement, if it is the nth. */
-  const turn = (): Fault | undefined => {
+  const nextFault = (): Fault | undefined => {
     if (armed === undefined) return undefined;
     counted += 1;
     return counted === armed.nth ? armed.fault : undefined;
@@ -64,12 +64,12 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
       else near.write(chunk);
     });
     const send = (statement: Buffer, fault: Fault | undefined) => {
-      losesAnswer = fault?.does !== undefined;
+      losesAnswer = fault?.executes === true;
       far.write(fault === undefined || losesAnswer ? statement : simpleQuery(failing(fault)));
     };
     near.on(
       'data',
-      statementReader(send, (other) => far.write(other), turn),
+      statementReader(send, (other) => far.write(other), nextFault),
     );
   });
   const port = await listen(server);
@@ -94,7 +94,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
 function statementReader(
   send: (statement: Buffer, fault: Fault | undefined) => void,
   pass: (other: Buffer) => void,
-  turn: () => Fault | undefined,
+  nextFault: () => Fault | undefined,
 ): (chunk: Buffer) => void {
   let received: Buffer = Buffer.alloc(0);
   let parts: Buffer[] = [];
@@ -109,9 +109,9 @@ function statementReader(
     const type = message.toString('latin1', 0, 1);
     if (type === SIMPLE_QUERY) {
       const isCounted = !NOT_COUNTED.test(message.toString('utf8', TYPE_AND_LENGTH));
-      send(message, isCounted ? turn() : undefined);
+      send(message, isCounted ? nextFault() : undefined);
     } else if (type === SYNC) {
-      send(Buffer.concat([...parts, message]), turn());
+      send(Buffer.concat([...parts, message]), nextFault());
       parts = [];
     } else if (PARTS.has(type)) parts.push(message);
     else pass(message);

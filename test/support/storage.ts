@@ -1,4 +1,4 @@
-/** A database whose decisions are methods, so that a test reads as a list of what happened. */
+/** A storage with a method for each decision, to keep tests short. */
 
 import type { Storage as Product } from '../../adapters/storage/storage.ts';
 import { append } from '../../application/decisions/append.ts';

@@ -24,7 +24,7 @@ import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type Month, parseMonth } from '../../domain/ledger/time-range.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { type FreshDatabase, freshDatabase, type Outside, outsideOf } from '../support/databases.ts';
+import { connectOutside, type FreshDatabase, freshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { byLength } from '../support/length.ts';
@@ -50,10 +50,10 @@ function monthOf(text: string): Month {
   return month;
 }
 
-interface Scene {
+interface Fixture {
   readonly database: FreshDatabase;
   readonly storage: Storage;
-  readonly owner: Outside;
+  readonly owner: OutsideConnection;
   readonly opened: OpenedArchives;
   readonly directory: string;
   readonly archiving: Archiving;
@@ -64,18 +64,18 @@ interface Scene {
 describe('audit-archive on Postgres', function () {
   this.timeout(60_000);
   let key: SealingKey;
-  const open: Scene[] = [];
+  const open: Fixture[] = [];
   before(async () => {
     key = await makeSealingKey();
   });
   afterEach(async () => {
-    for (const scene of open.splice(0)) await scene.close();
+    for (const fixture of open.splice(0)) await fixture.close();
   });
 
-  async function emptyScene(): Promise<Scene> {
+  async function emptyScene(): Promise<Fixture> {
     const database = await freshDatabase('postgres');
     const storage = await database.open({ clock: { now: () => NOW } });
-    const owner = await outsideOf(database, 'owner');
+    const owner = await connectOutside(database, 'owner');
     const connection = database.settings['Service:Database:MigrationConnectionString'] ?? '';
     const opened = openPostgresArchives(connection, capturedLog());
     const directory = mkdtempSync(join(tmpdir(), 'mandate-archive-'));
@@ -90,7 +90,7 @@ describe('audit-archive on Postgres', function () {
       clock: { now: () => NOW },
       archived: (month) => archived.push(month),
     };
-    const scene: Scene = {
+    const fixture: Fixture = {
       database,
       storage,
       owner,
@@ -106,12 +106,12 @@ describe('audit-archive on Postgres', function () {
         rmSync(directory, { recursive: true, force: true });
       },
     };
-    open.push(scene);
-    return scene;
+    open.push(fixture);
+    return fixture;
   }
 
   /** Four checkpoints; the second has records of September and October. */
-  async function scene(): Promise<Scene> {
+  async function fixture(): Promise<Fixture> {
     const made = await emptyScene();
     const { storage } = made;
     await append(storage, 10, SEPTEMBER);
@@ -126,7 +126,7 @@ describe('audit-archive on Postgres', function () {
     return made;
   }
 
-  async function expectAllArchived({ directory, storage, owner, archiving }: Scene): Promise<void> {
+  async function expectAllArchived({ directory, storage, owner, archiving }: Fixture): Promise<void> {
     expect(readdirSync(directory)).to.deep.equal(FILES);
     const seqs: number[] = [];
     for (const file of FILES) {
@@ -145,7 +145,7 @@ describe('audit-archive on Postgres', function () {
   }
 
   it('exports and drops each month, and exports a checkpoint over two months with the earlier month', async () => {
-    const made = await scene();
+    const made = await fixture();
     expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
     await expectAllArchived(made);
     expect(made.archived.map(({ month, checkpoints, records }) => [month, checkpoints, records])).to.deep.equal([
@@ -155,7 +155,7 @@ describe('audit-archive on Postgres', function () {
   });
 
   it('records each export with its hash, and reports the end of the archived months in GET /audit', async () => {
-    const { archiving, archived, storage, directory } = await scene();
+    const { archiving, archived, storage, directory } = await fixture();
     await archive(THIS_MONTH, archiving);
     const page = await storage.ledger.page({ limit: 100, now: NOW });
     expect(page.archivedBefore).to.equal(NOVEMBER);
@@ -252,7 +252,7 @@ describe('audit-archive on Postgres', function () {
     for (const step of ['prepare', 'find', 'draft', 'publish', 'remove', 'exported'] as const) {
       for (const when of ['before', 'after'] as const) {
         it(`archives every record once if the earlier runs failed ${when} "${step}"`, async () => {
-          const made = await scene();
+          const made = await fixture();
           for (const nth of [1, 2]) {
             const run = interrupted(made.archiving, step, when, nth);
             await archive(THIS_MONTH, run).then(
@@ -276,7 +276,7 @@ describe('audit-archive on Postgres', function () {
 
     it('archives every record once if earlier runs were killed at any moment', async function () {
       this.timeout(120_000);
-      const made = await scene();
+      const made = await fixture();
       const settings = { ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
       const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
       // The time until a run can be interrupted depends on the machine.
@@ -300,8 +300,8 @@ describe('audit-archive on Postgres', function () {
   });
 
   describe('if an export with the same name exists', () => {
-    async function standing(): Promise<{ made: Scene; path: string; text: string }> {
-      const made = await scene();
+    async function standing(): Promise<{ made: Fixture; path: string; text: string }> {
+      const made = await fixture();
       const { archiving } = made;
       const dying = { ...archiving.archives, remove: () => Promise.reject(new Error('gone')) };
       await archive(THIS_MONTH, { ...archiving, archives: dying }).catch(() => undefined);
@@ -345,7 +345,7 @@ describe('audit-archive on Postgres', function () {
     });
 
     it('does not overwrite a file that appears during the export', async () => {
-      const made = await scene();
+      const made = await fixture();
       const { folder } = made.archiving;
       const path = join(made.directory, FILES[0] ?? '');
       const draft: typeof folder.draft = async (month, lines) => {
@@ -361,7 +361,7 @@ describe('audit-archive on Postgres', function () {
   });
 
   it('deletes an export that it cannot read back, and drops no partition', async () => {
-    const made = await scene();
+    const made = await fixture();
     const { folder } = made.archiving;
     const draft: typeof folder.draft = async (month, lines) => {
       const written = await folder.draft(month, lines);
@@ -375,7 +375,7 @@ describe('audit-archive on Postgres', function () {
   });
 
   it('keeps a partition that gained a record during the export, and archives it in a later run', async () => {
-    const made = await scene();
+    const made = await fixture();
     const { archives } = made.archiving;
     const remove: typeof archives.remove = async (departure) => {
       await made.storage.ledger.append(fullEntry(99, SEPTEMBER));
@@ -394,7 +394,7 @@ describe('audit-archive on Postgres', function () {
   it('waits for a reading transaction without delaying appends', async function () {
     // The elapsed time is what this test guards.
     this.retries(2);
-    const made = await scene();
+    const made = await fixture();
     await made.owner.sql('begin; select 1 from ledger limit 1');
     // With the time limits of requests.
     const requests = await made.database.open({ clock: { now: () => NOW }, limits: LIMITS });
@@ -426,7 +426,7 @@ describe('audit-archive on Postgres', function () {
   });
 
   describe('refuses', () => {
-    async function refusal(made: Scene, before: Month, changes: Partial<Archiving> = {}) {
+    async function refusal(made: Fixture, before: Month, changes: Partial<Archiving> = {}) {
       const partitionsBefore = await partitions(made.owner);
       const { stop } = await archive(before, { ...made.archiving, ...changes });
       expect(await partitions(made.owner)).to.deep.equal(partitionsBefore);
@@ -434,17 +434,17 @@ describe('audit-archive on Postgres', function () {
     }
 
     it('a cutoff after the current month', async () => {
-      expect(await refusal(await scene(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
+      expect(await refusal(await fixture(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
     });
 
     it('a month with an unsealed record', async () => {
-      const made = await scene();
+      const made = await fixture();
       await append(made.storage, 1, SEPTEMBER, 90);
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
     });
 
     it('a later month with an unsealed record, after it has archived the earlier months', async () => {
-      const made = await scene();
+      const made = await fixture();
       await append(made.storage, 1, OCTOBER, 90);
       expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({
         months: 1,
@@ -454,7 +454,7 @@ describe('audit-archive on Postgres', function () {
     });
 
     it('a month with an altered record', async () => {
-      const made = await scene();
+      const made = await fixture();
       await tamper(made.owner, "update ledger set sponsor = 'eve' where seq = 4");
       expect(await refusal(made, THIS_MONTH)).to.deep.include({
         kind: 'not_intact',
@@ -464,7 +464,7 @@ describe('audit-archive on Postgres', function () {
     });
 
     it('to run while another audit-archive runs', async () => {
-      const made = await scene();
+      const made = await fixture();
       const other = openPostgresArchives(
         made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
         capturedLog(),
@@ -475,14 +475,14 @@ describe('audit-archive on Postgres', function () {
     });
 
     it('a month with records that the sink has not received', async () => {
-      const made = await scene();
+      const made = await fixture();
       await made.owner.sql('update outbox_queueing set queueing = true; insert into outbox values (3, now(), 2)');
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'undelivered', month: '2026-09' });
       expect(readdirSync(made.directory)).to.deep.equal([]);
     });
 
     it('a directory that does not exist or is a file', async () => {
-      const made = await scene();
+      const made = await fixture();
       for (const [path, problem] of [
         [join(made.directory, 'none'), 'missing'],
         [join(made.directory, 'file'), 'not_a_directory'],
@@ -496,7 +496,7 @@ describe('audit-archive on Postgres', function () {
   });
 
   it('removes the drafts of interrupted runs, and no other file', async () => {
-    const made = await scene();
+    const made = await fixture();
     const draft = `${FILES[0]}.partial`;
     const others = ['audit-2026-09.service-archive.gz.partial.txt', 'notes.partial'];
     for (const name of [draft, ...others]) writeFileSync(join(made.directory, name), 'x');
@@ -506,8 +506,8 @@ describe('audit-archive on Postgres', function () {
   });
 
   describe('on the command line', () => {
-    const settingsOf = (made: Scene) => ({ ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem });
-    const lineOf = (made: Scene, ...more: readonly string[]) => [
+    const settingsOf = (made: Fixture) => ({ ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem });
+    const lineOf = (made: Fixture, ...more: readonly string[]) => [
       'audit-archive',
       '--before',
       '2026-11',
@@ -517,7 +517,7 @@ describe('audit-archive on Postgres', function () {
     ];
     /** Archives both months. `verify` checks exports with the published keys only. */
     async function exported() {
-      const made = await scene();
+      const made = await fixture();
       await archive(THIS_MONTH, made.archiving);
       const jwks = join(made.directory, 'jwks.json');
       writeFileSync(jwks, JSON.stringify(key.jwks));
@@ -527,7 +527,7 @@ describe('audit-archive on Postgres', function () {
     }
 
     it('reports the export of each month, and reports in a second run that no month is left', async () => {
-      const made = await scene();
+      const made = await fixture();
       const first = await runCommand(lineOf(made), settingsOf(made));
       expect(first.code, first.err).to.equal(0);
       expect(first.out).to.include('2026-09 has left: 2 checkpoints and 20 records are in ');
@@ -539,7 +539,7 @@ describe('audit-archive on Postgres', function () {
     });
 
     it('prints a line of JSON for each month with --json, and nothing if no month is left', async () => {
-      const made = await scene();
+      const made = await fixture();
       const line = lineOf(made, '--json');
       const { code, out, err } = await runCommand(line, settingsOf(made));
       expect([code, err]).to.deep.equal([0, '']);
@@ -619,7 +619,7 @@ describe('audit-archive on Postgres', function () {
     });
 
     it("needs only the owner's connection and the published keys with --jwks", async () => {
-      const made = await scene();
+      const made = await fixture();
       const jwks = join(made.directory, 'keys.json');
       const owner = made.database.settings['Service:Database:MigrationConnectionString'] ?? '';
       const settings = { 'Service:Database:Provider': 'postgres', 'Service:Database:ConnectionString': owner };
@@ -638,7 +638,7 @@ describe('audit-archive on Postgres', function () {
     });
 
     it('refuses the serving role, and refuses to run without keys, and names the missing setting', async () => {
-      const made = await scene();
+      const made = await fixture();
       const serving = await runCommand(lineOf(made), {
         ...settingsOf(made),
         'Service:Database:MigrationConnectionString': made.database.settings['Service:Database:ConnectionString'] ?? '',
@@ -692,7 +692,7 @@ describe('audit-archive on Postgres', function () {
   });
 });
 
-async function partitions(owner: Outside): Promise<readonly unknown[]> {
+async function partitions(owner: OutsideConnection): Promise<readonly unknown[]> {
   const rows = await owner.sql(
     "select c.relname from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'ledger'::regclass order by 1",
   );
@@ -700,7 +700,7 @@ async function partitions(owner: Outside): Promise<readonly unknown[]> {
 }
 
 /** The owner of the tables can disable their triggers. */
-async function tamper(owner: Outside, statement: string): Promise<void> {
+async function tamper(owner: OutsideConnection, statement: string): Promise<void> {
   await owner.sql(`
     grant update, delete on ledger to current_user;
     alter table ledger disable trigger user;

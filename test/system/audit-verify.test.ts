@@ -13,7 +13,7 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, type Outside, outsideOf } from '../support/databases.ts';
+import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -172,7 +172,7 @@ for (const kind of databases) {
 
       if (kind.engine === 'postgres') {
         it('waits longer for a slow database than a request does', async () => {
-          const owner = await outsideOf(database, 'owner');
+          const owner = await connectOutside(database, 'owner');
           const seconds = LIMITS.serving.statement / 1_000 + 0.5;
           const requests = await database.open({ limits: LIMITS });
           await owner.sql('alter table ledger_archives rename to kept');
@@ -194,11 +194,11 @@ for (const kind of databases) {
       }
 
       describe('after the owner has edited the tables', () => {
-        let outside: Outside;
+        let outside: OutsideConnection;
         let tampering: Tampering;
         let sealed: readonly Checkpoint[];
         before(async () => {
-          outside = await outsideOf(database, 'owner');
+          outside = await connectOutside(database, 'owner');
           sealed = await storage.checkpoints.page(0, 100);
           tampering = await startTampering(outside, kind.engine);
         });

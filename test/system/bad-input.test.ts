@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { converse } from '../support/hostile/raw-conversation.ts';
+import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { type Answer, encodeForm, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -14,7 +14,7 @@ const ENDPOINTS = ['/oauth2/token', '/oauth2/introspect', '/oauth2/revoke'];
 
 /** The response to these bytes. The connection closes after at most 3 s. */
 async function raw(mandate: Mandate, head: string, body = ''): Promise<string> {
-  return (await converse(mandate.url, `${head}\r\n\r\n${body}`, { patienceMs: 3000 })).text;
+  return (await sendBytes(mandate.url, `${head}\r\n\r\n${body}`, { timeoutMs: 3000 })).text;
 }
 
 for (const database of databases) {

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { rounds } from '../contract/rounds.ts';
+import { repetitions } from '../contract/repetitions.ts';
 import { databases } from '../support/databases.ts';
 import { type Answer, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { scimClient, scimSettings } from '../support/scim-client.ts';
@@ -15,7 +15,7 @@ import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/tra
 
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
 const HOUR = 3600;
-const RUNS = rounds(5);
+const RUNS = repetitions(5);
 
 type Source = 'admin' | 'scim' | 'ssf';
 

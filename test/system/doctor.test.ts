@@ -11,7 +11,7 @@ import { examineEverything } from '../../composition/doctor/examine-everything.t
 import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, type Outside, outsideOf } from '../support/databases.ts';
+import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
@@ -129,9 +129,9 @@ for (const kind of databases) {
     }
 
     /** Uses a fresh database and a connection of its owner. */
-    async function onFresh(act: (fresh: FreshDatabase, sql: Outside['sql']) => Promise<void>): Promise<void> {
+    async function onFresh(act: (fresh: FreshDatabase, sql: OutsideConnection['sql']) => Promise<void>): Promise<void> {
       const fresh = await kind.fresh();
-      const connection = await outsideOf(fresh);
+      const connection = await connectOutside(fresh);
       await act(fresh, connection.sql);
       await connection.close();
       await fresh.drop();

@@ -5,7 +5,7 @@
 
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { rounds } from '../contract/rounds.ts';
+import { repetitions } from '../contract/repetitions.ts';
 import { databases } from '../support/databases.ts';
 import {
   type Answer,
@@ -99,7 +99,7 @@ for (const database of databases) {
           await play.compareLedger();
         }),
         // Shrinking a failed history takes minutes; the printed seed reproduces it.
-        { numRuns: rounds(2, 12), endOnFailure: true },
+        { numRuns: repetitions(2, 12), endOnFailure: true },
       );
     });
 

@@ -17,7 +17,7 @@ import {
   type RegisteredAgent,
   startMandate,
 } from '../support/mandate.ts';
-import { scrape } from '../support/samples.ts';
+import { scrape } from '../support/metrics-scrape.ts';
 import { scimClient } from '../support/scim-client.ts';
 import { EVERY_RECEIVER } from '../support/transmitter.ts';
 

@@ -12,8 +12,8 @@ import { databases, sqliteFile } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/listening.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
+import { type Scrape, scrape } from '../support/metrics-scrape.ts';
 import { rawConnection } from '../support/raw-http.ts';
-import { type Scrape, scrape } from '../support/samples.ts';
 
 const METRICS_PORT = 'Service:Metrics:Port';
 

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
-import { type FreshDatabase, outsideOf, postgres, sqliteFile, type TestDatabase } from '../support/databases.ts';
+import { connectOutside, type FreshDatabase, postgres, sqliteFile, type TestDatabase } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 
@@ -120,7 +120,7 @@ describe('A SQLite file that another process has locked', () => {
     const database = await sqliteFile.fresh();
     const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });
     const agent = await mandate.agent();
-    const other = await outsideOf(database);
+    const other = await connectOutside(database);
     const lines = await mandate.recorded(async () => {
       await other.sql('begin immediate');
       expectUnavailable(await agent.exchange());

@@ -2,9 +2,9 @@
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { byLengthOf } from '../support/length.ts';
+import { sampleByLength } from '../support/length.ts';
 import { ADMIN_KEY, aRegistration, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
-import { atATime, describeForeignJws, describeVectors } from '../support/public-vectors.ts';
+import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 
 for (const database of databases) {
   describe(`Public vectors on ${database.name}`, function () {
@@ -19,7 +19,7 @@ for (const database of databases) {
     describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
       for (const name of ['subject_token', 'actor_token', 'resource', 'scope', 'client_id', 'grant_type']) {
         it(`are refused as ${name} of an exchange`, async () => {
-          await atATime(
+          await tryEach(
             strings.filter((one) => one !== ''),
             async (value) => {
               const answer = await agent.exchange({ [name]: value });
@@ -31,14 +31,14 @@ for (const database of databases) {
       }
 
       it('are copied unchanged as jti and instance of an assertion, or refused', async () => {
-        await atATime(strings, async (value) => {
+        await tryEach(strings, async (value) => {
           const answer = await agent.exchange({ actor_token: agent.assertion({ jti: `${value}#1`, instance: value }) });
           expect(answer.status, JSON.stringify(value)).to.be.oneOf([200, 401]);
         });
       });
 
       it('are copied unchanged as sub of a subject token, or refused', async () => {
-        await atATime([...new Set(strings)], async (sub) => {
+        await tryEach([...new Set(strings)], async (sub) => {
           const answer = await agent.exchangeFor({ sub });
           expect(answer.status, JSON.stringify(sub)).to.be.oneOf([200, 400]);
           if (answer.status !== 200) return;
@@ -49,7 +49,7 @@ for (const database of databases) {
       });
 
       it('introspect as inactive, and get an empty 200 from the revocation endpoint', async () => {
-        await atATime(
+        await tryEach(
           strings.filter((one) => one !== ''),
           async (token) => {
             expect(await mandate.introspect(token), JSON.stringify(token)).to.deep.equal({ active: false });
@@ -60,7 +60,7 @@ for (const database of databases) {
 
       it('are stored unchanged in a registration, or refused by field', async () => {
         // In sequence, because all change one agent.
-        for (const value of byLengthOf(strings)) {
+        for (const value of sampleByLength(strings)) {
           const named = await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: value });
           expect(named.status, JSON.stringify(value)).to.be.oneOf([200, 400]);
           if (named.status === 200) expect(named.body.display_name).to.equal(value);
@@ -72,7 +72,7 @@ for (const database of databases) {
       });
 
       it('get a 4xx as ids in paths and as filters', async () => {
-        await atATime(
+        await tryEach(
           strings.filter((one) => one !== '' && one.isWellFormed()),
           async (value) => {
             const encoded = encodeURIComponent(value);
@@ -90,7 +90,7 @@ for (const database of databases) {
 
     describeVectors<Readonly<Record<string, string>>>('JSON bodies', 'json_test_suite.json', (bodies) => {
       it('are refused as registrations: malformed JSON as a whole, well-formed JSON by field', async () => {
-        await atATime(Object.entries(bodies), async ([name, encoded]) => {
+        await tryEach(Object.entries(bodies), async ([name, encoded]) => {
           const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
           const content = new Uint8Array(Buffer.from(encoded, 'base64'));
           const answer = await mandate.send('/admin/agents', { method: 'POST', headers, body: content });
@@ -104,7 +104,7 @@ for (const database of databases) {
 
     describeForeignJws((vectors) => {
       it('are neither assertions nor subject tokens, and introspect as inactive', async () => {
-        await atATime(vectors, async ({ tcId, jws }) => {
+        await tryEach(vectors, async ({ tcId, jws }) => {
           const asActor = await agent.exchange({ actor_token: jws });
           expect(asActor.body.error, String(tcId)).to.equal('invalid_client');
           const asSubject = await agent.exchange({ subject_token: jws });

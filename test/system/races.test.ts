@@ -3,20 +3,20 @@
  * lost, on every process.
  */
 
-import { rounds } from '../contract/rounds.ts';
+import { repetitions } from '../contract/repetitions.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { RegisteredAgent } from '../support/mandate.ts';
 import { type Replicas, startReplicas } from '../support/replicas/replicas.ts';
 import { nothingIsActiveAfterwards } from './races/afterwards.ts';
-import { exchangesThatMeetEndings } from './races/exchanges.ts';
-import { ordersThatAreForced } from './races/forced-orders.ts';
-import { renewalsThatMeet } from './races/renewals.ts';
-import type { Stage } from './races/stage.ts';
-import { writesThatMeet } from './races/writes.ts';
+import { exchangesThatRaceWithEndings } from './races/exchanges.ts';
+import { forcedOrders } from './races/forced-orders.ts';
+import type { RaceSetup } from './races/race-setup.ts';
+import { renewalsThatRace } from './races/renewals.ts';
+import { writesThatRace } from './races/writes.ts';
 
 /** With fewer rounds, some of the possible orders may not occur. */
 const FEWEST = 15;
-const ROUNDS = Math.max(FEWEST, rounds(20, 200));
+const ROUNDS = Math.max(FEWEST, repetitions(20, 200));
 /** Two processes that write to one SQLite file block each other, so fewer rounds take as long. */
 const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
 const TRIALS = 50 * ROUNDS;
@@ -27,10 +27,10 @@ const ROUND_LIMIT_MS = 1_000;
 for (const database of databases) {
   if (database.engine === 'postgres') {
     describe('Races between three processes on Postgres', () => {
-      const stage = onReplicas(database, 3, ROUNDS);
-      everyRace(stage);
-      nothingIsActiveAfterwards(stage, TRIALS);
-      ordersThatAreForced(stage);
+      const setup = onReplicas(database, 3, ROUNDS);
+      everyRace(setup);
+      nothingIsActiveAfterwards(setup, TRIALS);
+      forcedOrders(setup);
     });
     continue;
   }
@@ -38,19 +38,19 @@ for (const database of databases) {
     everyRace(onReplicas(database, 1, ROUNDS));
   });
   describe(`Races between two processes on ${database.name}`, () => {
-    const stage = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
-    everyRace(stage);
-    nothingIsActiveAfterwards(stage, TRIALS / 10);
+    const setup = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
+    everyRace(setup);
+    nothingIsActiveAfterwards(setup, TRIALS / 10);
   });
 }
 
-function everyRace(stage: Stage): void {
-  exchangesThatMeetEndings(stage);
-  renewalsThatMeet(stage);
-  writesThatMeet(stage);
+function everyRace(setup: RaceSetup): void {
+  exchangesThatRaceWithEndings(setup);
+  renewalsThatRace(setup);
+  writesThatRace(setup);
 }
 
-function onReplicas(kind: TestDatabase, processes: number, times: number): Stage {
+function onReplicas(kind: TestDatabase, processes: number, times: number): RaceSetup {
   let replicas: Replicas | undefined;
   let agent: RegisteredAgent | undefined;
   before(async function () {

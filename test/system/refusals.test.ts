@@ -317,7 +317,7 @@ const cases: readonly Case[] = [
     return agent.exchange({ actor_token: stranger.signAssertion(agent.id, { aud: mandate.issuer }) });
   }),
   denied('actor_keys_unavailable', 'the key set at jwks_uri cannot be fetched', async ({ mandate }) =>
-    (await mandate.agent({ jwks: undefined, jwks_uri: await mandate.keyServer.nothingAt() })).exchange(),
+    (await mandate.agent({ jwks: undefined, jwks_uri: await mandate.keyServer.unusedUri() })).exchange(),
   ),
   denied(
     'agent_disabled',

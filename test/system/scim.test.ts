@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { converse } from '../support/hostile/raw-conversation.ts';
+import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { ADMIN_KEY, type Answer, fieldsOf, type Mandate, startMandate } from '../support/mandate.ts';
 import {
   PATCH_SCHEMA,
@@ -73,7 +73,7 @@ for (const database of databases) {
       const other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' });
       const lines = await mandate.recorded(async () => {
         const head = 'POST /scim/v2/Users HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n{';
-        expect((await converse(other.url, head)).text).to.match(/^HTTP\/1\.1 401 /);
+        expect((await sendBytes(other.url, head)).text).to.match(/^HTTP\/1\.1 401 /);
       });
       expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['scim.denied', 'missing_api_key']]);
       await other.stop();

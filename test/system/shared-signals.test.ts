@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { securityEventDenialReasons } from '../../domain/signals/security-event.ts';
 import { databases } from '../support/databases.ts';
-import { converse } from '../support/hostile/raw-conversation.ts';
+import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
-import { atATime, describeForeignJws, describeVectors } from '../support/public-vectors.ts';
+import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
 import {
   FORMER_PUSH_CREDENTIAL,
@@ -421,7 +421,7 @@ for (const database of databases) {
     it('refuses a repeated credential before the body arrives', async () => {
       const credential = `Authorization: Bearer ${PUSH_CREDENTIAL}\r\n`;
       const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${credential}${credential}Content-Length: 9000\r\n\r\n`;
-      const { text: answer } = await converse(mandate.url, head);
+      const { text: answer } = await sendBytes(mandate.url, head);
       expect(answer).to.match(/^HTTP\/1\.1 401 /);
     });
 
@@ -510,7 +510,7 @@ for (const database of databases) {
 
     describeForeignJws((vectors) => {
       it('are refused as security event tokens', async () => {
-        await atATime(vectors, async ({ tcId, jws }) => {
+        await tryEach(vectors, async ({ tcId, jws }) => {
           const answer = await push(jws);
           expect(answer.status, String(tcId)).to.equal(400);
           expect(answer.body.err, String(tcId)).to.be.oneOf(['invalid_request', 'invalid_key']);
@@ -521,7 +521,7 @@ for (const database of databases) {
     describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
       it("as subjects end no other person's task", async () => {
         const task = await newTask();
-        await atATime([...new Set(strings)], async (value) => {
+        await tryEach([...new Set(strings)], async (value) => {
           const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: value };
           const answer = await push(transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: { x: value } } }));
           expect(answer.status, JSON.stringify(value)).to.be.oneOf([202, 400]);

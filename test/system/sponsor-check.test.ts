@@ -5,7 +5,7 @@
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
-import { converse } from '../support/hostile/raw-conversation.ts';
+import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { answering, type Handler, type Loopback } from '../support/loopback.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { startUserDirectory } from '../support/user-directory.ts';
@@ -283,7 +283,7 @@ for (const database of databases) {
             ['DELETE', `/admin/sponsors/${written}/block`],
             ['DELETE', `/admin/sponsors/${written}/tasks`],
           ] as const) {
-            const { answers } = await converse(
+            const { answers } = await sendBytes(
               mandate.url,
               `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n\r\n`,
             );

@@ -14,7 +14,7 @@ import { serve } from '../../composition/commands/serve.ts';
 import { environment, signalsMode, startable, type Texts } from '../composition/settings/sources.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, freshDatabase, outsideOf } from '../support/databases.ts';
+import { connectOutside, databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { listen } from '../support/listening.ts';
 import { postgresServer } from '../support/postgres-server.ts';
 
@@ -334,7 +334,7 @@ describe('mandate serve', () => {
 
   it('serves on the schema of a newer release, as during a rolling upgrade', async () => {
     const database = await freshDatabase('sqlite');
-    const outside = await outsideOf(database);
+    const outside = await connectOutside(database);
     await outside.sql("insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
     await outside.close();
     const serving = startCommand(['serve'], await settingsOf({ changes: () => ({ ...database.settings, PORT: '0' }) }));
@@ -389,7 +389,7 @@ describe('mandate migrate on Postgres', () => {
 
   it('exits with 1 and names the error of a server that refuses the connection', async () => {
     const full = await freshDatabase('postgres', 'absent');
-    const superuser = await outsideOf(full, 'superuser');
+    const superuser = await connectOutside(full, 'superuser');
     const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
     await superuser.sql(`alter database ${name} connection limit 0`);
     const answer = await said(full.settings);
@@ -416,7 +416,7 @@ describe('mandate migrate on Postgres', () => {
     const server = await postgresServer();
     const name = `mandate_${process.pid}_latin1`;
     const other = await freshDatabase('postgres', 'absent');
-    const superuser = await outsideOf(other, 'superuser');
+    const superuser = await connectOutside(other, 'superuser');
     await superuser.sql(`create database ${name} owner mandate_owner encoding 'LATIN1' locale 'C' template template0`);
     const answer = await said({
       'Service:Database:ConnectionString': server.url('mandate_app', name),

@@ -1,7 +1,7 @@
 /** Kill switches, blocks and expiry: an ended task stays ended, immediately and on every replica. */
 
 import { expect } from 'chai';
-import { rounds } from '../contract/rounds.ts';
+import { repetitions } from '../contract/repetitions.ts';
 import { databases } from '../support/databases.ts';
 import { type Answer, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
@@ -95,7 +95,7 @@ for (const database of databases) {
 
     it('is never followed by an active token or a refresh on another replica', async function () {
       this.timeout(120_000);
-      for (let round = 0; round < rounds(5, 15); round++) {
+      for (let round = 0; round < repetitions(5, 15); round++) {
         const issued = await exchange();
         const [, where, method] = switches[round % switches.length] ?? switches[0];
         const instances = round % 2 === 0 ? [mandate, replica] : [replica, mandate];

@@ -29,7 +29,7 @@ describe('The command line', () => {
   ];
   for (const [argv, expected] of runs) {
     it(`runs "${expected}" for "mandate ${argv.join(' ')}", and no other command`, async () => {
-      expect(await run(argv)).to.deep.equal({ code: 0, out: '', complaints: '', ran: [expected] });
+      expect(await run(argv)).to.deep.equal({ code: 0, out: '', err: '', ran: [expected] });
     });
   }
 
@@ -58,7 +58,7 @@ describe('The command line', () => {
     const outcome = await run(['serve'], async () => {
       throw new RangeError('postgresql://user:hunter2@db');
     });
-    expect(outcome).to.include({ code: 1, complaints: 'mandate: the command failed (RangeError).\n', out: '' });
+    expect(outcome).to.include({ code: 1, err: 'mandate: the command failed (RangeError).\n', out: '' });
   });
 
   const refused: readonly (readonly [argv: readonly string[], sentence: string])[] = [
@@ -83,16 +83,16 @@ describe('The command line', () => {
       expect(outcome).to.deep.equal({
         code: 2,
         out: '',
-        complaints: `mandate: ${sentence} "mandate --help" shows what there is.\n`,
+        err: `mandate: ${sentence} "mandate --help" shows what there is.\n`,
         ran: [],
       });
-      expect(outcome.complaints).not.to.match(/hunter2/i);
+      expect(outcome.err).not.to.match(/hunter2/i);
     });
   }
 
   it('prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    expect(await run(['--version'])).to.deep.equal({ code: 0, out: `${version}\n`, complaints: '', ran: [] });
+    expect(await run(['--version'])).to.deep.equal({ code: 0, out: `${version}\n`, err: '', ran: [] });
   });
 
   it('lists its commands and shows an example of a setting', async () => {
@@ -105,8 +105,8 @@ describe('The command line', () => {
 
   for (const name of ['serve', 'migrate']) {
     it(`describes ${name} with an example and its exit codes`, async () => {
-      const { code, out, complaints, ran } = await run([name, '--help']);
-      expect([code, complaints, ran]).to.deep.equal([0, '', []]);
+      const { code, out, err, ran } = await run([name, '--help']);
+      expect([code, err, ran]).to.deep.equal([0, '', []]);
       expect(out).to.match(new RegExp(`^mandate ${name}\n\n[A-Z].+\n`));
       expect(out).to.match(new RegExp(`Examples:\n {2}mandate ${name} --Service:`));
       expect(out).to.match(/Exit codes:\n {2}0 {2}\w.+\n {2}1 {2}\w.+\n {2}2 {2}\w/);

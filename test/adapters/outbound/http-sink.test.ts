@@ -42,19 +42,19 @@ describe('The HTTP sink', () => {
   const server = loopbackForSuite(answering('{}'));
   let log: CapturedLog;
   let asked: NetworkRequest[];
-  let patienceMs: number;
+  let timeoutMs: number;
   beforeEach(() => {
     server.answer = answering('{}');
     log = capturedLog();
     asked = [];
-    patienceMs = 10_000;
+    timeoutMs = 10_000;
   });
   const sink = (url = `${server.url}/records?source=mandate`) => {
     const real = httpNetwork();
     const network: Network = {
       send(request) {
         asked.push(request);
-        return real.send({ ...request, timeoutMs: patienceMs });
+        return real.send({ ...request, timeoutMs: timeoutMs });
       },
     };
     return httpSink({ url, bearerToken: undefined }, network, log);
@@ -133,7 +133,7 @@ describe('The HTTP sink', () => {
   ];
   for (const [what, taken, handler, isHasty = false] of answers) {
     it(`${taken ? 'accepts' : 'treats as a failure'}: ${what}`, async () => {
-      if (isHasty) patienceMs = HASTY_MS;
+      if (isHasty) timeoutMs = HASTY_MS;
       server.answer = handler;
       expect(await sink().deliver([issued])).to.equal(taken);
       expect(server.received).to.have.lengthOf(1);
@@ -159,9 +159,9 @@ describe('The HTTP sink', () => {
     server.answer = answering('', 503);
     for (let time = 0; time < 3; time += 1) await one.deliver([issued]);
     server.answer = () => {};
-    patienceMs = HASTY_MS;
+    timeoutMs = HASTY_MS;
     await one.deliver([issued]);
-    patienceMs = 10_000;
+    timeoutMs = 10_000;
     server.answer = answering('{}');
     await one.deliver([issued]);
     await one.deliver([issued]);

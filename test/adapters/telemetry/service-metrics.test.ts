@@ -4,7 +4,7 @@ import { type Occasion, occasionally } from '../../../adapters/telemetry/service
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
-function scene(answer: () => Promise<string>, limitMs = 1000) {
+function fixture(answer: () => Promise<string>, limitMs = 1000) {
   let [now, asked] = [NOON, 0];
   const occasion: Occasion = { everySeconds: 5, limitMs, timeLimit, now: () => now };
   const look = occasionally(() => {
@@ -22,7 +22,7 @@ function scene(answer: () => Promise<string>, limitMs = 1000) {
 
 describe('A value that is read occasionally', () => {
   it('is read once in everySeconds for any number of callers', async () => {
-    const { look, asked, pass } = scene(async () => 'a value');
+    const { look, asked, pass } = fixture(async () => 'a value');
     for (let looks = 0; looks < 3; looks += 1) expect(await look()).to.equal('a value');
     pass(4.9);
     await Promise.all([look(), look()]);
@@ -33,7 +33,7 @@ describe('A value that is read occasionally', () => {
   });
 
   it('is read again at once after the clock was moved back', async () => {
-    const { look, asked, pass } = scene(async () => 'a value');
+    const { look, asked, pass } = fixture(async () => 'a value');
     await look();
     pass(-3600);
     await look();
@@ -42,7 +42,7 @@ describe('A value that is read occasionally', () => {
 
   it('is undefined after a failed read until the next read', async () => {
     let isAway = true;
-    const { look, asked, pass } = scene(async () => {
+    const { look, asked, pass } = fixture(async () => {
       if (isAway) throw new Error('away');
       return 'here';
     });
@@ -56,7 +56,7 @@ describe('A value that is read occasionally', () => {
 
   it('is undefined beyond its time limit, and is not read twice at the same time', async () => {
     let release: (answer: string) => void = () => undefined;
-    const { look, asked, pass } = scene(
+    const { look, asked, pass } = fixture(
       () =>
         new Promise((resolve) => {
           release = resolve;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { append } from '../../../application/decisions/append.ts';
-import { anEntry } from '../../contract/scene.ts';
+import { anEntry } from '../../contract/storage-fixtures.ts';
 
 describe('Appending an entry', () => {
   it('appends the entry as it is, without a lock or a question', () => {

@@ -14,7 +14,7 @@ import {
   revoked,
   signalRecord,
   TASKS,
-} from '../../support/decisions.ts';
+} from '../../support/decision-fixtures.ts';
 
 import { NOON } from '../../support/domain-fixtures.ts';
 

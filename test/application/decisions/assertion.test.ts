@@ -7,7 +7,7 @@ import {
   spend,
 } from '../../../application/decisions/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
-import { lockNames } from '../../support/decisions.ts';
+import { lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');

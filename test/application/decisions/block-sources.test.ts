@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { instantFromMicros } from '../../../domain/instant.ts';
-import { aBlockedPerson, anyAct, inBrief } from '../../support/blocked-person.ts';
-import { ADA } from '../../support/decisions.ts';
+import { anyAct, blockModel, inBrief } from '../../support/block-model.ts';
+import { ADA } from '../../support/decision-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { peopleInMemory } from '../../support/people-in-memory.ts';
 
@@ -12,7 +12,7 @@ describe('Blocks of several sources', () => {
     await fc.assert(
       fc.asyncProperty(acts, async (history) => {
         const { decisions, blocksOf, records } = peopleInMemory();
-        const person = aBlockedPerson(ADA);
+        const person = blockModel(ADA);
         const expected: string[] = [];
         for (const [nth, act] of history.entries()) {
           // No two blocks share an instant, because their order would then be that of their sources.

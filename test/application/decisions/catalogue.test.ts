@@ -13,7 +13,7 @@ import {
 } from '../../../application/decisions/effect.ts';
 import { exclusive, LOCK_ORDER, shared } from '../../../application/decisions/lock.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
-import { anEntry } from '../../contract/scene.ts';
+import { anEntry } from '../../contract/storage-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const DECISIONS = new URL('../../../application/decisions/', import.meta.url);

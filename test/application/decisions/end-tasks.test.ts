@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { endTasks, type TasksEnd } from '../../../application/decisions/end-tasks.ts';
 import { ask } from '../../../application/decisions/fact.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
-import { ADA, endEffects, liveTasks, lockNames, NO_TASKS, revoked, TASKS } from '../../support/decisions.ts';
+import { ADA, endEffects, liveTasks, lockNames, NO_TASKS, revoked, TASKS } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 77_000_001);

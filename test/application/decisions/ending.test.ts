@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { expireTasks, revokeTasks } from '../../../application/decisions/ending.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
-import { liveTasks, NO_TASKS, revoked, TASKS } from '../../support/decisions.ts';
+import { liveTasks, NO_TASKS, revoked, TASKS } from '../../support/decision-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);

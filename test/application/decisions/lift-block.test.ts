@@ -3,7 +3,7 @@ import { ask } from '../../../application/decisions/fact.ts';
 import { type LiftVerdict, liftBlock } from '../../../application/decisions/lift-block.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { ADA, aStatedBlock, lockNames, SOURCES } from '../../support/decisions.ts';
+import { ADA, aStatedBlock, lockNames, SOURCES } from '../../support/decision-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);

@@ -2,7 +2,15 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { type LogoutSignal, logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
-import { endEffects, liveTasks, lockNames, NO_TASKS, revoked, signalRecord, TASKS } from '../../support/decisions.ts';
+import {
+  endEffects,
+  liveTasks,
+  lockNames,
+  NO_TASKS,
+  revoked,
+  signalRecord,
+  TASKS,
+} from '../../support/decision-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = plusSeconds(NOON, 90);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { findObstacle } from '../../../application/decisions/obstacle.ts';
-import { aStatedBlock } from '../../support/decisions.ts';
+import { aStatedBlock } from '../../support/decision-fixtures.ts';
 
 const disabled = aStatedBlock({ source: 'admin', kind: 'disabled' });
 const deleted = aStatedBlock({ source: 'scim', kind: 'deleted' });

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
-import { anAssertion, anOpening, together } from '../../contract/scene.ts';
-import { aStatedBlock, lockNames } from '../../support/decisions.ts';
+import { anAssertion, anOpening, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent();
@@ -12,7 +12,7 @@ const parentTaskId = makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA');
 const CREATED = instantFromMicros(NOON + 7);
 const opening: TaskOpening = {
   ...anOpening(agent, { sessionId: 'session-7', createdAt: CREATED }),
-  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+  assertion: withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
 };
 const { task, grantHash, assertion, entry } = opening;
 const delegated: TaskOpening = { ...opening, task: { ...task, parentTaskId } };

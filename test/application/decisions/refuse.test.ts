@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { type Refusal, refuse } from '../../../application/decisions/refuse.ts';
-import { anAssertion, aRefusal, newSponsorKey, together } from '../../contract/scene.ts';
-import { aStatedBlock, lockNames } from '../../support/decisions.ts';
+import { anAssertion, aRefusal, newSponsorKey, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
-const assertion = together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
+const assertion = withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
 const sponsorKey = newSponsorKey();
 const entry = aRefusal('scope_widened', { agentId, sponsor: 'ada', audience: 'https://jira.example' });
 const refusal: Refusal = { entry, assertion, sponsorKey };

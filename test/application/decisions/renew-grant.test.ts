@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type Renewal, renewGrant } from '../../../application/decisions/renew-grant.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
-import { anAssertion, anOpening, aRenewal, together } from '../../contract/scene.ts';
-import { aStatedBlock, lockNames } from '../../support/decisions.ts';
+import { anAssertion, anOpening, aRenewal, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent();
@@ -11,7 +11,7 @@ const opening = anOpening(agent);
 const renewal: Renewal = aRenewal(opening, {
   grantScope: ['jira:read', 'jira:comment'],
   scope: ['jira:read'],
-  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+  assertion: withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
 });
 const { sponsorKey, grantHash, assertion, entry } = renewal;
 const grant = {

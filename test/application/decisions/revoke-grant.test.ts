@@ -4,8 +4,8 @@ import { type GrantRevocation, revokeGrant } from '../../../application/decision
 import { makeTaskId, type TaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros } from '../../../domain/instant.ts';
 import type { RevocationReason } from '../../../domain/tasks/task.ts';
-import { anAssertion, newSponsorKey, together } from '../../contract/scene.ts';
-import { lockNames } from '../../support/decisions.ts';
+import { anAssertion, newSponsorKey, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
@@ -20,7 +20,7 @@ const revocation: GrantRevocation = {
   reason: 'client_revoked',
   taskId,
   sponsorKey: newSponsorKey(),
-  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+  assertion: withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
 };
 const { sponsorKey, assertion } = revocation;
 

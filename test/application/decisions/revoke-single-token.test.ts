@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { revokeSingleToken, type TokenRevocation } from '../../../application/decisions/revoke-single-token.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
-import { anAssertion, anEntry, together } from '../../contract/scene.ts';
-import { lockNames } from '../../support/decisions.ts';
+import { anAssertion, anEntry, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
@@ -16,7 +16,7 @@ const token = {
 } as const;
 const revocation: TokenRevocation = {
   ...token,
-  assertion: together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
+  assertion: withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON }),
   entry: anEntry('token.revoked', { jti: token.tokenId, agentId, reason: 'client_revoked' }),
 };
 const SPENT = [

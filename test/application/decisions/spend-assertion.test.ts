@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { spendAssertion } from '../../../application/decisions/spend-assertion.ts';
-import { anAssertion, together } from '../../contract/scene.ts';
-import { lockNames } from '../../support/decisions.ts';
+import { anAssertion, withClientAssertion } from '../../contract/storage-fixtures.ts';
+import { lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
-const assertion = together(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
+const assertion = withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
 
 describe('Spending an assertion alone', () => {
   it('spends both assertions, and records nothing', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { addAgent, changeAgent, deleteAgent } from '../../../application/decisions/write-agent.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { lockNames } from '../../support/decisions.ts';
+import { lockNames } from '../../support/decision-fixtures.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
 
 const agent = anAgent({ revision: 4 });

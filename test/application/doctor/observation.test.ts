@@ -6,7 +6,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 
 const request: NetworkRequest = { method: 'GET', url: 'https://idp.example/a', timeoutMs: 5000, maxBytes: 10 };
 
-function scene(tookSeconds: number, date = NOON) {
+function fixture(tookSeconds: number, date = NOON) {
   let now = NOON;
   const asked: number[] = [];
   const network: Network = {
@@ -22,13 +22,13 @@ function scene(tookSeconds: number, date = NOON) {
 
 describe('the observed network', () => {
   it('limits each request to the time that is left for all of them', async () => {
-    const { asked, observed } = scene(3);
+    const { asked, observed } = fixture(3);
     for (let time = 0; time < 4; time += 1) await observed.send(request);
     expect(asked).to.deep.equal([5000, 5000, 2000, 1]);
   });
 
   it('keeps the last status for a URL prefix, and none for a request that failed', async () => {
-    const { observed } = scene(0);
+    const { observed } = fixture(0);
     await observed.send(request);
     await observed.send({ ...request, url: 'https://idp.example/users/b' });
     await observed.send({ ...request, url: 'https://idp.example/down' }).catch(() => undefined);
@@ -47,7 +47,7 @@ describe('the observed network', () => {
     [2, -30, -29],
   ] as const) {
     it(`counts a date ${told} s ahead, after a request of ${took} s, as ${ahead} s`, async () => {
-      const { observed } = scene(took, plusSeconds(NOON, told));
+      const { observed } = fixture(took, plusSeconds(NOON, told));
       await observed.send(request);
       expect(observed.ahead('')).to.be.closeTo(ahead, 0.001);
     });

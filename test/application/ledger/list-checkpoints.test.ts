@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { listCheckpoints } from '../../../application/ledger/query.ts';
-import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
+import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 
 describe('the list of checkpoints', () => {
-  let scene: LedgerScene;
+  let fixture: LedgerFixture;
   before(async () => {
-    scene = await ledgerScene();
-    for (let count = 1; count <= 5; count += 1) await scene.sealed(count);
+    fixture = await ledgerFixture();
+    for (let count = 1; count <= 5; count += 1) await fixture.sealed(count);
   });
-  after(() => scene.close());
+  after(() => fixture.close());
 
   const list = async (after: number, limit: number) => {
-    const { checkpoints, nextAfter } = await listCheckpoints(scene.storage, { after, limit });
+    const { checkpoints, nextAfter } = await listCheckpoints(fixture.storage, { after, limit });
     return { ids: checkpoints.map(({ checkpointId }) => checkpointId), nextAfter };
   };
 

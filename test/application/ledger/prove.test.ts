@@ -5,35 +5,35 @@ import { KEPT_SECONDS, RENEWED_AFTER_SECONDS } from '../../../application/ledger
 import { type Checkpoint, presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
 import { isProven, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';
-import { type LedgerScene, ledgerScene, newKeys } from '../../support/ledger-scene.ts';
+import { type LedgerFixture, ledgerFixture, newKeys } from '../../support/ledger-fixture.ts';
 
 const EVERYTHING = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
 
 describe('proving a record', () => {
-  let scene: LedgerScene;
+  let fixture: LedgerFixture;
   beforeEach(async () => {
-    scene = await ledgerScene();
+    fixture = await ledgerFixture();
   });
-  afterEach(() => scene.close());
+  afterEach(() => fixture.close());
 
   /** Verifies a proof with public data alone. */
   async function expectProven(outcome: ProofOutcome, seq: number): Promise<void> {
     if (outcome.kind !== 'proof') throw new Error(`${outcome.kind} for ${seq}`);
     const { checkpoint, leafIndex, auditPath } = outcome.proof;
     const proof = { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index: leafIndex, audit_path: auditPath };
-    const [record] = await scene.storage.checkpoints.records(EVERYTHING, seq - 1, 1);
+    const [record] = await fixture.storage.checkpoints.records(EVERYTHING, seq - 1, 1);
     if (record === undefined) throw new Error(`no record ${seq}`);
     expect(outcome.proof.seq).to.equal(seq);
-    expect(isProven(presentRecord(record), proof, scene.keys.published() as PublishedKeys), `record ${seq}`).to.equal(
+    expect(isProven(presentRecord(record), proof, fixture.keys.published() as PublishedKeys), `record ${seq}`).to.equal(
       true,
     );
   }
 
   /** The number of reads of a whole checkpoint. A single proof only reads a block. */
   function counted(): { readonly reads: () => number; readonly prove: (seq: number) => Promise<ProofOutcome> } {
-    const { checkpoints } = scene.storage;
+    const { checkpoints } = fixture.storage;
     let reads = 0;
-    const prove = scene.prover({
+    const prove = fixture.prover({
       checkpoints: {
         records(range, after, limit) {
           if (after === range.firstSeq - 1 && limit > BLOCK_SIZE + 1) reads += 1;
@@ -46,10 +46,10 @@ describe('proving a record', () => {
 
   for (const size of [1, 2, 3, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 3 * BLOCK_SIZE, 333]) {
     it(`folds to the signed root for every record of a checkpoint of ${size}`, async () => {
-      await scene.sealed(5);
-      scene.skipNumbers(2);
-      const checkpoint = await scene.sealed(size);
-      const prove = scene.prover();
+      await fixture.sealed(5);
+      fixture.skipNumbers(2);
+      const checkpoint = await fixture.sealed(size);
+      const prove = fixture.prover();
       for (let seq = 8; seq <= checkpoint.lastSeq; seq += 1) {
         const outcome = await prove(seq);
         await expectProven(outcome, seq);
@@ -60,13 +60,13 @@ describe('proving a record', () => {
   }
 
   it('answers not_found for a number that is unused, unsealed, or lost to a rolled-back append', async () => {
-    await scene.append(70);
-    scene.skipNumbers(3);
-    await scene.append(70);
-    scene.skipNumbers(1);
-    const { lastSeq } = await scene.sealed(1);
-    await scene.append(1);
-    const prove = scene.prover();
+    await fixture.append(70);
+    fixture.skipNumbers(3);
+    await fixture.append(70);
+    fixture.skipNumbers(1);
+    const { lastSeq } = await fixture.sealed(1);
+    await fixture.append(1);
+    const prove = fixture.prover();
     for (const seq of [71, 72, 73, 144, lastSeq + 1, lastSeq + 2, 0, -1, Number.MAX_SAFE_INTEGER]) {
       expect(await prove(seq), `seq ${seq}`).to.deep.equal({ kind: 'not_found' });
     }
@@ -74,18 +74,18 @@ describe('proving a record', () => {
   });
 
   it('names the checkpoint of an archived record', async () => {
-    const checkpoint = await scene.sealed(9);
-    const { checkpoints } = scene.storage;
+    const checkpoint = await fixture.sealed(9);
+    const { checkpoints } = fixture.storage;
     const archived = { kind: 'archived', checkpoint } as const;
-    const prove = scene.prover({
+    const prove = fixture.prover({
       checkpoints: { ...checkpoints, sealing: async () => archived } as typeof checkpoints,
     });
     expect(await prove(3)).to.deep.equal(archived);
   });
 
   it('notices that a month was archived while its records were read', async () => {
-    const checkpoint = await scene.sealed(9);
-    const { checkpoints } = scene.storage;
+    const checkpoint = await fixture.sealed(9);
+    const { checkpoints } = fixture.storage;
     const archived = { kind: 'archived', checkpoint } as const;
     let left = false;
     const leaving: Partial<typeof checkpoints> = {
@@ -95,7 +95,7 @@ describe('proving a record', () => {
         return [];
       },
     };
-    expect(await scene.prover({ checkpoints: { ...checkpoints, ...leaving } })(3)).to.deep.equal(archived);
+    expect(await fixture.prover({ checkpoints: { ...checkpoints, ...leaving } })(3)).to.deep.equal(archived);
   });
 
   const edits: readonly (readonly [string, string])[] = [
@@ -112,57 +112,57 @@ describe('proving a record', () => {
   ];
   for (const [what, edit] of edits) {
     it(`is refused at once, with and without a cached tree, if ${what}`, async () => {
-      await scene.append(200);
-      scene.skipNumbers(5);
-      await scene.sealed(100);
+      await fixture.append(200);
+      fixture.skipNumbers(5);
+      await fixture.sealed(100);
       const seq = what.startsWith('another') ? 206 : 130;
-      const warm = scene.prover();
+      const warm = fixture.prover();
       await expectProven(await warm(seq), seq);
-      scene.behind.exec(edit);
-      expect(await scene.prover()(seq)).to.have.property('kind', 'broken');
+      fixture.withoutTriggers.exec(edit);
+      expect(await fixture.prover()(seq)).to.have.property('kind', 'broken');
       expect(await warm(seq)).to.have.property('kind', 'broken');
       expect(await warm(seq)).to.have.property('kind', 'broken');
     });
   }
 
   it('is refused for records that were sealed again with a foreign key', async () => {
-    await scene.sealed(100);
-    scene.behind.exec("delete from checkpoints; update ledger set reason = 'altered' where seq = 50");
+    await fixture.sealed(100);
+    fixture.withoutTriggers.exec("delete from checkpoints; update ledger set reason = 'altered' where seq = 50");
     const stranger = await newKeys();
-    await scene.seal({ signer: { ...stranger.checkpoints, kid: scene.keys.checkpoints.kid } });
-    expect(await scene.prover()(50)).to.have.property('kind', 'broken');
+    await fixture.seal({ signer: { ...stranger.checkpoints, kid: fixture.keys.checkpoints.kid } });
+    expect(await fixture.prover()(50)).to.have.property('kind', 'broken');
   });
 
   it('still works after the signing key is no longer published, for an auditor who kept it', async () => {
-    await scene.append(3);
-    await scene.seal({ signer: (await newKeys()).checkpoints });
-    expect(await scene.prover()(2)).to.have.property('kind', 'proof');
+    await fixture.append(3);
+    await fixture.seal({ signer: (await newKeys()).checkpoints });
+    expect(await fixture.prover()(2)).to.have.property('kind', 'proof');
   });
 
   it('works again as soon as the tampering is undone', async () => {
-    await scene.sealed(200);
-    const prove = scene.prover();
+    await fixture.sealed(200);
+    const prove = fixture.prover();
     await expectProven(await prove(150), 150);
-    scene.behind.exec("update ledger set reason = 'altered' where seq = 151");
+    fixture.withoutTriggers.exec("update ledger set reason = 'altered' where seq = 151");
     expect(await prove(150)).to.have.property('kind', 'broken');
-    scene.behind.exec('update ledger set reason = null where seq = 151');
+    fixture.withoutTriggers.exec('update ledger set reason = null where seq = 151');
     await expectProven(await prove(150), 150);
   });
 
   it('follows the current numbers of the rows, even if a cached tree has other numbers', async () => {
-    await scene.append(BLOCK_SIZE);
-    scene.skipNumbers(2);
-    await scene.sealed(10);
-    const prove = scene.prover();
+    await fixture.append(BLOCK_SIZE);
+    fixture.skipNumbers(2);
+    await fixture.sealed(10);
+    const prove = fixture.prover();
     await expectProven(await prove(BLOCK_SIZE + 3), BLOCK_SIZE + 3);
     // The seal covers the order of the records, not their numbers.
-    scene.behind.exec(`update ledger set seq = ${BLOCK_SIZE + 1} where seq = ${BLOCK_SIZE + 3}`);
+    fixture.withoutTriggers.exec(`update ledger set seq = ${BLOCK_SIZE + 1} where seq = ${BLOCK_SIZE + 3}`);
     await expectProven(await prove(BLOCK_SIZE + 1), BLOCK_SIZE + 1);
     expect(await prove(BLOCK_SIZE + 3)).to.deep.equal({ kind: 'not_found' });
   });
 
   it('uses a cached tree, which concurrent proofs share', async () => {
-    await scene.sealed(300);
+    await fixture.sealed(300);
     const { reads, prove } = counted();
     const outcomes = await Promise.all([1, 70, 140, 300].map(prove));
     expect(outcomes.map(({ kind }) => kind)).to.deep.equal(['proof', 'proof', 'proof', 'proof']);
@@ -171,45 +171,45 @@ describe('proving a record', () => {
   });
 
   it('shows tampering elsewhere in the checkpoint within a minute, however often proofs are requested', async () => {
-    await scene.sealed(300);
+    await fixture.sealed(300);
     const { reads, prove } = counted();
     await expectProven(await prove(10), 10);
-    scene.behind.exec("update ledger set reason = 'altered' where seq = 290");
-    scene.clock.advance(KEPT_SECONDS - 0.001);
+    fixture.withoutTriggers.exec("update ledger set reason = 'altered' where seq = 290");
+    fixture.clock.advance(KEPT_SECONDS - 0.001);
     // The tree is old enough to be read again in the background; this proof does not wait for it.
     expect(await prove(10)).to.have.property('kind', 'proof');
-    scene.clock.advance(0.001);
+    fixture.clock.advance(0.001);
     expect(await prove(10)).to.have.property('kind', 'broken');
     expect(reads()).to.be.within(2, 3);
   });
 
   it('reads an ageing tree again in the background, once', async () => {
-    await scene.sealed(300);
+    await fixture.sealed(300);
     const { reads, prove } = counted();
     await prove(10);
-    scene.clock.advance(RENEWED_AFTER_SECONDS - 1);
+    fixture.clock.advance(RENEWED_AFTER_SECONDS - 1);
     await prove(10);
     expect(reads()).to.equal(1);
-    scene.clock.advance(1);
+    fixture.clock.advance(1);
     await Promise.all([prove(10), prove(100), prove(200)]);
     // The renewal is now queued before this checkpoint's tree.
-    await scene.sealed(1);
+    await fixture.sealed(1);
     await expectProven(await prove(301), 301);
     expect(reads()).to.equal(3);
-    scene.clock.advance(RENEWED_AFTER_SECONDS - 1);
+    fixture.clock.advance(RENEWED_AFTER_SECONDS - 1);
     await expectProven(await prove(10), 10);
     expect(reads()).to.equal(3);
   });
 
   it('reads a tree once for all waiting proofs, however long the queue before it', async () => {
-    const [first, second] = [await scene.sealed(100), await scene.sealed(100)];
-    const { checkpoints } = scene.storage;
+    const [first, second] = [await fixture.sealed(100), await fixture.sealed(100)];
+    const { checkpoints } = fixture.storage;
     const asked: number[] = [];
     let letGo: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    const prove = scene.prover({
+    const prove = fixture.prover({
       checkpoints: {
         async records(range, after, limit) {
           // Ignore the reads of a single block, which every proof makes.
@@ -223,7 +223,7 @@ describe('proving a record', () => {
     for (let minute = 0; minute < 5; minute += 1) {
       outcomes.push(prove(second.firstSeq + minute));
       await new Promise((resolve) => setTimeout(resolve, 20));
-      scene.clock.advance(KEPT_SECONDS + 1);
+      fixture.clock.advance(KEPT_SECONDS + 1);
     }
     letGo();
     expect((await Promise.all(outcomes)).map(({ kind }) => kind)).to.deep.equal(Array(6).fill('proof'));
@@ -231,10 +231,10 @@ describe('proving a record', () => {
   });
 
   it('works again after the ledger could not be read', async () => {
-    const checkpoint: Checkpoint = await scene.sealed(100);
-    const { checkpoints } = scene.storage;
+    const checkpoint: Checkpoint = await fixture.sealed(100);
+    const { checkpoints } = fixture.storage;
     let away = true;
-    const prove = scene.prover({
+    const prove = fixture.prover({
       checkpoints: {
         async records(...asked) {
           if (away) throw new Error('away');

@@ -4,36 +4,36 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
 import { faultsOfLedger, isSigned, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';
-import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
+import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 
 const EVERYTHING = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
 
 describe('sealing', () => {
-  let scene: LedgerScene;
+  let fixture: LedgerFixture;
   beforeEach(async () => {
-    scene = await ledgerScene();
+    fixture = await ledgerFixture();
   });
-  afterEach(() => scene.close());
+  afterEach(() => fixture.close());
 
   async function published() {
-    const { checkpoints } = scene.storage;
+    const { checkpoints } = fixture.storage;
     const all = await checkpoints.page(0, 1000);
     const records = (await checkpoints.records(EVERYTHING, 0, 10_000)).map((record) => ({
       ...presentRecord(record),
       checkpoint:
         all.find(({ firstSeq, lastSeq }) => record.seq >= firstSeq && record.seq <= lastSeq)?.checkpointId ?? null,
     }));
-    return { records, checkpoints: all.map(presentCheckpoint), jwks: scene.keys.published() as PublishedKeys };
+    return { records, checkpoints: all.map(presentCheckpoint), jwks: fixture.keys.published() as PublishedKeys };
   }
 
   it('makes checkpoints that an independent verifier accepts, also with gaps of rolled-back appends', async () => {
-    await scene.sealed(1);
-    scene.skipNumbers(3);
-    await scene.sealed(7);
-    await scene.append(2);
-    scene.skipNumbers(1);
-    await scene.sealed(600);
-    await scene.append(4);
+    await fixture.sealed(1);
+    fixture.skipNumbers(3);
+    await fixture.sealed(7);
+    await fixture.append(2);
+    fixture.skipNumbers(1);
+    await fixture.sealed(600);
+    await fixture.append(4);
     const { records, checkpoints, jwks } = await published();
     expect(faultsOfLedger(records, checkpoints, jwks)).to.deep.equal([]);
     expect(checkpoints.map(({ first_seq, last_seq, tree_size }) => [first_seq, last_seq, tree_size])).to.deep.equal([
@@ -45,37 +45,37 @@ describe('sealing', () => {
   });
 
   it('dates each checkpoint by the clock and signs it with the active key', async () => {
-    scene.clock.advance(75);
-    const checkpoint = await scene.sealed(3);
-    expect(checkpoint.closedAt).to.equal(scene.clock.now());
-    expect(checkpoint.kid).to.equal(scene.keys.checkpoints.kid);
-    expect(isSigned(presentCheckpoint(checkpoint), scene.keys.published() as PublishedKeys)).to.equal(true);
-    expect(await scene.storage.checkpoints.page(0, 10)).to.deep.equal([checkpoint]);
+    fixture.clock.advance(75);
+    const checkpoint = await fixture.sealed(3);
+    expect(checkpoint.closedAt).to.equal(fixture.clock.now());
+    expect(checkpoint.kid).to.equal(fixture.keys.checkpoints.kid);
+    expect(isSigned(presentCheckpoint(checkpoint), fixture.keys.published() as PublishedKeys)).to.equal(true);
+    expect(await fixture.storage.checkpoints.page(0, 10)).to.deep.equal([checkpoint]);
   });
 
   it('makes no checkpoint without records', async () => {
-    expect(await scene.seal()).to.deep.equal({ kind: 'nothing_unsealed' });
-    await scene.sealed(2);
-    scene.skipNumbers(5);
-    expect(await scene.seal()).to.deep.equal({ kind: 'nothing_unsealed' });
-    expect(await scene.storage.checkpoints.page(0, 10)).to.have.length(1);
+    expect(await fixture.seal()).to.deep.equal({ kind: 'nothing_unsealed' });
+    await fixture.sealed(2);
+    fixture.skipNumbers(5);
+    expect(await fixture.seal()).to.deep.equal({ kind: 'nothing_unsealed' });
+    expect(await fixture.storage.checkpoints.page(0, 10)).to.have.length(1);
   });
 
   it('gives way to an instance that sealed first, and continues after it', async () => {
-    await scene.append(5);
-    const { checkpoints } = scene.storage;
-    const outcome = await scene.seal({
+    await fixture.append(5);
+    const { checkpoints } = fixture.storage;
+    const outcome = await fixture.seal({
       checkpoints: {
         ...checkpoints,
         async add(checkpoint) {
-          await scene.sealed(2);
+          await fixture.sealed(2);
           return checkpoints.add(checkpoint);
         },
       },
     });
     expect(outcome).to.deep.equal({ kind: 'overtaken' });
-    await scene.sealed(1);
-    expect(await scene.verify()).to.deep.include({
+    await fixture.sealed(1);
+    expect(await fixture.verify()).to.deep.include({
       kind: 'intact',
       counts: { checkpoints: 2, records: 8, archived: 0, unsealed: 0 },
     });
@@ -84,9 +84,9 @@ describe('sealing', () => {
   for (const step of ['unsealed', 'records', 'add'] as const) {
     for (const kept of [false, true]) {
       it(`that is interrupted ${kept ? 'after' : 'before'} its step "${step}" leaves a sound chain for the next pass`, async () => {
-        await scene.sealed(3);
-        await scene.append(5);
-        const { checkpoints } = scene.storage;
+        await fixture.sealed(3);
+        await fixture.append(5);
+        const { checkpoints } = fixture.storage;
         const dying: typeof checkpoints = {
           ...checkpoints,
           // Either the call is lost, or only its answer.
@@ -95,10 +95,10 @@ describe('sealing', () => {
             throw new StorageUnavailable('The database fell silent');
           },
         };
-        const died = await scene.seal({ checkpoints: dying }).catch((error: unknown) => error);
+        const died = await fixture.seal({ checkpoints: dying }).catch((error: unknown) => error);
         expect(died).to.be.instanceOf(StorageUnavailable);
-        await scene.append(2);
-        await scene.seal();
+        await fixture.append(2);
+        await fixture.seal();
         const { records, checkpoints: chain, jwks } = await published();
         expect(faultsOfLedger(records, chain, jwks)).to.deep.equal([]);
         expect(records.filter(({ checkpoint }) => checkpoint === null)).to.deep.equal([]);
@@ -109,61 +109,61 @@ describe('sealing', () => {
 
   it('seals each record once, even with many concurrent passes', async () => {
     for (let round = 0; round < 5; round += 1) {
-      await scene.append(40);
-      const outcomes = await Promise.all([scene.seal(), scene.seal(), scene.seal(), scene.seal()]);
+      await fixture.append(40);
+      const outcomes = await Promise.all([fixture.seal(), fixture.seal(), fixture.seal(), fixture.seal()]);
       expect(outcomes.filter(({ kind }) => kind === 'sealed')).to.have.length(1);
     }
-    expect((await scene.verify()).counts).to.deep.equal({ checkpoints: 5, records: 200, archived: 0, unsealed: 0 });
+    expect((await fixture.verify()).counts).to.deep.equal({ checkpoints: 5, records: 200, archived: 0, unsealed: 0 });
   });
 
   it('does not sign a range whose last record is missing', async () => {
-    await scene.append(5);
-    const { checkpoints } = scene.storage;
+    await fixture.append(5);
+    const { checkpoints } = fixture.storage;
     for (const deleted of ['seq = 5', 'seq > 0']) {
       const unsealed = await checkpoints.unsealed();
-      scene.behind.exec(`delete from ledger where ${deleted}`);
+      fixture.withoutTriggers.exec(`delete from ledger where ${deleted}`);
       let signed = 0;
-      const sealing = scene.seal({
+      const sealing = fixture.seal({
         checkpoints: { ...checkpoints, unsealed: async () => unsealed },
         signer: {
-          kid: scene.keys.checkpoints.kid,
+          kid: fixture.keys.checkpoints.kid,
           async sign(text) {
             signed += 1;
-            return scene.keys.checkpoints.sign(text);
+            return fixture.keys.checkpoints.sign(text);
           },
         },
       });
       expect(await sealing.catch((error: Error) => error)).to.be.an('error');
       expect(signed).to.equal(0);
-      scene.behind.exec('delete from ledger');
-      await scene.append(5);
+      fixture.withoutTriggers.exec('delete from ledger');
+      await fixture.append(5);
     }
     expect(await checkpoints.page(0, 10)).to.deep.equal([]);
   });
 
   it('of a large range neither blocks the event loop nor keeps its records in memory', async function () {
     this.timeout(120_000);
-    await scene.append(60_000);
-    let [read, largest, inTurn, longest] = [0, 0, 0, 0];
-    const { checkpoints } = scene.storage;
+    await fixture.append(60_000);
+    let [read, largest, secondWaitsForFirst, longest] = [0, 0, 0, 0];
+    const { checkpoints } = fixture.storage;
     const delays = monitorEventLoopDelay({ resolution: 10 });
     delays.enable();
     const began = performance.now();
-    const outcome = await scene.seal({
+    const outcome = await fixture.seal({
       checkpoints: {
         ...checkpoints,
         async records(range, after, limit) {
           const page = await checkpoints.records(range, after, limit);
           read += page.length;
           largest = Math.max(largest, page.length);
-          inTurn += page.length;
-          longest = Math.max(longest, inTurn);
+          secondWaitsForFirst += page.length;
+          longest = Math.max(longest, secondWaitsForFirst);
           return page;
         },
       },
       turn: () =>
         new Promise((resolve) => {
-          inTurn = 0;
+          secondWaitsForFirst = 0;
           setImmediate(resolve);
         }),
     });

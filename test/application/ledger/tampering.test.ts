@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { VerificationFault } from '../../../domain/ledger/verification.ts';
 import { databases } from '../../support/databases.ts';
-import { type LedgerScene, ledgerScene } from '../../support/ledger-scene.ts';
+import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 import { byLength } from '../../support/length.ts';
 
 const EDITS = byLength({ short: 200, full: 1000 });
@@ -90,37 +90,37 @@ const checkpointOf = (fault: VerificationFault): number | undefined =>
 
 describe('tampering with a sealed ledger', function () {
   this.timeout(300_000);
-  let scene: LedgerScene;
+  let fixture: LedgerFixture;
   let places: readonly Place[];
   before(async () => {
-    scene = await ledgerScene();
+    fixture = await ledgerFixture();
     for (const size of SIZES) {
-      await scene.append(size - 1);
-      scene.skipNumbers(BURNT);
-      await scene.sealed(1);
+      await fixture.append(size - 1);
+      fixture.skipNumbers(BURNT);
+      await fixture.sealed(1);
     }
-    await scene.append(3);
-    const all = await scene.storage.checkpoints.page(0, 100);
+    await fixture.append(3);
+    const all = await fixture.storage.checkpoints.page(0, 100);
     places = all.flatMap(({ checkpointId, firstSeq, lastSeq }) =>
-      scene.behind
+      fixture.withoutTriggers
         .prepare<{ seq: number }>('select seq from ledger where seq between ? and ?')
         .all(firstSeq, lastSeq)
         .map(({ seq }) => ({ seq, checkpoint: checkpointId })),
     );
   });
-  after(() => scene.close());
+  after(() => fixture.close());
 
   /** Restores the original rows after any edit. */
   async function tampered<Answer>(sql: string, judge: () => Promise<Answer>): Promise<Answer> {
-    scene.behind.exec('drop table if exists kept_ledger; drop table if exists kept_checkpoints');
-    scene.behind.exec('create temp table kept_ledger as select * from ledger');
-    scene.behind.exec('create temp table kept_checkpoints as select * from checkpoints');
-    scene.behind.exec(sql);
+    fixture.withoutTriggers.exec('drop table if exists kept_ledger; drop table if exists kept_checkpoints');
+    fixture.withoutTriggers.exec('create temp table kept_ledger as select * from ledger');
+    fixture.withoutTriggers.exec('create temp table kept_checkpoints as select * from checkpoints');
+    fixture.withoutTriggers.exec(sql);
     try {
       return await judge();
     } finally {
-      scene.behind.exec('begin; delete from ledger; insert into ledger select * from kept_ledger; commit');
-      scene.behind.exec(
+      fixture.withoutTriggers.exec('begin; delete from ledger; insert into ledger select * from kept_ledger; commit');
+      fixture.withoutTriggers.exec(
         'begin; delete from checkpoints; insert into checkpoints select * from kept_checkpoints; commit',
       );
     }
@@ -135,14 +135,14 @@ describe('tampering with a sealed ledger', function () {
       if (place === undefined || last === undefined) throw new Error('no place');
       const { about, sql, checkpoint } = editAt(place, last.seq - 1, choice, column, amount);
       seen.add(about);
-      const outcome = await tampered(sql, () => scene.verify());
+      const outcome = await tampered(sql, () => fixture.verify());
       if (outcome.kind !== 'broken') throw new Error(`not found: ${sql}`);
       if (checkpoint !== undefined) expect(checkpointOf(outcome.fault), sql).to.equal(checkpoint);
-      if (index % 50 === 0) expect(await scene.verify(), `undone: ${sql}`).to.have.property('kind', 'intact');
+      if (index % 50 === 0) expect(await fixture.verify(), `undone: ${sql}`).to.have.property('kind', 'intact');
     }
     const columns = [...TEXTS, ...INTEGERS, ...CHECKPOINT_TEXTS, ...CHECKPOINT_INTEGERS, 'ts', 'decision', 'closed_at'];
     expect([...seen].sort()).to.deep.equal([...columns, 'a deletion', 'an insertion'].sort());
-    expect(await scene.verify()).to.deep.include({
+    expect(await fixture.verify()).to.deep.include({
       kind: 'intact',
       counts: { checkpoints: SIZES.length, records: places.length, archived: 0, unsealed: 3 },
     });
@@ -152,19 +152,19 @@ describe('tampering with a sealed ledger', function () {
     for (const [index, { seq, checkpoint }] of places.slice(0, -1).entries()) {
       const next = places[index + 1]?.seq ?? 0;
       const sql = [`seq = -1 where seq = ${seq}`, `seq = ${seq} where seq = ${next}`, `seq = ${next} where seq = -1`];
-      const outcome = await tampered(sql.map((one) => `update ledger set ${one}`).join(';'), () => scene.verify());
+      const outcome = await tampered(sql.map((one) => `update ledger set ${one}`).join(';'), () => fixture.verify());
       if (outcome.kind !== 'broken') throw new Error(`not found: ${seq} and ${next}`);
       expect(outcome.fault).to.deep.equal({ kind: 'root_mismatch', checkpointId: checkpoint });
     }
   });
 
   it('is found if any checkpoint is removed; finding the last one needs a mark', async () => {
-    const marks = (await scene.storage.checkpoints.page(0, 100)).slice(-1);
+    const marks = (await fixture.storage.checkpoints.page(0, 100)).slice(-1);
     for (let id = 1; id <= SIZES.length; id += 1) {
       const remove = `delete from checkpoints where checkpoint_id = ${id}`;
-      const outcome = await tampered(remove, () => scene.verify());
+      const outcome = await tampered(remove, () => fixture.verify());
       expect(outcome).to.have.property('kind', id < SIZES.length ? 'broken' : 'intact');
-      expect(await tampered(remove, () => scene.verify({ marks }))).to.have.property('kind', 'broken');
+      expect(await tampered(remove, () => fixture.verify({ marks }))).to.have.property('kind', 'broken');
     }
   });
 });

@@ -3,24 +3,24 @@ import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { VerificationOutcome } from '../../../application/ledger/verify.ts';
 import type { CheckpointVerifier } from '../../../application/ports/keys.ts';
 import { type Checkpoint, checkpointHash, formatMark } from '../../../domain/ledger/checkpoint.ts';
-import { type LedgerScene, ledgerScene, newKeys } from '../../support/ledger-scene.ts';
+import { type LedgerFixture, ledgerFixture, newKeys } from '../../support/ledger-fixture.ts';
 
 const OTHER = 'ab'.repeat(32);
 
 describe('verifying the ledger', () => {
-  let scene: LedgerScene;
+  let fixture: LedgerFixture;
   beforeEach(async () => {
-    scene = await ledgerScene();
+    fixture = await ledgerFixture();
   });
-  afterEach(() => scene.close());
+  afterEach(() => fixture.close());
 
   /** Checkpoints of 3, 4, 5 … records, each with a gap of two numbers in the middle. */
   async function sealSome(count: number): Promise<readonly Checkpoint[]> {
     const sealed: Checkpoint[] = [];
     for (let size = 3; size < 3 + count; size += 1) {
-      await scene.append(2);
-      scene.skipNumbers(2);
-      sealed.push(await scene.sealed(size - 2));
+      await fixture.append(2);
+      fixture.skipNumbers(2);
+      sealed.push(await fixture.sealed(size - 2));
     }
     return sealed;
   }
@@ -29,24 +29,24 @@ describe('verifying the ledger', () => {
 
   it('accepts an empty ledger, and counts unsealed records', async () => {
     const counts = { checkpoints: 0, records: 0, archived: 0, unsealed: 0 };
-    expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts });
-    await scene.append(2500);
+    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts });
+    await fixture.append(2500);
     const unsealed = { ...counts, unsealed: 2500 };
-    expect(await scene.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
+    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
   });
 
   it('names a record with an impossible number, even before anything is sealed', async () => {
-    await scene.append(2);
-    scene.behind.exec("insert into ledger (seq, ts, event) values (0, 1, 'forged')");
-    expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'record_outside', seq: 0 });
+    await fixture.append(2);
+    fixture.withoutTriggers.exec("insert into ledger (seq, ts, event) values (0, 1, 'forged')");
+    expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'record_outside', seq: 0 });
   });
 
   it('accepts a ledger with gaps, unsealed records and checkpoints larger than a page', async () => {
     await sealSome(3);
-    await scene.sealed(4321);
-    const last = await scene.sealed(1);
-    await scene.append(6);
-    const outcome = await scene.verify();
+    await fixture.sealed(4321);
+    const last = await fixture.sealed(1);
+    await fixture.append(6);
+    const outcome = await fixture.verify();
     expect(outcome).to.deep.equal({
       kind: 'intact',
       lastMark: { checkpointId: 5, rootHash: last.rootHash },
@@ -62,25 +62,25 @@ describe('verifying the ledger', () => {
       ['update ledger set ts = 9223372036854775807 where seq = @seq', 'root_mismatch'],
       ['update checkpoints set closed_at = 9223372036854775807 where last_seq = @last', 'invalid_signature'],
     ] as const) {
-      const statement = scene.behind.prepare(edit);
-      scene.behind.exec(
+      const statement = fixture.withoutTriggers.prepare(edit);
+      fixture.withoutTriggers.exec(
         'begin; create table kept as select * from ledger; create table seals as select * from checkpoints; commit',
       );
       statement.run(edit.includes('@seq') ? { seq: atFirst.seq } : { last: atFirst.last });
-      expect(faultOf(await scene.verify()), edit).to.deep.equal({ kind, checkpointId: 1 });
-      scene.behind.exec(
+      expect(faultOf(await fixture.verify()), edit).to.deep.equal({ kind, checkpointId: 1 });
+      fixture.withoutTriggers.exec(
         'delete from ledger; insert into ledger select * from kept; drop table kept; delete from checkpoints; insert into checkpoints select * from seals; drop table seals',
       );
     }
-    expect((await scene.verify()).kind).to.equal('intact');
+    expect((await fixture.verify()).kind).to.equal('intact');
   });
 
   it('never queries an impossible number, whatever a checkpoint’s range', async () => {
     await sealSome(2);
-    scene.behind.exec('update checkpoints set last_seq = 9223372036854775807 where checkpoint_id = 2');
-    const { checkpoints } = scene.storage;
+    fixture.withoutTriggers.exec('update checkpoints set last_seq = 9223372036854775807 where checkpoint_id = 2');
+    const { checkpoints } = fixture.storage;
     const asked: number[] = [];
-    const outcome = await scene.verify({
+    const outcome = await fixture.verify({
       ledger: {
         ...checkpoints,
         records(range, after, limit) {
@@ -95,8 +95,8 @@ describe('verifying the ledger', () => {
 
   it('reads many small checkpoints in few pages', async function () {
     this.timeout(60_000);
-    const sealed = await scene.sealed(1);
-    const { checkpoints } = scene.storage;
+    const sealed = await fixture.sealed(1);
+    const { checkpoints } = fixture.storage;
     // The chain repeats one checkpoint, so this only tests how it is read.
     const many = (after: number, limit: number) =>
       Array.from({ length: Math.max(0, Math.min(limit, 1800 - after)) }, (_, index) => ({
@@ -112,7 +112,7 @@ describe('verifying the ledger', () => {
       const prevCheckpointHash = previous && checkpointHash(sha256Bytes, previous);
       linked.push({ ...one, firstSeq: one.checkpointId, lastSeq: one.checkpointId, prevCheckpointHash });
     }
-    const outcome = await scene.verify({
+    const outcome = await fixture.verify({
       verifier: { verify: async () => 'verified' },
       ledger: {
         archivedThrough: async () => undefined,
@@ -131,10 +131,10 @@ describe('verifying the ledger', () => {
   });
 
   it('reports its progress up to the end', async () => {
-    await scene.sealed(5000);
-    const { lastSeq } = await scene.sealed(10);
+    await fixture.sealed(5000);
+    const { lastSeq } = await fixture.sealed(10);
     const told: (readonly [number, number])[] = [];
-    await scene.verify({ progress: (done, total) => told.push([done, total]) });
+    await fixture.verify({ progress: (done, total) => told.push([done, total]) });
     expect(told.length).to.be.at.least(3);
     expect(told.at(-1)).to.deep.equal([lastSeq, lastSeq]);
     expect(told.map(([done]) => done)).to.deep.equal(told.map(([done]) => done).sort((a, b) => a - b));
@@ -143,14 +143,14 @@ describe('verifying the ledger', () => {
 
   it('is not misled by records that are sealed during the verification', async () => {
     await sealSome(4);
-    const { checkpoints } = scene.storage;
+    const { checkpoints } = fixture.storage;
     let busy = 12;
-    const outcome = await scene.verify({
+    const outcome = await fixture.verify({
       ledger: {
         ...checkpoints,
         async records(range, after, limit) {
           const page = await checkpoints.records(range, after, limit);
-          if (busy-- > 0) await scene.sealed(3);
+          if (busy-- > 0) await fixture.sealed(3);
           return page;
         },
       },
@@ -161,19 +161,19 @@ describe('verifying the ledger', () => {
   describe('with marks', () => {
     it('confirms several marks at once', async () => {
       const marks = await sealSome(5);
-      expect(await scene.verify({ marks })).to.have.property('kind', 'intact');
+      expect(await fixture.verify({ marks })).to.have.property('kind', 'intact');
     });
 
     it('names the first mark that is contradicted or has no checkpoint', async () => {
       const [, second, , fourth] = await sealSome(4);
       if (second === undefined || fourth === undefined) throw new Error('too few');
       const contradicted = { checkpointId: 2, rootHash: OTHER };
-      expect(faultOf(await scene.verify({ marks: [fourth, contradicted] }))).to.deep.equal({
+      expect(faultOf(await fixture.verify({ marks: [fourth, contradicted] }))).to.deep.equal({
         kind: 'mark_contradicted',
         checkpointId: 2,
       });
       const beyond = { checkpointId: 5, rootHash: OTHER };
-      expect(faultOf(await scene.verify({ marks: [second, beyond] }))).to.deep.equal({
+      expect(faultOf(await fixture.verify({ marks: [second, beyond] }))).to.deep.equal({
         kind: 'mark_unmatched',
         checkpointId: 5,
         newestId: 4,
@@ -183,7 +183,7 @@ describe('verifying the ledger', () => {
     it('does not count a checkpoint that a mark contradicts', async () => {
       const [first, second] = await sealSome(2);
       if (first === undefined || second === undefined) throw new Error('too few');
-      const outcome = await scene.verify({ marks: [{ ...second, rootHash: OTHER }] });
+      const outcome = await fixture.verify({ marks: [{ ...second, rootHash: OTHER }] });
       expect(outcome).to.deep.include({
         lastMark: { checkpointId: 1, rootHash: first.rootHash },
         counts: { checkpoints: 1, records: first.treeSize, archived: 0, unsealed: 0 },
@@ -194,12 +194,14 @@ describe('verifying the ledger', () => {
       const mark = (await sealSome(4)).at(-1);
       if (mark === undefined) throw new Error('too few');
       const { firstSeq } = mark;
-      scene.behind.exec(`delete from checkpoints where checkpoint_id = 4; delete from ledger where seq >= ${firstSeq}`);
-      expect(await scene.verify()).to.have.property('kind', 'intact');
-      expect(faultOf(await scene.verify({ marks: [mark] }))).to.have.property('kind', 'mark_unmatched');
-      await scene.sealed(3);
-      expect(await scene.verify()).to.have.property('kind', 'intact');
-      expect(faultOf(await scene.verify({ marks: [mark] }))).to.have.property('kind', 'mark_contradicted');
+      fixture.withoutTriggers.exec(
+        `delete from checkpoints where checkpoint_id = 4; delete from ledger where seq >= ${firstSeq}`,
+      );
+      expect(await fixture.verify()).to.have.property('kind', 'intact');
+      expect(faultOf(await fixture.verify({ marks: [mark] }))).to.have.property('kind', 'mark_unmatched');
+      await fixture.sealed(3);
+      expect(await fixture.verify()).to.have.property('kind', 'intact');
+      expect(faultOf(await fixture.verify({ marks: [mark] }))).to.have.property('kind', 'mark_contradicted');
     });
   });
 
@@ -274,27 +276,27 @@ describe('verifying the ledger', () => {
     for (const [what, edit, fault] of faults) {
       it(what, async () => {
         await sealSome(4);
-        scene.behind.exec(edit);
-        const outcome = await scene.verify();
+        fixture.withoutTriggers.exec(edit);
+        const outcome = await fixture.verify();
         expect(faultOf(outcome)).to.deep.equal(fault);
       });
     }
 
     it('checkpoints that were sealed again and linked with another key', async () => {
       await sealSome(3);
-      scene.behind.exec(
+      fixture.withoutTriggers.exec(
         "delete from checkpoints where checkpoint_id > 1; update ledger set reason = 'x' where seq = 9",
       );
       const stranger = (await newKeys()).checkpoints;
-      await scene.seal({ signer: { ...stranger, kid: scene.keys.checkpoints.kid } });
-      expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'invalid_signature', checkpointId: 2 });
+      await fixture.seal({ signer: { ...stranger, kid: fixture.keys.checkpoints.kid } });
+      expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'invalid_signature', checkpointId: 2 });
     });
 
     it('a signed link to a checkpoint that is not the previous one', async () => {
       await sealSome(2);
-      await scene.append(2);
-      const { checkpoints } = scene.storage;
-      await scene.seal({
+      await fixture.append(2);
+      const { checkpoints } = fixture.storage;
+      await fixture.seal({
         checkpoints: {
           ...checkpoints,
           async unsealed() {
@@ -304,15 +306,15 @@ describe('verifying the ledger', () => {
           },
         },
       });
-      expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'link_broken', checkpointId: 3 });
+      expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'link_broken', checkpointId: 3 });
     });
 
     it('the first of several faults, and the verified part before it', async () => {
       const [first] = await sealSome(4);
-      scene.behind.exec(
+      fixture.withoutTriggers.exec(
         "update ledger set reason = 'x' where seq in (7, 20); update checkpoints set kid = 'k' where checkpoint_id = 3",
       );
-      const outcome = await scene.verify();
+      const outcome = await fixture.verify();
       expect(faultOf(outcome)).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
       expect(outcome.lastMark && formatMark(outcome.lastMark)).to.equal(`1:${first?.rootHash}`);
       expect(outcome.counts).to.deep.equal({ checkpoints: 1, records: 3, archived: 0, unsealed: 0 });
@@ -322,21 +324,21 @@ describe('verifying the ledger', () => {
   describe('with archived months', () => {
     /** As after archiving: some records of the checkpoint across the month boundary are still stored. */
     const archived = (through: Checkpoint | undefined) => ({
-      ledger: { ...scene.storage.checkpoints, archivedThrough: async () => through },
+      ledger: { ...fixture.storage.checkpoints, archivedThrough: async () => through },
     });
 
     it('verifies the signature and link of archived checkpoints, and the records of the others too', async () => {
       const [, second] = await sealSome(4);
-      scene.behind.exec('delete from ledger where seq < 10');
-      expect(faultOf(await scene.verify())).to.deep.equal({ kind: 'tree_size', checkpointId: 1, sealed: 3, held: 0 });
-      expect((await scene.verify(archived(second))).counts).to.deep.equal({
+      fixture.withoutTriggers.exec('delete from ledger where seq < 10');
+      expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'tree_size', checkpointId: 1, sealed: 3, held: 0 });
+      expect((await fixture.verify(archived(second))).counts).to.deep.equal({
         checkpoints: 4,
         records: 5 + 6,
         archived: 2,
         unsealed: 0,
       });
-      scene.behind.exec('update checkpoints set closed_at = closed_at - 1000 where checkpoint_id = 1');
-      expect(faultOf(await scene.verify(archived(second)))).to.deep.equal({
+      fixture.withoutTriggers.exec('update checkpoints set closed_at = closed_at - 1000 where checkpoint_id = 1');
+      expect(faultOf(await fixture.verify(archived(second)))).to.deep.equal({
         kind: 'invalid_signature',
         checkpointId: 1,
       });
@@ -344,30 +346,30 @@ describe('verifying the ledger', () => {
 
     it('does not take altered or inserted records for archived ones', async () => {
       const [, second] = await sealSome(4);
-      scene.behind.exec("update ledger set reason = 'x' where seq = 7");
-      expect(faultOf(await scene.verify(archived(second)))).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
-      scene.behind.exec("insert into ledger (seq, ts, event, decision) values (8, 1, 'x', 'allow')");
-      expect(faultOf(await scene.verify(archived(second)))).to.have.property('kind', 'tree_size');
+      fixture.withoutTriggers.exec("update ledger set reason = 'x' where seq = 7");
+      expect(faultOf(await fixture.verify(archived(second)))).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
+      fixture.withoutTriggers.exec("insert into ledger (seq, ts, event, decision) values (8, 1, 'x', 'allow')");
+      expect(faultOf(await fixture.verify(archived(second)))).to.have.property('kind', 'tree_size');
     });
 
     it('notices that a month is archived meanwhile', async () => {
       const [, second] = await sealSome(4);
-      const { checkpoints } = scene.storage;
+      const { checkpoints } = fixture.storage;
       let asked = 0;
-      scene.behind.exec('delete from ledger where seq < 10');
+      fixture.withoutTriggers.exec('delete from ledger where seq < 10');
       const ledger = { ...checkpoints, archivedThrough: async () => (asked++ === 0 ? undefined : second) };
-      expect(await scene.verify({ ledger })).to.have.property('kind', 'intact');
+      expect(await fixture.verify({ ledger })).to.have.property('kind', 'intact');
     });
   });
 
   it('throws for an unreadable ledger instead of reporting it as broken', async () => {
     await sealSome(3);
-    const { checkpoints } = scene.storage;
+    const { checkpoints } = fixture.storage;
     for (const method of ['page', 'records', 'archivedThrough'] as const) {
       const ledger = { ...checkpoints, [method]: () => Promise.reject(new Error('away')) };
-      expect(await scene.verify({ ledger }).catch((error: Error) => error.message)).to.equal('away');
+      expect(await fixture.verify({ ledger }).catch((error: Error) => error.message)).to.equal('away');
     }
     const verifier: CheckpointVerifier = { verify: () => Promise.reject(new Error('no keys')) };
-    expect(await scene.verify({ verifier }).catch((error: Error) => error.message)).to.equal('no keys');
+    expect(await fixture.verify({ verifier }).catch((error: Error) => error.message)).to.equal('no keys');
   });
 });

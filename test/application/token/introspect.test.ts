@@ -6,7 +6,7 @@ import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/i
 import { type TokenFacts, taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
-import { newKeys } from '../../support/ledger-scene.ts';
+import { newKeys } from '../../support/ledger-fixture.ts';
 
 const ISSUER = 'https://mandate.example';
 const TOKEN_ID = makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ');

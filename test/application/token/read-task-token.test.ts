@@ -6,7 +6,7 @@ import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
-import { newKeys } from '../../support/ledger-scene.ts';
+import { newKeys } from '../../support/ledger-fixture.ts';
 
 const ISSUER = 'https://mandate.example';
 const ULID = '01M31S7W68TMK7WDX8YKPSYTEZ';

@@ -17,7 +17,7 @@ import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { aGrant, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
-import { newKeys } from '../../support/ledger-scene.ts';
+import { newKeys } from '../../support/ledger-fixture.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 
 const ISSUER = 'https://mandate.example';

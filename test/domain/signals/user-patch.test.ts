@@ -4,7 +4,7 @@ import { applied, judgeUser, type UserDraft } from '../../../domain/signals/prov
 import { USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
 import { MAX_OPERATIONS, PATCH_SCHEMA, readUserPatch } from '../../../domain/signals/user-patch.ts';
 import type { Json, JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { inAnyCase } from '../../support/in-any-case.ts';
+import { inRandomCase } from '../../support/random-case.ts';
 
 const ADA: UserDraft = { userName: 'ada@example.org', externalId: '00u7', active: true };
 
@@ -142,11 +142,11 @@ describe('A PATCH of a user', () => {
   it('has the same meaning with names in any case', () => {
     fc.assert(
       fc.property(
-        inAnyCase('operations'),
-        inAnyCase('replace'),
-        inAnyCase('path'),
-        inAnyCase('value'),
-        inAnyCase('externalId'),
+        inRandomCase('operations'),
+        inRandomCase('replace'),
+        inRandomCase('path'),
+        inRandomCase('value'),
+        inRandomCase('externalId'),
         (operations, op, path, value, attribute) => {
           const body = { schemas: [PATCH_SCHEMA], [operations]: [{ op, [path]: attribute, [value]: '00u9' }] };
           const read = readUserPatch(body, 'externalId');

@@ -1,6 +1,6 @@
 /** Edits the ledger as its owner, who can remove the triggers, and restores it. */
 
-import type { Outside, TestDatabase } from '../databases.ts';
+import type { OutsideConnection, TestDatabase } from '../databases.ts';
 
 export interface Tampering {
   /** Runs the statements in one transaction. */
@@ -12,7 +12,7 @@ export interface Tampering {
 const TABLES = ['ledger', 'checkpoints'] as const;
 
 /** Removes the guards and copies the tables. */
-export async function startTampering(outside: Outside, engine: TestDatabase['engine']): Promise<Tampering> {
+export async function startTampering(outside: OutsideConnection, engine: TestDatabase['engine']): Promise<Tampering> {
   const lift = engine === 'sqlite' ? await sqliteGuards(outside) : POSTGRES_GUARDS;
   const sql: Tampering['sql'] = async (...statements) => {
     let rows: readonly Readonly<Record<string, unknown>>[] = [];
@@ -39,7 +39,7 @@ const POSTGRES_GUARDS = [
   'alter table ledger drop constraint ledger_size',
 ];
 
-async function sqliteGuards(outside: Outside): Promise<readonly string[]> {
+async function sqliteGuards(outside: OutsideConnection): Promise<readonly string[]> {
   const rows = await outside.sql(
     "select name from sqlite_master where type = 'trigger' and tbl_name in ('ledger', 'checkpoints')",
   );

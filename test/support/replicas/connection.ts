@@ -14,22 +14,22 @@ export interface Connection {
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   scim(method: string, path: string, body?: unknown): Promise<Answer>;
   /** The number of retries. */
-  putOff(): number;
+  retries(): number;
   close(): void;
 }
 
-/** Writes of two processes to one SQLite file exclude each other; one that has waited a second gets a 503. */
+/** Two processes on one SQLite file block each other's writes; a write gets a 503 after a second. */
 const ATTEMPTS = 20;
 const RETRY_PAUSE_MS = 20;
 
 export function connectionTo(url: string): Connection {
   const agent = new Agent({ keepAlive: true });
-  let putOff = 0;
+  let retries = 0;
   const send: Connection['send'] = async (method, path, headers, body) => {
     for (let attempt = 1; ; attempt++) {
       const answer = await once(agent, `${url}${path}`, { method, headers }, body);
       if (answer.status !== 503 || attempt === ATTEMPTS) return answer;
-      putOff += 1;
+      retries += 1;
       await pause(RETRY_PAUSE_MS);
     }
   };
@@ -45,7 +45,7 @@ export function connectionTo(url: string): Connection {
     post: (path, form) => send('POST', path, FORM, encodeForm(form)),
     admin: json('application/json', ADMIN_KEY),
     scim: (method, path, body) => scim(method, `/scim/v2${path}`, body),
-    putOff: () => putOff,
+    retries: () => retries,
     close: () => agent.destroy(),
   };
 }

@@ -9,7 +9,7 @@ import type { Replicas } from './replicas.ts';
 import type { Target } from './targets.ts';
 
 /** Sends the request to one of the replicas. */
-export type Say = (at: Connection) => Promise<Answer>;
+export type SendTo = (at: Connection) => Promise<Answer>;
 
 export interface Ending {
   readonly name: string;
@@ -17,12 +17,12 @@ export interface Ending {
   readonly reason: string;
   /** The reason of a later exchange's refusal; absent if a later exchange succeeds. */
   readonly refuses?: string;
-  /** Event and reason of its own record, before those of the tasks; absent without one. */
+  /** Event and reason of the operation's own record, which precedes those of the ended tasks. */
   readonly record?: string;
-  /** Whether it affects all tasks of an agent, which then belongs to one target only. */
+  /** Whether it affects all tasks of the agent, so that each target needs its own agent. */
   readonly ofAgent?: true;
   /** Prepares the request. */
-  readonly about: (replicas: Replicas, target: Target) => Promise<Say>;
+  readonly prepare: (replicas: Replicas, target: Target) => Promise<SendTo>;
 }
 
 const KILLED = 'operator_kill_switch';
@@ -33,18 +33,18 @@ export const endings: readonly Ending[] = [
     reason: 'sponsor_blocked',
     refuses: 'sponsor_disabled',
     record: 'sponsor.blocked sponsor_blocked',
-    about: async (_, { key }) => byOperator('PUT', `/admin/sponsors/${key}/block`),
+    prepare: async (_, { key }) => byOperator('PUT', `/admin/sponsors/${key}/block`),
   },
   {
     name: 'the kill switch of a person',
     reason: KILLED,
-    about: async (_, { key }) => byOperator('DELETE', `/admin/sponsors/${key}/tasks`),
+    prepare: async (_, { key }) => byOperator('DELETE', `/admin/sponsors/${key}/tasks`),
   },
   {
     name: 'the kill switch of an agent',
     reason: KILLED,
     ofAgent: true,
-    about: async (_, { agent }) => byOperator('DELETE', `/admin/agents/${agent.id}/tasks`),
+    prepare: async (_, { agent }) => byOperator('DELETE', `/admin/agents/${agent.id}/tasks`),
   },
   {
     name: 'the disabling of an agent',
@@ -52,26 +52,26 @@ export const endings: readonly Ending[] = [
     refuses: 'agent_disabled',
     ofAgent: true,
     record: 'agent.updated changed:enabled',
-    about: async (_, { agent }) => byOperator('PATCH', `/admin/agents/${agent.id}`, { enabled: false }),
+    prepare: async (_, { agent }) => byOperator('PATCH', `/admin/agents/${agent.id}`, { enabled: false }),
   },
   {
     name: 'a logout of a session',
     reason: 'sponsor_logged_out',
     record: 'sponsor.signal sponsor_logged_out',
-    about: async (replicas, { session, subject }) => logout(replicas, { sid: session, sub: subject }),
+    prepare: async (replicas, { session, subject }) => logout(replicas, { sid: session, sub: subject }),
   },
   {
     name: 'a logout of a person',
     reason: 'sponsor_logged_out',
     record: 'sponsor.signal sponsor_logged_out',
-    about: async (replicas, { subject }) => logout(replicas, { sub: subject }),
+    prepare: async (replicas, { subject }) => logout(replicas, { sub: subject }),
   },
   {
     name: 'a SCIM deactivation',
     reason: 'scim_deactivated',
     refuses: 'sponsor_disabled',
     record: 'sponsor.signal scim_deactivated',
-    about: async (replicas, target) => {
+    prepare: async (replicas, target) => {
       const id = await provisioned(replicas, target);
       return (at) => at.scim('PATCH', `/Users/${id}`, patch({ active: false }));
     },
@@ -81,7 +81,7 @@ export const endings: readonly Ending[] = [
     reason: 'scim_deleted',
     refuses: 'sponsor_not_found',
     record: 'sponsor.signal scim_deleted',
-    about: async (replicas, target) => {
+    prepare: async (replicas, target) => {
       const id = await provisioned(replicas, target);
       return (at) => at.scim('DELETE', `/Users/${id}`);
     },
@@ -90,58 +90,58 @@ export const endings: readonly Ending[] = [
     name: 'Shared Signals session-revoked',
     reason: 'ssf_sessions_revoked',
     record: 'sponsor.signal ssf_sessions_revoked',
-    about: async (replicas, { key }) => event(replicas, 'caep/event-type/session-revoked', key),
+    prepare: async (replicas, { key }) => event(replicas, 'caep/event-type/session-revoked', key),
   },
   {
     name: 'Shared Signals account-disabled',
     reason: 'ssf_account_disabled',
     refuses: 'sponsor_disabled',
     record: 'sponsor.signal ssf_account_disabled',
-    about: async (replicas, { key }) => event(replicas, 'risc/event-type/account-disabled', key),
+    prepare: async (replicas, { key }) => event(replicas, 'risc/event-type/account-disabled', key),
   },
   {
     name: 'Shared Signals account-purged',
     reason: 'ssf_account_purged',
     refuses: 'sponsor_not_found',
     record: 'sponsor.signal ssf_account_purged',
-    about: async (replicas, { key }) => event(replicas, 'risc/event-type/account-purged', key),
+    prepare: async (replicas, { key }) => event(replicas, 'risc/event-type/account-purged', key),
   },
 ];
 
-/** Operations that name one task, so they can meet only its refresh. */
+/** Operations on one existing task. They can race only with its refresh. */
 export interface TaskEnding {
   readonly name: string;
   readonly reason: string;
-  readonly about: (target: Target, issued: Answer) => Say;
+  readonly prepare: (target: Target, issued: Answer) => SendTo;
 }
 
 export const taskEndings: readonly TaskEnding[] = [
   {
     name: 'the kill switch of a task',
     reason: KILLED,
-    about: (_, issued) => byOperator('DELETE', `/admin/tasks/${issued.body.task_id}`),
+    prepare: (_, issued) => byOperator('DELETE', `/admin/tasks/${issued.body.task_id}`),
   },
   {
     name: 'the revocation by its agent',
     reason: 'client_revoked',
-    about: ({ agent }, issued) => {
+    prepare: ({ agent }, issued) => {
       const form = agent.revokeForm(String(issued.body.refresh_token));
       return (at) => at.post('/oauth2/revoke', form);
     },
   },
 ];
 
-function byOperator(method: string, path: string, body?: unknown): Say {
+function byOperator(method: string, path: string, body?: unknown): SendTo {
   return (at) => at.admin(method, path, body);
 }
 
 /** @param whom `sub`, `sid` or both */
-function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): Say {
+function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): SendTo {
   const logout_token = provider.signLogoutToken(whom);
   return (at) => at.post('/backchannel-logout', { logout_token });
 }
 
-function event({ transmitter }: Replicas, name: string, id: string): Say {
+function event({ transmitter }: Replicas, name: string, id: string): SendTo {
   const token = transmitter.sign({
     sub_id: { format: 'opaque', id },
     events: { [`https://schemas.openid.net/secevent/${name}`]: {} },

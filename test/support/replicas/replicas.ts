@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate } from '../../../scripts/mandate-process.ts';
-import { type Outside, outsideOf, type TestDatabase } from '../databases.ts';
+import { connectOutside, type OutsideConnection, type TestDatabase } from '../databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../identity-provider/identity-provider.ts';
 import {
   ADMIN_KEY,
@@ -36,7 +36,7 @@ export interface Replicas {
   /** The records that `act` adds, by sequence number. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
   /** A connection as the owner of the database. */
-  readonly outside: Outside;
+  readonly outside: OutsideConnection;
   stop(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const ISSUER = 'https://mandate.test';
 
 export async function startReplicas(kind: TestDatabase, count: number): Promise<Replicas> {
   const database = await kind.fresh();
-  const outside = await outsideOf(database);
+  const outside = await connectOutside(database);
   // P-256 signatures take a tenth of the CPU time of RSA.
   const [provider, transmitter] = await Promise.all([
     startIdentityProvider({ algorithm: 'ES256' }),

@@ -5,8 +5,8 @@
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { converse } from '../../support/hostile/raw-conversation.ts';
-import { expectRefused, expectUntouched, reachedBy } from '../../support/hostile/untouched.ts';
+import { effectsOf, expectNoEffect, expectRefused } from '../../support/hostile/no-effect.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
 import { PREVIOUS_SCIM_TOKEN, SCIM_TOKEN } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, FORMER_PUSH_CREDENTIAL, PUSH_CREDENTIAL } from '../../support/transmitter.ts';
@@ -66,7 +66,7 @@ describe('Repeated headers', () => {
   after(() => mandate.stop());
 
   const ask = async (line: string, headers: string, body = '') =>
-    converse(mandate.url, `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`);
+    sendBytes(mandate.url, `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`);
 
   for (const { name, line, key, otherKey, event } of surfaces) {
     it(`with a credential are refused by ${name}, even if one or both are valid`, async () => {
@@ -82,7 +82,7 @@ describe('Repeated headers', () => {
         `Authorization: Bearer ${key}, Bearer ${key}\r\n`,
         `Authorization: Bearer ${key} Bearer ${WRONG}\r\n`,
       ];
-      const { records } = await reachedBy(mandate, async () => {
+      const { records } = await effectsOf(mandate, async () => {
         for (const headers of doubled) {
           const { answers } = await ask(line, `${headers}Content-Length: 0\r\n`);
           expect(answers.map(({ status }) => status)).to.deep.equal([401]);
@@ -119,7 +119,7 @@ describe('Repeated headers', () => {
         [type, ''],
         [`${type}; charset=utf-8; charset=utf-16`],
       ];
-      const { records } = await reachedBy(mandate, async () => {
+      const { records } = await effectsOf(mandate, async () => {
         for (const given of types) {
           const headers = given.map((value) => `Content-Type: ${value}\r\n`).join('');
           const { answers } = await ask(line, credential + headers + length, named);
@@ -140,7 +140,7 @@ describe('Repeated headers', () => {
         ['gzip', 'identity'],
         ['identity', 'identity'],
       ];
-      const { records } = await reachedBy(mandate, async () => {
+      const { records } = await effectsOf(mandate, async () => {
         for (const given of [...once, ...twice]) {
           const headers = `Content-Type: ${type}\r\n${given.map((value) => `Content-Encoding: ${value}\r\n`).join('')}`;
           const { answers } = await ask(line, credential + headers + length, named);
@@ -154,7 +154,7 @@ describe('Repeated headers', () => {
     });
 
     it(`with a Content-Length are refused before ${path}`, () =>
-      expectUntouched(mandate, async () => {
+      expectNoEffect(mandate, async () => {
         for (const lengths of [length + length, `${length}Content-Length: 0\r\n`, `Content-Length: 0\r\n${length}`]) {
           expectRefused(await ask(line, `${credential}Content-Type: ${type}\r\n${lengths}`, named));
         }

@@ -2,15 +2,15 @@
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { converse } from '../../support/hostile/raw-conversation.ts';
 import {
   ADMIN_HEADERS,
+  effectsOf,
+  expectNoEffect,
   expectRefused,
-  expectUntouched,
-  reachedBy,
   registration,
   wholeRegistration,
-} from '../../support/hostile/untouched.ts';
+} from '../../support/hostile/no-effect.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { type Mandate, startMandate } from '../../support/mandate.ts';
 import { formPost, rawConnection } from '../../support/raw-http.ts';
 import { EVERY_RECEIVER } from '../../support/transmitter.ts';
@@ -33,9 +33,9 @@ describe('A request with Expect: 100-continue', () => {
     it(`gets an immediate 401 instead of 100 at ${path} without a credential`, async function () {
       // Elapsed time is guarded.
       this.retries(2);
-      const { records } = await reachedBy(mandate, async () => {
+      const { records } = await effectsOf(mandate, async () => {
         const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${EXPECTING}`;
-        const { answers, end, tookMs } = await converse(mandate.url, `${head}Content-Length: 500\r\n\r\n`);
+        const { answers, end, tookMs } = await sendBytes(mandate.url, `${head}Content-Length: 500\r\n\r\n`);
         expect(answers.map(({ status }) => status)).to.deep.equal([401]);
         expect(answers[0]?.headers.get('connection')).to.equal('close');
         expect(end).to.equal('closed');
@@ -80,7 +80,7 @@ describe('A request with Expect: 100-continue', () => {
       ['POST /nothing-here', 'Content-Length: 9\r\n', 404],
     ] as const) {
       const sent = `${line} HTTP/1.1\r\n${ADMIN_HEADERS}${EXPECTING}${more}\r\n`;
-      const { answers, end } = await converse(mandate.url, sent);
+      const { answers, end } = await sendBytes(mandate.url, sent);
       expect(
         answers.map((answer) => answer.status),
         line,
@@ -90,17 +90,17 @@ describe('A request with Expect: 100-continue', () => {
   });
 
   it('whose body arrives without a 100 is not read as another request', async () => {
-    const { records } = await reachedBy(mandate, async () => {
+    const { records } = await effectsOf(mandate, async () => {
       const smuggled = wholeRegistration();
       const head = `POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${EXPECTING}`;
-      const { answers } = await converse(mandate.url, `${head}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`);
+      const { answers } = await sendBytes(mandate.url, `${head}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`);
       expect(answers.map(({ status }) => status)).to.deep.equal([401]);
     });
     expect(records.map(({ event }) => event)).to.deep.equal(['admin.denied']);
   });
 
   it('gets 417 for every other expectation', () =>
-    expectUntouched(mandate, async () => {
+    expectNoEffect(mandate, async () => {
       for (const expected of [
         '200-ok',
         '',
@@ -109,7 +109,7 @@ describe('A request with Expect: 100-continue', () => {
         'x 100-continue',
       ]) {
         const sent = wholeRegistration(`Expect: ${expected}\r\n`) + wholeRegistration();
-        expectRefused(await converse(mandate.url, sent), 417);
+        expectRefused(await sendBytes(mandate.url, sent), 417);
       }
     }));
 });

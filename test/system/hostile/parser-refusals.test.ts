@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { converse } from '../../support/hostile/raw-conversation.ts';
-import { expectRefused, expectUntouched, reachedBy } from '../../support/hostile/untouched.ts';
+import { effectsOf, expectNoEffect, expectRefused } from '../../support/hostile/no-effect.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { type Mandate, startMandate } from '../../support/mandate.ts';
 import { rawConnection } from '../../support/raw-http.ts';
 
@@ -29,7 +29,7 @@ describe('A malformed request', () => {
   it('gets a fixed refusal immediately that repeats none of its text', function () {
     // Elapsed time is guarded.
     this.retries(2);
-    return expectUntouched(mandate, async () => {
+    return expectNoEffect(mandate, async () => {
       for (const [sent, status] of [
         [`${SECRET}\r\n\r\n`, 400],
         [`GET /${SECRET} HTTP/${SECRET}\r\n\r\n`, 400],
@@ -40,7 +40,7 @@ describe('A malformed request', () => {
         [`SSH-2.0-${SECRET}\r\n`, 400],
         ['\r\n'.repeat(2000) + SECRET, 400],
       ] as const) {
-        const conversation = await converse(mandate.url, sent);
+        const conversation = await sendBytes(mandate.url, sent);
         expectRefused(conversation, status);
         expect(conversation.text).not.to.include(SECRET.slice(0, 16));
         expect(conversation.tookMs).to.be.below(1500);
@@ -50,10 +50,10 @@ describe('A malformed request', () => {
   });
 
   it('of random bytes gets a refusal', () =>
-    expectUntouched(hasty, async () => {
+    expectNoEffect(hasty, async () => {
       await Promise.all(
         Array.from({ length: 60 }, async (_, size) => {
-          const { text, end } = await converse(hasty.url, randomBytes(1 + size * 11).toString('latin1'));
+          const { text, end } = await sendBytes(hasty.url, randomBytes(1 + size * 11).toString('latin1'));
           // A possible beginning of a request is awaited until the head timeout.
           expect(text).to.match(/^HTTP\/1\.1 4(00|08|31) /);
           expect(end).to.equal('closed');
@@ -62,7 +62,7 @@ describe('A malformed request', () => {
     }));
 
   it('that its client leaves unfinished has no effect', async () => {
-    const { records } = await reachedBy(mandate, async () => {
+    const { records } = await effectsOf(mandate, async () => {
       for (const sent of [
         'GET /healthz HTTP/1.1\r\nHost: x\r\n',
         'POST /oauth2/introspect HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\ntoken=x',
@@ -77,7 +77,7 @@ describe('A malformed request', () => {
   });
 
   it('is read for a while after its refusal, so that the client receives the response', async () => {
-    const { text } = await converse(hasty.url, `nonsense ${'x'.repeat(300_000)}`);
+    const { text } = await sendBytes(hasty.url, `nonsense ${'x'.repeat(300_000)}`);
     expect(text).to.match(/^HTTP\/1\.1 400 /);
     const endless = await rawConnection(hasty.url);
     const began = performance.now();
@@ -92,7 +92,7 @@ describe('A malformed request', () => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     mandate.log.lines.splice(0);
     for (let sent = 0; sent < MANY; sent += 20) {
-      await Promise.all(Array.from({ length: 20 }, () => converse(mandate.url, `${SECRET}\r\n\r\n`)));
+      await Promise.all(Array.from({ length: 20 }, () => sendBytes(mandate.url, `${SECRET}\r\n\r\n`)));
     }
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const lines = mandate.log.lines.map((line) => JSON.parse(line));

@@ -6,15 +6,15 @@
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { converse } from '../../support/hostile/raw-conversation.ts';
 import {
   ADMIN_HEADERS,
+  effectsOf,
+  expectNoEffect,
   expectRefused,
-  expectUntouched,
-  reachedBy,
   registration,
   wholeRegistration,
-} from '../../support/hostile/untouched.ts';
+} from '../../support/hostile/no-effect.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
 
 const hex = (text: string) => text.length.toString(16);
@@ -100,20 +100,20 @@ describe('The HTTP server', () => {
 
   for (const [what, framing, chunks = false] of FRAMINGS) {
     it(`refuses a request with ${what}, and reads nothing behind it`, () =>
-      expectUntouched(mandate, async () => {
+      expectNoEffect(mandate, async () => {
         const body = registration();
         const sent = post(framing(body.length), chunks ? chunked(body) : body) + wholeRegistration();
-        expectRefused(await converse(mandate.url, sent));
+        expectRefused(await sendBytes(mandate.url, sent));
       }));
   }
 
   for (const [what, body] of CHUNKS) {
     it(`refuses a chunked body with ${what}, and reads nothing behind it`, async () => {
-      const reached = await reachedBy(
+      const reached = await effectsOf(
         mandate,
         async () => {
           const sent = post('Transfer-Encoding: chunked', body(registration())) + wholeRegistration();
-          expectRefused(await converse(mandate.url, sent));
+          expectRefused(await sendBytes(mandate.url, sent));
         },
         1,
       );
@@ -123,22 +123,22 @@ describe('The HTTP server', () => {
 
   for (const version of ['1.0', '0.9', '1.2', '2.0', '3.0', '1.10', '11']) {
     it(`refuses Transfer-Encoding in HTTP/${version}`, () =>
-      expectUntouched(mandate, async () => {
+      expectNoEffect(mandate, async () => {
         const sent = post('Connection: keep-alive\r\nTransfer-Encoding: chunked', chunked(registration()), version);
-        expectRefused(await converse(mandate.url, sent + wholeRegistration()));
+        expectRefused(await sendBytes(mandate.url, sent + wholeRegistration()));
       }));
   }
 
   it('refuses HTTP/0.9', () =>
-    expectUntouched(mandate, async () => {
+    expectNoEffect(mandate, async () => {
       for (const line of ['GET /admin/agents\r\n\r\n', 'GET /healthz HTTP/0.9\r\n\r\n', 'GET /healthz\r\n\r\n']) {
-        expectRefused(await converse(mandate.url, line + wholeRegistration()));
+        expectRefused(await sendBytes(mandate.url, line + wholeRegistration()));
       }
     }));
 
   it('keeps an HTTP/1.0 connection open if the client requests it', async () => {
     const ask = (connection: string) => `GET /healthz HTTP/1.0\r\nConnection: ${connection}\r\n\r\n`;
-    const { answers, end } = await converse(mandate.url, ask('keep-alive') + ask('close'));
+    const { answers, end } = await sendBytes(mandate.url, ask('keep-alive') + ask('close'));
     expect(answers.map(({ status, body }) => [status, body])).to.deep.equal(
       [200, 200].map((status) => [status, 'Healthy']),
     );
@@ -146,12 +146,12 @@ describe('The HTTP server', () => {
   });
 
   it('ignores chunk extensions and trailers up to 16 KiB', async () => {
-    const reached = await reachedBy(
+    const reached = await effectsOf(
       mandate,
       async () => {
         const body = registration();
         const chunks = `${hex(body)};a=b;c="d"\r\n${body}\r\n0;e\r\nX-Checksum: none\r\n\r\n`;
-        const { answers } = await converse(
+        const { answers } = await sendBytes(
           mandate.url,
           post('Connection: close\r\nTransfer-Encoding: chunked', chunks),
         );
@@ -160,13 +160,13 @@ describe('The HTTP server', () => {
       1,
     );
     expect(reached.served).to.deep.equal(['POST /admin/agents 201']);
-    const large = await reachedBy(
+    const large = await effectsOf(
       mandate,
       async () => {
         const body = registration();
         const chunks = `${hex(body)};a=${'b'.repeat(20_000)}\r\n${body}\r\n0\r\n\r\n`;
         expectRefused(
-          await converse(mandate.url, post('Transfer-Encoding: chunked', chunks) + wholeRegistration()),
+          await sendBytes(mandate.url, post('Transfer-Encoding: chunked', chunks) + wholeRegistration()),
           413,
         );
       },
@@ -176,7 +176,7 @@ describe('The HTTP server', () => {
   });
 
   it('ignores a credential in a trailer', async () => {
-    const { records, served } = await reachedBy(
+    const { records, served } = await effectsOf(
       mandate,
       async () => {
         const body = registration();
@@ -184,7 +184,7 @@ describe('The HTTP server', () => {
         const key = ADMIN_HEADERS.split('\r\n').slice(1, 2).join('');
         const chunks = `${hex(body)}\r\n${body}\r\n0\r\n${key}\r\n\r\n`;
         const head = `POST /admin/agents HTTP/1.1\r\n${host}\r\nConnection: close\r\nTransfer-Encoding: chunked`;
-        const { answers } = await converse(mandate.url, `${head}\r\nContent-Type: application/json\r\n\r\n${chunks}`);
+        const { answers } = await sendBytes(mandate.url, `${head}\r\nContent-Type: application/json\r\n\r\n${chunks}`);
         expect(answers.map(({ status }) => status)).to.deep.equal([401]);
       },
       1,
@@ -197,13 +197,13 @@ describe('The HTTP server', () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.0']) {
       const upgrade = `Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABk\r\n`;
       const sent = `GET /admin/agents HTTP/1.1\r\nHost: mandate.test\r\n${upgrade}\r\n`;
-      const { answers } = await converse(mandate.url, sent);
+      const { answers } = await sendBytes(mandate.url, sent);
       expect(answers.map(({ status }) => status)).to.deep.equal([401]);
       expect(answers[0]?.headers.has('upgrade')).to.equal(false);
     }
-    await expectUntouched(mandate, async () => {
-      expectRefused(await converse(mandate.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
-      expectRefused(await converse(mandate.url, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'));
+    await expectNoEffect(mandate, async () => {
+      expectRefused(await sendBytes(mandate.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
+      expectRefused(await sendBytes(mandate.url, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'));
     });
   });
 
@@ -218,8 +218,8 @@ describe('The HTTP server', () => {
       wholeRegistration(),
       ask('/healthz', 'Connection: close\r\n'),
     ];
-    const { records } = await reachedBy(mandate, async () => {
-      const { answers, end } = await converse(mandate.url, sent.join(''));
+    const { records } = await effectsOf(mandate, async () => {
+      const { answers, end } = await sendBytes(mandate.url, sent.join(''));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 201, 401, 404, 400, 201, 200]);
       expect(end).to.equal('closed');
     });
@@ -236,11 +236,11 @@ describe('The HTTP server', () => {
     ['a request with an absolute target', 'GET http://mandate.test/admin/agents HTTP/1.1\r\nHost: x\r\n\r\n'],
   ] as const) {
     it(`answers the requests before ${what}, refuses it, and reads nothing behind it`, async () => {
-      const { records, served } = await reachedBy(
+      const { records, served } = await effectsOf(
         mandate,
         async () => {
           const sent = wholeRegistration() + wholeRegistration() + bad + wholeRegistration();
-          const { answers, end } = await converse(mandate.url, sent);
+          const { answers, end } = await sendBytes(mandate.url, sent);
           expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 400]);
           expect(answers.map(({ headers }) => headers.get('connection'))).to.deep.equal([
             'keep-alive',

@@ -5,15 +5,15 @@
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
-import { converse, readAnswers } from '../../support/hostile/raw-conversation.ts';
 import {
   ADMIN_HEADERS,
+  effectsOf,
+  expectNoEffect,
   expectRefused,
-  expectUntouched,
-  reachedBy,
   registration,
   wholeRegistration,
-} from '../../support/hostile/untouched.ts';
+} from '../../support/hostile/no-effect.ts';
+import { readAnswers, sendBytes } from '../../support/hostile/send-bytes.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, startMandate } from '../../support/mandate.ts';
 import { SCIM_TOKEN } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../../support/transmitter.ts';
@@ -65,8 +65,8 @@ describe('A request', () => {
   ];
   for (const [what, targets] of notPaths) {
     it(`whose target has ${what} is refused`, () =>
-      expectUntouched(mandate, async () => {
-        for (const target of targets) expectRefused(await converse(mandate.url, post(target) + wholeRegistration()));
+      expectNoEffect(mandate, async () => {
+        for (const target of targets) expectRefused(await sendBytes(mandate.url, post(target) + wholeRegistration()));
       }));
   }
 
@@ -85,9 +85,9 @@ describe('A request', () => {
       ...['/admin%5cagents', '/admin/agents/..%2f', '/admin/..%2fadmin%2fagents', '/%c0%ae%c0%ae/admin/agents', '/...'],
       ...['/admin/%2e%2e%2fadmin/agents', '/x%2f..%2fadmin/agents', '/%252e%252e/admin/agents', '/admin/agents/%ff'],
     ];
-    const { records } = await reachedBy(mandate, async () => {
+    const { records } = await effectsOf(mandate, async () => {
       for (const target of others) {
-        const { answers } = await converse(mandate.url, post(target, 'Host: x\r\nConnection: close\r\n'));
+        const { answers } = await sendBytes(mandate.url, post(target, 'Host: x\r\nConnection: close\r\n'));
         // 405 for the path of one agent, which does not exist.
         expect(answers[0]?.status, target).to.be.oneOf([400, 404, 405]);
         expect(answers[0]?.headers.get('content-type'), target).to.match(/^application\/problem\+json/);
@@ -98,11 +98,11 @@ describe('A request', () => {
 
   it('is admitted and routed by the same path', async () => {
     // Otherwise the limits of another surface would apply.
-    const { served } = await reachedBy(mandate, async () => {
+    const { served } = await effectsOf(mandate, async () => {
       for (const path of ['/oauth2/token', '/oauth2/introspect', '/healthz', '/scim/v2/Users', '/audit']) {
         for (const target of [`http://x${path}`, `${path}#`, path.replaceAll('/', '\\').replace('\\', '/')]) {
           if (target === path) continue;
-          expectRefused(await converse(mandate.url, post(target)));
+          expectRefused(await sendBytes(mandate.url, post(target)));
         }
       }
     });
@@ -110,31 +110,31 @@ describe('A request', () => {
   });
 
   it('with a target or a head that is too long is refused', () =>
-    expectUntouched(mandate, async () => {
-      expectRefused(await converse(mandate.url, post(`/admin/agents?${'x'.repeat(8 * 1024)}`)), 414);
-      expectRefused(await converse(mandate.url, post(`/admin/agents?${'x'.repeat(17 * 1024)}`)), 431);
+    expectNoEffect(mandate, async () => {
+      expectRefused(await sendBytes(mandate.url, post(`/admin/agents?${'x'.repeat(8 * 1024)}`)), 414);
+      expectRefused(await sendBytes(mandate.url, post(`/admin/agents?${'x'.repeat(17 * 1024)}`)), 431);
       expectRefused(
-        await converse(mandate.url, post('/admin/agents', `Host: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n`)),
+        await sendBytes(mandate.url, post('/admin/agents', `Host: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n`)),
         431,
       );
-      expectRefused(await converse(mandate.url, post('/admin/agents', `Host: x\r\n${'a: b\r\n'.repeat(98)}`)), 431);
-      expectRefused(await converse(mandate.url, post('/admin/agents', `Host: x\r\n${'a:\r\n'.repeat(3500)}`)), 431);
+      expectRefused(await sendBytes(mandate.url, post('/admin/agents', `Host: x\r\n${'a: b\r\n'.repeat(98)}`)), 431);
+      expectRefused(await sendBytes(mandate.url, post('/admin/agents', `Host: x\r\n${'a:\r\n'.repeat(3500)}`)), 431);
       // A Host after the header limit must not be dropped.
       const late = `${'a:\r\n'.repeat(2500)}Host: x\r\nHost: x\r\n`;
-      expectRefused(await converse(mandate.url, post('/admin/agents', late)), 431);
+      expectRefused(await sendBytes(mandate.url, post('/admin/agents', late)), 431);
     }));
 
   it('may have a long target and as many headers as proxies add', async () => {
     const long = `/audit?sponsor=${'%F0%9D%92%B3'.repeat(128)}&cursor=${'x'.repeat(4000)}`;
     const many = `${'X-Forwarded-For: 192.0.2.1\r\n'.repeat(90)}Connection: close\r\n`;
     const sent = `GET ${long} HTTP/1.1\r\nHost: mandate.test\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n${many}\r\n`;
-    const { answers } = await converse(mandate.url, sent);
+    const { answers } = await sendBytes(mandate.url, sent);
     expect(answers[0]?.status).to.equal(400);
     expect(answers[0]?.body).to.include('"cursor"');
   });
 
   it('needs exactly one valid Host', () =>
-    expectUntouched(mandate, async () => {
+    expectNoEffect(mandate, async () => {
       const single = ['user@mandate.test', 'mandate.test/admin', 'http://mandate.test', 'a,b', 'mandate.test other'];
       const ports = ['mandate.test:http', 'mandate.test:443:443', ':80', 'mandate.test:999999'];
       const others = [
@@ -150,41 +150,41 @@ describe('A request', () => {
       const twice = ['Host: mandate.test\r\nHost: mandate.test\r\n', 'Host: mandate.test\r\nHost: other\r\n'];
       const bad = ['', 'Host:\r\n', 'Host : mandate.test\r\n', ...twice, ...lines];
       for (const hosts of bad)
-        expectRefused(await converse(mandate.url, post('/admin/agents', hosts) + wholeRegistration()));
+        expectRefused(await sendBytes(mandate.url, post('/admin/agents', hosts) + wholeRegistration()));
       const doubled = 'GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n';
-      expectRefused(await converse(mandate.url, doubled + wholeRegistration()));
+      expectRefused(await sendBytes(mandate.url, doubled + wholeRegistration()));
     }));
 
   it('may have any valid Host', async () => {
     const names = ['mandate.test', 'a_b', 'xn--mnchen-3ya', 'x.', 'x:'];
     for (const host of [...names, '127.0.0.1:5100', '[::1]:80', '[fe80::1]']) {
-      const { answers } = await converse(
+      const { answers } = await sendBytes(
         mandate.url,
         `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
       );
       expect(answers[0]?.status, host).to.equal(200);
     }
-    expect((await converse(mandate.url, 'GET /healthz HTTP/1.0\r\n\r\n')).answers[0]?.status).to.equal(200);
+    expect((await sendBytes(mandate.url, 'GET /healthz HTTP/1.0\r\n\r\n')).answers[0]?.status).to.equal(200);
   });
 
   it('may have non-ASCII bytes in unused headers, but not in a credential', async () => {
     const ask = (more: string) => `GET /admin/agents HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`;
-    const good = await converse(
+    const good = await sendBytes(
       mandate.url,
       ask(`X-Name: M\xc3\xbcller \xff\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n`),
     );
     expect(good.answers[0]?.status).to.equal(200);
-    const { records } = await reachedBy(mandate, async () => {
-      const bad = await converse(mandate.url, ask(`Authorization: Bearer ${ADMIN_KEY}\xff\r\n`));
+    const { records } = await effectsOf(mandate, async () => {
+      const bad = await sendBytes(mandate.url, ask(`Authorization: Bearer ${ADMIN_KEY}\xff\r\n`));
       expect(bad.answers[0]?.status).to.equal(401);
     });
     expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'invalid_api_key']]);
   });
 
   it('with CONNECT is refused', () =>
-    expectUntouched(mandate, async () => {
+    expectNoEffect(mandate, async () => {
       for (const target of ['other:443', 'mandate.test:80', '/admin/agents', '*']) {
-        const { answers, end } = await converse(
+        const { answers, end } = await sendBytes(
           mandate.url,
           `CONNECT ${target} HTTP/1.1\r\nHost: mandate.test\r\n\r\n${wholeRegistration()}`,
         );
@@ -197,9 +197,11 @@ describe('A request', () => {
     }));
 
   it('with a malformed method is refused', () =>
-    expectUntouched(mandate, async () => {
+    expectNoEffect(mandate, async () => {
       for (const method of ['post', 'Post', 'get', 'BREW', 'P0ST', 'POST\0', 'GET\tx', '', 'PRI', 'G E T']) {
-        expectRefused(await converse(mandate.url, post('/admin/agents').replace('POST', method) + wholeRegistration()));
+        expectRefused(
+          await sendBytes(mandate.url, post('/admin/agents').replace('POST', method) + wholeRegistration()),
+        );
       }
     }));
 
@@ -233,7 +235,7 @@ describe('A request', () => {
     for (const [path, more, allow, record] of paths) {
       const had = allow.split(', ');
       const refused = methods.filter((method) => !had.includes(method));
-      const { records } = await reachedBy(mandate, async () => {
+      const { records } = await effectsOf(mandate, async () => {
         await Promise.all(
           refused.map(async (method) => {
             const sent = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${more}Connection: close\r\nX-Sent: sent-text\r\n\r\n`;
@@ -262,6 +264,6 @@ describe('A request', () => {
   });
 
   async function answersTo(at: Mandate, sent: string, wasHead: boolean) {
-    return readAnswers((await converse(at.url, sent)).text, wasHead);
+    return readAnswers((await sendBytes(at.url, sent)).text, wasHead);
   }
 });

@@ -5,7 +5,7 @@ import { type Answer, aRegistration, type Mandate, type RegisteredAgent } from '
 import { patch, scimClient, USER_SCHEMA } from '../../support/scim-client.ts';
 import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 
-export interface Scene {
+export interface Fixture {
   readonly mandate: Mandate;
   readonly transmitter: Transmitter;
   /** No test changes this agent. */
@@ -23,7 +23,7 @@ export interface Decision {
   readonly records: readonly string[];
   /** The surface, if its 503 has no member `error`. */
   readonly surface?: 'scim' | 'events';
-  readonly about: (scene: Scene) => Promise<Ask>;
+  readonly about: (fixture: Fixture) => Promise<Ask>;
 }
 
 const KILLED = 'operator_kill_switch';
@@ -39,28 +39,28 @@ function decision(
 }
 
 export const decisions: readonly Decision[] = [
-  decision('an exchange', 200, ['token.issued'], async (scene) => exchangeFor(scene, aPerson())),
-  decision('an exchange that is refused', 400, ['token.denied audience_not_allowed'], async (scene) =>
-    exchangeFor(scene, aPerson(), { resource: 'https://nobody.example' }),
+  decision('an exchange', 200, ['token.issued'], async (fixture) => exchangeFor(fixture, aPerson())),
+  decision('an exchange that is refused', 400, ['token.denied audience_not_allowed'], async (fixture) =>
+    exchangeFor(fixture, aPerson(), { resource: 'https://nobody.example' }),
   ),
-  decision('the first renewal', 200, ['token.refreshed'], async (scene) => renewalOf(scene, await issued(scene))),
-  decision('a later renewal', 200, [], async (scene) => {
-    const renew = renewalOf(scene, await issued(scene));
+  decision('the first renewal', 200, ['token.refreshed'], async (fixture) => renewalOf(fixture, await issued(fixture))),
+  decision('a later renewal', 200, [], async (fixture) => {
+    const renew = renewalOf(fixture, await issued(fixture));
     await renew();
     return renew;
   }),
-  decision('a renewal that is refused', 400, ['token.denied scope_widened'], async (scene) =>
-    renewalOf(scene, await issued(scene), { scope: 'jira:admin' }),
+  decision('a renewal that is refused', 400, ['token.denied scope_widened'], async (fixture) =>
+    renewalOf(fixture, await issued(fixture), { scope: 'jira:admin' }),
   ),
-  decision('the revocation of a token', 200, ['token.revoked client_revoked'], async (scene) =>
-    revocationOf(scene, String((await issued(scene)).body.access_token)),
+  decision('the revocation of a token', 200, ['token.revoked client_revoked'], async (fixture) =>
+    revocationOf(fixture, String((await issued(fixture)).body.access_token)),
   ),
-  decision('the revocation of a grant', 200, ['task.revoked client_revoked'], async (scene) =>
-    revocationOf(scene, String((await issued(scene)).body.refresh_token)),
+  decision('the revocation of a grant', 200, ['task.revoked client_revoked'], async (fixture) =>
+    revocationOf(fixture, String((await issued(fixture)).body.refresh_token)),
   ),
-  decision('an introspection', 200, [], async (scene) => {
-    const token = String((await issued(scene)).body.access_token);
-    return () => scene.mandate.post('/oauth2/introspect', { token });
+  decision('an introspection', 200, [], async (fixture) => {
+    const token = String((await issued(fixture)).body.access_token);
+    return () => fixture.mandate.post('/oauth2/introspect', { token });
   }),
   decision('a registration', 201, ['agent.registered'], async ({ mandate, agent }) => {
     const id = `agent-${randomUUID()}`;
@@ -74,17 +74,17 @@ export const decisions: readonly Decision[] = [
     const { id } = await mandate.agent();
     return () => mandate.admin('DELETE', `/admin/agents/${id}`);
   }),
-  decision('the kill switch of a task', 200, [`task.revoked ${KILLED}`], async (scene) => {
-    const { task_id: id } = (await issued(scene)).body;
-    return () => scene.mandate.admin('DELETE', `/admin/tasks/${id}`);
+  decision('the kill switch of a task', 200, [`task.revoked ${KILLED}`], async (fixture) => {
+    const { task_id: id } = (await issued(fixture)).body;
+    return () => fixture.mandate.admin('DELETE', `/admin/tasks/${id}`);
   }),
-  decision('the kill switch of a person', 200, [`task.revoked ${KILLED}`], async (scene) => {
-    const sub = await busyPerson(scene);
-    return () => scene.mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
+  decision('the kill switch of a person', 200, [`task.revoked ${KILLED}`], async (fixture) => {
+    const sub = await busyPerson(fixture);
+    return () => fixture.mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
   }),
-  decision('a block', 200, ['sponsor.blocked sponsor_blocked', 'task.revoked sponsor_blocked'], async (scene) => {
-    const sub = await busyPerson(scene);
-    return () => scene.mandate.admin('PUT', `/admin/sponsors/${sub}/block`);
+  decision('a block', 200, ['sponsor.blocked sponsor_blocked', 'task.revoked sponsor_blocked'], async (fixture) => {
+    const sub = await busyPerson(fixture);
+    return () => fixture.mandate.admin('PUT', `/admin/sponsors/${sub}/block`);
   }),
   decision('the lifting of a block', 204, ['sponsor.unblocked operator_unblocked'], async ({ mandate }) => {
     const block = `/admin/sponsors/${aPerson()}/block`;
@@ -99,16 +99,16 @@ export const decisions: readonly Decision[] = [
       () =>
         mandate.admin('GET', '/audit?limit=3'),
   ),
-  decision('a logout', 200, ['sponsor.signal sponsor_logged_out', 'task.revoked sponsor_logged_out'], async (scene) =>
-    logoutOf(scene, await busyPerson(scene)),
+  decision('a logout', 200, ['sponsor.signal sponsor_logged_out', 'task.revoked sponsor_logged_out'], async (fixture) =>
+    logoutOf(fixture, await busyPerson(fixture)),
   ),
   decision(
     'a SCIM create',
     201,
     ['sponsor.signal scim_deactivated'],
-    async (scene) => {
+    async (fixture) => {
       const user = aUser(aPerson(), false);
-      return () => scim(scene, 'POST', '/Users', user);
+      return () => scim(fixture, 'POST', '/Users', user);
     },
     'scim',
   ),
@@ -116,10 +116,10 @@ export const decisions: readonly Decision[] = [
     'a SCIM deactivation',
     200,
     ['sponsor.signal scim_deactivated', 'task.revoked scim_deactivated'],
-    async (scene) => {
-      const sub = await busyPerson(scene);
-      const { id } = (await scim(scene, 'POST', '/Users', aUser(sub, true))).body;
-      return () => scim(scene, 'PATCH', `/Users/${id}`, patch({ active: false }));
+    async (fixture) => {
+      const sub = await busyPerson(fixture);
+      const { id } = (await scim(fixture, 'POST', '/Users', aUser(sub, true))).body;
+      return () => scim(fixture, 'PATCH', `/Users/${id}`, patch({ active: false }));
     },
     'scim',
   ),
@@ -127,10 +127,10 @@ export const decisions: readonly Decision[] = [
     'a SCIM removal',
     204,
     ['sponsor.signal scim_deleted', 'task.revoked scim_deleted'],
-    async (scene) => {
-      const sub = await busyPerson(scene);
-      const { id } = (await scim(scene, 'POST', '/Users', aUser(sub, true))).body;
-      return () => scim(scene, 'DELETE', `/Users/${id}`);
+    async (fixture) => {
+      const sub = await busyPerson(fixture);
+      const { id } = (await scim(fixture, 'POST', '/Users', aUser(sub, true))).body;
+      return () => scim(fixture, 'DELETE', `/Users/${id}`);
     },
     'scim',
   ),
@@ -138,39 +138,39 @@ export const decisions: readonly Decision[] = [
     'a security event',
     202,
     ['sponsor.signal ssf_account_disabled', 'task.revoked ssf_account_disabled'],
-    async (scene) => securityEventAbout(scene, await busyPerson(scene)),
+    async (fixture) => securityEventAbout(fixture, await busyPerson(fixture)),
     'events',
   ),
 ];
 
 const aPerson = () => `sub-${randomUUID()}`;
 
-function exchangeFor({ agent }: Scene, sub: string, changes = {}): Ask {
+function exchangeFor({ agent }: Fixture, sub: string, changes = {}): Ask {
   return () => agent.exchangeFor({ sub }, changes);
 }
 
-async function issued(scene: Scene, sub = aPerson()): Promise<Answer> {
-  const answer = await exchangeFor(scene, sub)();
+async function issued(fixture: Fixture, sub = aPerson()): Promise<Answer> {
+  const answer = await exchangeFor(fixture, sub)();
   if (answer.status !== 200) throw new Error(`an exchange was answered ${answer.status}: ${answer.text}`);
   return answer;
 }
 
 /** A person with one live task. */
-async function busyPerson(scene: Scene): Promise<string> {
+async function busyPerson(fixture: Fixture): Promise<string> {
   const sub = aPerson();
-  await issued(scene, sub);
+  await issued(fixture, sub);
   return sub;
 }
 
-function renewalOf({ agent }: Scene, { body }: Answer, changes = {}): Ask {
+function renewalOf({ agent }: Fixture, { body }: Answer, changes = {}): Ask {
   return () => agent.refresh(String(body.refresh_token), changes);
 }
 
-function revocationOf({ agent }: Scene, token: string): Ask {
+function revocationOf({ agent }: Fixture, token: string): Ask {
   return () => agent.revoke(token);
 }
 
-function logoutOf({ mandate: { provider, clock, post } }: Scene, sub: string): Ask {
+function logoutOf({ mandate: { provider, clock, post } }: Fixture, sub: string): Ask {
   const jti = randomUUID();
   return () =>
     post('/backchannel-logout', { logout_token: provider.signLogoutToken({ jti, sub, iat: clock.seconds() }) });
@@ -180,11 +180,11 @@ function aUser(sub: string, active: boolean): object {
   return { schemas: [USER_SCHEMA], userName: `${sub}@example.org`, externalId: sub, active };
 }
 
-function scim({ mandate }: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
+function scim({ mandate }: Fixture, method: string, path: string, body?: unknown): Promise<Answer> {
   return scimClient(mandate).send(method, path, body);
 }
 
-function securityEventAbout({ mandate, transmitter }: Scene, id: string): Ask {
+function securityEventAbout({ mandate, transmitter }: Fixture, id: string): Ask {
   const disabled = 'https://schemas.openid.net/secevent/risc/event-type/account-disabled';
   const body = transmitter.event(disabled, id, { iat: mandate.clock.seconds() });
   return () => mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });

@@ -4,13 +4,13 @@
  */
 
 import { expect } from 'chai';
-import { type Outside, outsideOf, postgres } from '../../support/databases.ts';
+import { connectOutside, type OutsideConnection, postgres } from '../../support/databases.ts';
 import { byLength } from '../../support/length.ts';
 import { type Answer, type Mandate, startMandate } from '../../support/mandate.ts';
 import { scimSettings } from '../../support/scim-client.ts';
-import { type Fault, LATE_LOSS, type StatementFaults, statementFaults } from '../../support/statement-faults.ts';
+import { type Fault, LOST_RESPONSE, type StatementFaults, statementFaults } from '../../support/statement-faults.ts';
 import { startTransmitter } from '../../support/transmitter.ts';
-import { type Ask, type Decision, decisions, type Scene } from './decisions.ts';
+import { type Ask, type Decision, decisions, type Fixture } from './decisions.ts';
 
 /** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
@@ -38,14 +38,14 @@ const waysFor = (statements: number, nth: number): readonly Fault[] =>
 
 describe('A Postgres statement that fails', () => {
   let faults: StatementFaults;
-  let outside: Outside;
-  let scene: Scene;
+  let outside: OutsideConnection;
+  let fixture: Fixture;
   const undo: (() => Promise<unknown>)[] = [];
 
   before(async function () {
     this.timeout(60_000);
     const database = await postgres.fresh();
-    outside = await outsideOf(database);
+    outside = await connectOutside(database);
     const uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
     faults = await statementFaults(Number(uri.port));
     uri.port = String(faults.port);
@@ -61,7 +61,7 @@ describe('A Postgres statement that fails', () => {
       },
     });
     undo.push(outside.close, mandate.stop, faults.close, transmitter.stop);
-    scene = { mandate, transmitter, agent: await mandate.agent() };
+    fixture = { mandate, transmitter, agent: await mandate.agent() };
   });
   after(async () => {
     for (const step of undo) await step();
@@ -104,21 +104,21 @@ describe('A Postgres statement that fails', () => {
     it(`is retried or refused, and never half applied: ${decision.name}`, async function () {
       this.timeout(60_000);
       // The first request may open a connection.
-      await (await decision.about(scene))();
-      const whole = await asked(await decision.about(scene), 0, LATE_LOSS);
+      await (await decision.about(fixture))();
+      const whole = await asked(await decision.about(fixture), 0, LOST_RESPONSE);
       expect(whole.answer.status, whole.answer.text).to.equal(decision.status);
       expect(whole.records).to.deep.equal(decision.records);
       expect(whole.statements).to.be.greaterThan(0);
 
       for (let nth = 1; nth <= whole.statements; nth += STEP) {
         for (const fault of DECIDED_AGAIN) {
-          const outcome = await asked(await decision.about(scene), nth, fault);
+          const outcome = await asked(await decision.about(fixture), nth, fault);
           expect(outcome.answer.status, `${nth} ${fault.sqlState} ${outcome.answer.text}`).to.equal(decision.status);
           expect(outcome.records, `${nth} ${fault.sqlState}`).to.deep.equal(decision.records);
           expect(outcome.statements).to.be.greaterThan(whole.statements);
         }
         for (const fault of waysFor(whole.statements, nth)) {
-          const ask = await decision.about(scene);
+          const ask = await decision.about(fixture);
           const refused = await asked(ask, nth, fault);
           expectUnavailable(refused, decision);
           expect(refused.records, `${nth} ${fault.sqlState}`).to.deep.equal([]);
@@ -128,7 +128,7 @@ describe('A Postgres statement that fails', () => {
           );
           expect(again.records, `again after ${nth} ${fault.sqlState}`).to.deep.equal(decision.records);
         }
-        const lost = await asked(await decision.about(scene), nth, LATE_LOSS);
+        const lost = await asked(await decision.about(fixture), nth, LOST_RESPONSE);
         expectUnavailable(lost, decision);
         // Either every record or none.
         if (lost.records.length > 0) expect(lost.records).to.deep.equal(decision.records);

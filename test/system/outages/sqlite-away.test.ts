@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate as startProcess } from '../../../scripts/mandate-process.ts';
-import { type FreshDatabase, outsideOf, sqliteFile } from '../../support/databases.ts';
+import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import {
   ADMIN_KEY,
@@ -100,7 +100,7 @@ describe('A SQLite file that another process locked before the start', () => {
   it('makes the service healthy but unable to decide, until the lock is released', async function () {
     this.timeout(30_000);
     const database = await sqliteFile.fresh();
-    const other = await outsideOf(database);
+    const other = await connectOutside(database);
     await other.sql('begin immediate');
     const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });
     expect((await mandate.get('/healthz')).status).to.equal(200);

@@ -3,10 +3,10 @@
 import { expect } from 'chai';
 import type { Answer } from '../../support/mandate.ts';
 import type { Connection } from '../../support/replicas/connection.ts';
-import { endings, type Say, taskEndings } from '../../support/replicas/endings.ts';
+import { endings, type SendTo, taskEndings } from '../../support/replicas/endings.ts';
 import type { Replicas } from '../../support/replicas/replicas.ts';
 import { aTarget, introspect, newTask, refresh, type Target } from '../../support/replicas/targets.ts';
-import type { Stage } from './stage.ts';
+import type { RaceSetup } from './race-setup.ts';
 
 /** Questions about each ended task. */
 const ASKED = 10;
@@ -20,29 +20,29 @@ interface Way {
   readonly ofAgent: boolean;
   /** Whether the end includes the grant. */
   readonly ofTask: boolean;
-  readonly about: (replicas: Replicas, target: Target, issued: Answer) => Promise<Say>;
+  readonly prepare: (replicas: Replicas, target: Target, issued: Answer) => Promise<SendTo>;
 }
 
 const ways: readonly Way[] = [
-  ...endings.map(({ name, about, ofAgent = false }) => ({ name, about, ofAgent, ofTask: true })),
-  ...taskEndings.map(({ name, about }) => ({
+  ...endings.map(({ name, prepare, ofAgent = false }) => ({ name, prepare, ofAgent, ofTask: true })),
+  ...taskEndings.map(({ name, prepare }) => ({
     name,
     ofAgent: false,
     ofTask: true,
-    about: async (_: Replicas, target: Target, issued: Answer) => about(target, issued),
+    prepare: async (_: Replicas, target: Target, issued: Answer) => prepare(target, issued),
   })),
   {
     name: 'the revocation of one token',
     ofAgent: false,
     ofTask: false,
-    about: async (_, { agent }, issued) => {
+    prepare: async (_, { agent }, issued) => {
       const form = agent.revokeForm(String(issued.body.access_token));
       return (at) => at.post('/oauth2/revoke', form);
     },
   },
 ];
 
-export function nothingIsActiveAfterwards(stage: Stage, trials: number): void {
+export function nothingIsActiveAfterwards(setup: RaceSetup, trials: number): void {
   it(`no other process answers active after a revocation was answered: ${trials} trials`, async () => {
     const ended = Math.ceil(trials / ASKED);
     const wrong: string[] = [];
@@ -51,7 +51,7 @@ export function nothingIsActiveAfterwards(stage: Stage, trials: number): void {
     const work = async () => {
       while (next < ended) {
         const nth = next++;
-        const answers = await endAndAsk(stage, nth);
+        const answers = await endAndAsk(setup, nth);
         asked += answers.length;
         wrong.push(...answers.filter((answer) => answer !== undefined));
       }
@@ -63,21 +63,21 @@ export function nothingIsActiveAfterwards(stage: Stage, trials: number): void {
 }
 
 /** @returns for each question the error in its response, or `undefined` */
-async function endAndAsk(stage: Stage, nth: number): Promise<readonly (string | undefined)[]> {
-  const replicas = stage.replicas();
+async function endAndAsk(setup: RaceSetup, nth: number): Promise<readonly (string | undefined)[]> {
+  const replicas = setup.replicas();
   const way = ways[nth % ways.length];
   if (way === undefined) throw new Error('there is no way to end a task');
-  const target = aTarget(way.ofAgent ? await replicas.agent() : stage.agent(), nth);
+  const target = aTarget(way.ofAgent ? await replicas.agent() : setup.agent(), nth);
   const told = replicas.at(nth);
   const others = Array.from({ length: replicas.count - 1 }, (_, index) => replicas.at(nth + 1 + index));
   const other = (time: number): Connection => others[time % others.length] ?? told;
   const issued = await newTask(replicas, told, target);
-  const say = await way.about(replicas, target, issued);
+  const send = await way.prepare(replicas, target, issued);
   // All replicas have seen the task before, so their caches contain it.
   for (const replica of others) expect((await introspect(replica, issued)).active).to.equal(true);
   if (way.ofAgent) expect((await refresh(other(nth), target, issued)).status).to.equal(200);
 
-  const answer = await say(told);
+  const answer = await send(told);
   expect(answer.status, `${way.name}: ${answer.text}`).to.be.oneOf([200, 202, 204]);
 
   const renewals = way.ofTask ? RENEWALS : 0;

@@ -1,14 +1,14 @@
 /**
- * An exchange that meets an event that ends its task or refuses its person. In either order, no task that should have
- * ended is left.
+ * An exchange that races with an event that ends its task or refuses its person. In either order, no task that should
+ * have ended is left.
  */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
 import { type Ending, endings } from '../../support/replicas/endings.ts';
-import { meet, type Pair } from '../../support/replicas/meetings.ts';
 import type { Replicas } from '../../support/replicas/replicas.ts';
+import { type Pair, sendPair } from '../../support/replicas/request-pairs.ts';
 import {
   aTarget,
   exchangeFor,
@@ -18,25 +18,25 @@ import {
   refresh,
   type Target,
 } from '../../support/replicas/targets.ts';
-import { play, type Stage } from './stage.ts';
+import { type RaceSetup, runRounds } from './race-setup.ts';
 
-export function exchangesThatMeetEndings(stage: Stage): void {
+export function exchangesThatRaceWithEndings(setup: RaceSetup): void {
   for (const ending of endings) {
     it(`no task outlives ${ending.name} during its exchange`, async () => {
-      const fates = new Set(await playMeetings(stage, ending));
-      expect(fates).to.have.keys('ended', ending.refuses === undefined ? 'goes on' : 'refused');
+      const outcomes = new Set(await outcomesOf(setup, ending));
+      expect(outcomes).to.have.keys('ended', ending.refuses === undefined ? 'goes on' : 'refused');
     });
   }
 }
 
-async function playMeetings(stage: Stage, ending: Ending) {
-  const { rounds, ledger } = await play(stage, stage.rounds, (nth) =>
-    prepareMeeting(stage.replicas(), ending, nth, stage.agent()),
+async function outcomesOf(setup: RaceSetup, ending: Ending) {
+  const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) =>
+    prepareRound(setup.replicas(), ending, nth, setup.agent()),
   );
-  return rounds.map((meeting) => judgeMeeting(ending, meeting, ledger));
+  return rounds.map((round) => checkRound(ending, round, ledger));
 }
 
-interface Meeting extends Pair {
+interface ExchangeRound extends Pair {
   readonly target: Target;
   /** The introspection responses of every replica after both requests; empty without a token. */
   readonly seen: readonly Answer['body'][];
@@ -45,21 +45,21 @@ interface Meeting extends Pair {
 }
 
 /** The outcome: the exchange was refused, its task was ended, or its task started after the event and lives. */
-type Fate = 'refused' | 'ended' | 'goes on';
+type Outcome = 'refused' | 'ended' | 'goes on';
 
 /** @returns the function that starts the round */
-async function prepareMeeting(
+async function prepareRound(
   replicas: Replicas,
   ending: Ending,
   nth: number,
   shared: Target['agent'],
-): Promise<() => Promise<Meeting>> {
+): Promise<() => Promise<ExchangeRound>> {
   const target = aTarget(ending.ofAgent === true ? await ownAgent(replicas, nth) : shared, nth);
-  const say = await ending.about(replicas, target);
+  const send = await ending.prepare(replicas, target);
   const form = exchangeFor(replicas, target);
   return async () => {
     const exchanging = () => replicas.at(nth).post('/oauth2/token', form);
-    const pair = await meet(nth, exchanging, () => say(replicas.at(nth + 1)));
+    const pair = await sendPair(nth, exchanging, () => send(replicas.at(nth + 1)));
     const issued = pair.one.answer;
     if (issued.status !== 200) return { ...pair, target, seen: [], renewal: undefined };
     const seen = await replicas.each((replica) => introspect(replica, issued));
@@ -77,29 +77,29 @@ async function ownAgent(replicas: Replicas, nth: number): Promise<Target['agent'
 }
 
 /** Checks a round against the specification. @param ledger the records from the time of the round */
-function judgeMeeting(ending: Ending, meeting: Meeting, ledger: readonly LedgerLine[]): Fate {
-  const { one: exchanged, other: told } = meeting;
+function checkRound(ending: Ending, round: ExchangeRound, ledger: readonly LedgerLine[]): Outcome {
+  const { one: exchanged, other: told } = round;
   expect(told.answer.status, told.answer.text).to.be.oneOf([200, 202, 204]);
-  const fate = fateOf(ending, meeting);
+  const outcome = outcomeOf(ending, round);
 
   // A request that was answered before the other one was sent came first.
-  if (exchanged.answered < told.asked) expect(fate).to.equal('ended');
-  if (told.answered < exchanged.asked) expect(fate).to.equal(ending.refuses === undefined ? 'goes on' : 'refused');
+  if (exchanged.answered < told.asked) expect(outcome).to.equal('ended');
+  if (told.answered < exchanged.asked) expect(outcome).to.equal(ending.refuses === undefined ? 'goes on' : 'refused');
 
   const { revoked_tasks: ended } = told.answer.body;
-  if (ended !== undefined) expect(ended).to.equal(fate === 'ended' ? 1 : 0);
+  if (ended !== undefined) expect(ended).to.equal(outcome === 'ended' ? 1 : 0);
 
-  const lines = linesOf(meeting.target, ledger);
-  expect(lines.map(inBrief)).to.deep.equal(expectedLines(ending, fate));
-  if (fate !== 'refused') {
+  const lines = linesOf(round.target, ledger);
+  expect(lines.map(inBrief)).to.deep.equal(expectedLines(ending, outcome));
+  if (outcome !== 'refused') {
     const issued = lines.find(({ event }) => event === 'token.issued');
     const { jti } = decodeJwt(String(exchanged.answer.body.access_token));
     expect(issued).to.include({ task_id: exchanged.answer.body.task_id, jti });
   }
-  return fate;
+  return outcome;
 }
 
-function fateOf(ending: Ending, { one, seen, renewal }: Meeting): Fate {
+function outcomeOf(ending: Ending, { one, seen, renewal }: ExchangeRound): Outcome {
   const { status, body, text } = one.answer;
   if (status !== 200) {
     expect(ending.refuses, text).not.to.equal(undefined);
@@ -120,11 +120,11 @@ function laterReason({ refuses }: Ending): string {
   return refuses === 'agent_disabled' ? refuses : 'task_revoked';
 }
 
-function expectedLines(ending: Ending, fate: Fate): readonly string[] {
+function expectedLines(ending: Ending, outcome: Outcome): readonly string[] {
   const { reason, refuses } = ending;
   const record = ending.record === undefined ? [] : [ending.record];
-  if (fate === 'refused') return [...record, `token.denied ${refuses}`];
-  if (fate === 'goes on') return [...record, 'token.issued', 'token.refreshed'];
+  if (outcome === 'refused') return [...record, `token.denied ${refuses}`];
+  if (outcome === 'goes on') return [...record, 'token.issued', 'token.refreshed'];
   const revoked = refuses === 'agent_disabled' ? [] : [`task.revoked ${reason}`];
   return ['token.issued', ...record, ...revoked, `token.denied ${laterReason(ending)}`];
 }

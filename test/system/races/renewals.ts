@@ -1,9 +1,9 @@
-/** Refreshes that meet the end of their task, or a refresh of the same grant with a narrower scope. */
+/** Refreshes that race with the end of their task, or with a refresh of the same grant with a narrower scope. */
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
 import { type TaskEnding, taskEndings } from '../../support/replicas/endings.ts';
-import { meet, type Pair } from '../../support/replicas/meetings.ts';
+import { type Pair, sendPair } from '../../support/replicas/request-pairs.ts';
 import {
   aTarget,
   inBrief,
@@ -13,20 +13,20 @@ import {
   refresh,
   type Target,
 } from '../../support/replicas/targets.ts';
-import { play, type Stage } from './stage.ts';
+import { type RaceSetup, runRounds } from './race-setup.ts';
 
-export function renewalsThatMeet(stage: Stage): void {
+export function renewalsThatRace(setup: RaceSetup): void {
   for (const ending of taskEndings) {
     it(`no task is renewed after ${ending.name} during its refresh`, async () => {
-      const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareEnd(stage, ending, nth));
-      const outcomes = rounds.map((round) => judgeEnd(ending, round, ledger));
+      const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareEnd(setup, ending, nth));
+      const outcomes = rounds.map((round) => checkEnd(ending, round, ledger));
       expect(new Set(outcomes)).to.have.keys('renewed', 'refused');
     });
   }
 
-  it('a narrowed scope persists, whatever wider refresh it meets', async () => {
-    const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareNarrowing(stage, nth));
-    const outcomes = rounds.map((round) => judgeNarrowing(round, ledger));
+  it('a narrowed scope persists, whatever wider refresh races with it', async () => {
+    const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareNarrowing(setup, nth));
+    const outcomes = rounds.map((round) => checkNarrowing(round, ledger));
     expect(new Set(outcomes)).to.have.keys('wide first', 'narrow first');
   });
 }
@@ -38,14 +38,14 @@ interface EndedRenewal extends Pair {
   readonly again: Answer;
 }
 
-async function prepareEnd(stage: Stage, ending: TaskEnding, nth: number): Promise<() => Promise<EndedRenewal>> {
-  const replicas = stage.replicas();
-  const target = aTarget(stage.agent(), nth);
+async function prepareEnd(setup: RaceSetup, ending: TaskEnding, nth: number): Promise<() => Promise<EndedRenewal>> {
+  const replicas = setup.replicas();
+  const target = aTarget(setup.agent(), nth);
   const issued = await newTask(replicas, replicas.at(nth + 2), target);
-  const say = ending.about(target, issued);
+  const send = ending.prepare(target, issued);
   return async () => {
     const renew = () => refresh(replicas.at(nth), target, issued);
-    const pair = await meet(nth, renew, () => say(replicas.at(nth + 1)));
+    const pair = await sendPair(nth, renew, () => send(replicas.at(nth + 1)));
     const renewed = pair.one.answer.status === 200 ? [pair.one.answer] : [];
     const seen = await Promise.all(
       [issued, ...renewed].map((token) => replicas.each((replica) => introspect(replica, token))),
@@ -54,7 +54,7 @@ async function prepareEnd(stage: Stage, ending: TaskEnding, nth: number): Promis
   };
 }
 
-function judgeEnd(ending: TaskEnding, round: EndedRenewal, ledger: readonly LedgerLine[]): 'renewed' | 'refused' {
+function checkEnd(ending: TaskEnding, round: EndedRenewal, ledger: readonly LedgerLine[]): 'renewed' | 'refused' {
   const { one: renewal, other: told, target, seen, again } = round;
   expect(told.answer.status, told.answer.text).to.equal(200);
   const revoked = { error: 'access_denied', reason: 'task_revoked' };
@@ -82,14 +82,14 @@ interface Narrowing extends Pair {
 }
 
 /** Every second wider refresh names no scope, so it requests the current scope of the grant. */
-export async function prepareNarrowing(stage: Stage, nth: number): Promise<() => Promise<Narrowing>> {
-  const replicas = stage.replicas();
-  const target = aTarget(stage.agent(), nth);
+export async function prepareNarrowing(setup: RaceSetup, nth: number): Promise<() => Promise<Narrowing>> {
+  const replicas = setup.replicas();
+  const target = aTarget(setup.agent(), nth);
   const issued = await newTask(replicas, replicas.at(nth + 2), target);
   return async () => {
     const narrow = () => refresh(replicas.at(nth), target, issued, { scope: NARROW });
     const wide = () => refresh(replicas.at(nth + 1), target, issued, nth % 2 === 0 ? { scope: WIDE } : {});
-    const pair = await meet(nth, narrow, wide);
+    const pair = await sendPair(nth, narrow, wide);
     const [given, widened] = await Promise.all([
       refresh(replicas.at(nth + 1), target, issued),
       refresh(replicas.at(nth + 2), target, issued, { scope: WIDE }),
@@ -98,7 +98,7 @@ export async function prepareNarrowing(stage: Stage, nth: number): Promise<() =>
   };
 }
 
-export function judgeNarrowing(round: Narrowing, ledger: readonly LedgerLine[]): 'wide first' | 'narrow first' {
+export function checkNarrowing(round: Narrowing, ledger: readonly LedgerLine[]): 'wide first' | 'narrow first' {
   const { one: narrow, other: wide, target, given, widened } = round;
   expect(narrow.answer.body, narrow.answer.text).to.include({ scope: NARROW });
   const outcome = wide.answer.body.scope === WIDE ? 'wide first' : 'narrow first';

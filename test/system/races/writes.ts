@@ -3,20 +3,20 @@
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
 import { endings, provisioned } from '../../support/replicas/endings.ts';
-import { meet, type Pair } from '../../support/replicas/meetings.ts';
+import { type Pair, sendPair } from '../../support/replicas/request-pairs.ts';
 import { aTarget, inBrief, introspect, linesOf, newTask, type Target } from '../../support/replicas/targets.ts';
 import { patch, USER_SCHEMA } from '../../support/scim-client.ts';
-import { play, type Stage } from './stage.ts';
+import { type RaceSetup, runRounds } from './race-setup.ts';
 
-export function writesThatMeet(stage: Stage): void {
+export function writesThatRace(setup: RaceSetup): void {
   it('equal signals that arrive at different processes are applied once', async () => {
-    const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareEqual(stage, nth));
-    for (const round of rounds) judgeEqual(round, ledger);
+    const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareEqual(setup, nth));
+    for (const round of rounds) checkEqual(round, ledger);
   });
 
   it('concurrent SCIM writes to one active user are applied in sequence', async () => {
-    const { rounds, ledger } = await play(stage, stage.rounds, (nth) => prepareWrites(stage, nth));
-    const outcomes = rounds.map((round) => judgeWrites(round, ledger));
+    const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareWrites(setup, nth));
+    const outcomes = rounds.map((round) => checkWrites(round, ledger));
     expect(new Set(outcomes)).to.include.keys(
       'turned off once',
       'left for another',
@@ -37,21 +37,21 @@ interface Equal {
   readonly seen: readonly Answer['body'][];
 }
 
-export async function prepareEqual(stage: Stage, nth: number): Promise<() => Promise<Equal>> {
-  const replicas = stage.replicas();
-  const target = aTarget(stage.agent(), nth);
+export async function prepareEqual(setup: RaceSetup, nth: number): Promise<() => Promise<Equal>> {
+  const replicas = setup.replicas();
+  const target = aTarget(setup.agent(), nth);
   const issued = await newTask(replicas, replicas.at(nth), target);
   const signal = signals[nth % signals.length];
   if (signal === undefined) throw new Error('there are no signals');
-  const say = await signal.about(replicas, target);
+  const send = await signal.prepare(replicas, target);
   return async () => {
-    const told = await Promise.all(Array.from({ length: TIMES }, (_, time) => say(replicas.at(nth + time))));
+    const told = await Promise.all(Array.from({ length: TIMES }, (_, time) => send(replicas.at(nth + time))));
     const seen = await replicas.each((replica) => introspect(replica, issued));
     return { reason: signal.reason, target, told, seen };
   };
 }
 
-export function judgeEqual({ reason, target, told, seen }: Equal, ledger: readonly LedgerLine[]): void {
+export function checkEqual({ reason, target, told, seen }: Equal, ledger: readonly LedgerLine[]): void {
   for (const { status, text } of told) expect(status, text).to.be.oneOf([200, 202]);
   for (const said of seen) expect(said).to.include({ active: false, revocation_reason: reason });
   const expected = ['token.issued', `sponsor.signal ${reason}`, `task.revoked ${reason}`];
@@ -71,9 +71,9 @@ interface Writes extends Pair {
   readonly active: readonly unknown[];
 }
 
-async function prepareWrites(stage: Stage, nth: number): Promise<() => Promise<Writes>> {
-  const replicas = stage.replicas();
-  const people = [aTarget(stage.agent(), nth), aTarget(stage.agent(), nth)] as const;
+async function prepareWrites(setup: RaceSetup, nth: number): Promise<() => Promise<Writes>> {
+  const replicas = setup.replicas();
+  const people = [aTarget(setup.agent(), nth), aTarget(setup.agent(), nth)] as const;
   const [person, other] = people;
   const tasks = await Promise.all(people.map((target) => newTask(replicas, replicas.at(nth), target)));
   const path = `/Users/${await provisioned(replicas, person)}`;
@@ -86,7 +86,7 @@ async function prepareWrites(stage: Stage, nth: number): Promise<() => Promise<W
   };
   return async () => {
     const turnOff = () => replicas.at(nth).scim('PATCH', path, patch({ active: false }));
-    const pair = await meet(Math.floor(nth / RIVALS.length), turnOff, rivals[rival]);
+    const pair = await sendPair(Math.floor(nth / RIVALS.length), turnOff, rivals[rival]);
     const last = replicas.at(nth + 2);
     const user = await last.scim('GET', path);
     const blocks = await Promise.all(people.map(({ key }) => last.admin('GET', `/admin/sponsors/${key}`)));
@@ -96,7 +96,7 @@ async function prepareWrites(stage: Stage, nth: number): Promise<() => Promise<W
   };
 }
 
-function judgeWrites(round: Writes, ledger: readonly LedgerLine[]): string {
+function checkWrites(round: Writes, ledger: readonly LedgerLine[]): string {
   const { one: off, other: met, rival, people, user, refused, active } = round;
   for (const { answer } of [off, met]) expect(answer.status, answer.text).to.equal(200);
   const [person, other] = people;

@@ -60,10 +60,10 @@ describe('mandate audit-verify', () => {
     ['an empty boolean', ['--json=']],
   ] as const) {
     it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
-      const { code, out, complaints, asked } = await run('audit-verify', ...argv);
+      const { code, out, err, asked } = await run('audit-verify', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(complaints).to.match(/^mandate: [A-Z-].*\. "mandate --help" shows what there is\.\n$/);
-      expect(complaints).not.to.include('passwd').and.not.to.include(ROOT.slice(1));
+      expect(err).to.match(/^mandate: [A-Z-].*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).not.to.include('passwd').and.not.to.include(ROOT.slice(1));
     });
   }
 });
@@ -89,13 +89,13 @@ describe('mandate audit-archive', () => {
     ['two directories', ['--to', '/archive', '--to', '/other']],
   ] as const) {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
-      const { code, out, complaints, asked } = await run('audit-archive', ...argv);
+      const { code, out, err, asked } = await run('audit-archive', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(complaints).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
     });
   }
 
   it('names a missing argument', async () => {
-    expect((await run('audit-archive')).complaints).to.match(/^mandate: Missing required argument: to\. /);
+    expect((await run('audit-archive')).err).to.match(/^mandate: Missing required argument: to\. /);
   });
 });

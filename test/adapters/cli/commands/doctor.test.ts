@@ -35,9 +35,9 @@ describe('mandate doctor', () => {
     ['an unknown argument', ['eyJhbGciOi']],
   ] as const) {
     it(`refuses ${title} with exit code 2, and does not print it`, async () => {
-      const { code, out, complaints, asked } = await run('doctor', ...argv);
+      const { code, out, err, asked } = await run('doctor', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(complaints).not.to.include('eyJ');
+      expect(err).not.to.include('eyJ');
     });
   }
 });

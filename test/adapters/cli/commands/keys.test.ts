@@ -55,10 +55,10 @@ describe('mandate keys', () => {
     ['a word as a boolean', ['keys', 'show', '--json=maybe']],
   ] as const) {
     it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
-      const { code, out, complaints, asked } = await run(...argv);
+      const { code, out, err, asked } = await run(...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
-      expect(complaints).to.match(/^mandate: [A-Za-z-].*\. "mandate --help" shows what there is\.\n$/);
-      expect(complaints).not.to.include('passwd');
+      expect(err).to.match(/^mandate: [A-Za-z-].*\. "mandate --help" shows what there is\.\n$/);
+      expect(err).not.to.include('passwd');
     });
   }
 });

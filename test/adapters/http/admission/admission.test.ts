@@ -27,7 +27,7 @@ const PATHS: Readonly<Record<Work, string>> = {
 
 const LAVISH: BucketRules = { permitsPerMinute: 60_000, burst: 10_000 };
 
-interface Scene {
+interface Fixture {
   readonly url: string;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
@@ -53,12 +53,12 @@ type Given = Partial<Pick<AnonymousDenials, 'record'>> & {
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: mandate.test\r\n\r\n`;
 
-async function open({ permits: limits, rates, record, isCounted = false }: Given): Promise<Scene> {
+async function open({ permits: limits, rates, record, isCounted = false }: Given): Promise<Fixture> {
   const [clock, log, records] = [movedClock(), capturedLog(), [] as AnonymousDenial[]];
   // The rate limit adds permits only when a test advances the clock.
   clock.standStill();
   const limiters = workLimiters({ waitMs: 30_000, ...(limits ?? { concurrency: 1, queue: 0 }) });
-  const held: Scene['held'][number][] = [];
+  const held: Fixture['held'][number][] = [];
   const connections: RawConnection[] = [];
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
@@ -106,32 +106,32 @@ const ANSWERED = 'HTTP/1.1 200';
 const REFUSED = 'HTTP/1.1 503';
 
 describe('The concurrency limit', () => {
-  let scene: Scene;
-  afterEach(() => scene.stop());
+  let fixture: Fixture;
+  afterEach(() => fixture.stop());
 
   for (const work of works) {
     it(`of ${work} refuses a request without taking permits of the other limits`, async () => {
-      scene = await open({ permits: { concurrency: 1, queue: 0 } });
-      await scene.occupy(PATHS[work]);
-      const second = await scene.send(get(PATHS[work]));
+      fixture = await open({ permits: { concurrency: 1, queue: 0 } });
+      await fixture.occupy(PATHS[work]);
+      const second = await fixture.send(get(PATHS[work]));
       expect(await second.until('\r\n\r\n')).to.match(/^HTTP\/1.1 503/);
-      for (const other of works.filter((one) => one !== work)) await scene.occupy(PATHS[other]);
-      expect(scene.held.map(({ path }) => path)).to.have.members(works.map((one) => PATHS[one]));
+      for (const other of works.filter((one) => one !== work)) await fixture.occupy(PATHS[other]);
+      expect(fixture.held.map(({ path }) => path)).to.have.members(works.map((one) => PATHS[one]));
     });
   }
 
   it('of revoking applies to every route that revokes', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 0 } });
-    await scene.occupy('/scim/v2/Users');
+    fixture = await open({ permits: { concurrency: 1, queue: 0 } });
+    await fixture.occupy('/scim/v2/Users');
     const others = ['/oauth2/revoke', '/backchannel-logout', '/scim', '/events', '/admin', '/admin/agents?limit=1'];
     for (const path of others) {
-      const connection = await scene.send(get(path));
+      const connection = await fixture.send(get(path));
       expect(await connection.until('\r\n\r\n'), path).to.match(/^HTTP\/1.1 503/);
     }
   });
 
   it('refuses the slowest sender of a form when too many forms are being read, and closes its connection', async () => {
-    scene = await open({});
+    fixture = await open({});
     const limit = limitConcurrency(workLimiters({ concurrency: 4, queue: 0, waitMs: 1000 }), { maxReading: 2 });
     let refused: (() => void) | undefined;
     const next = (response: ServerResponse) => ({
@@ -170,27 +170,27 @@ describe('The concurrency limit', () => {
   });
 
   it('does not apply to health checks', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 0 }, rates: { main: { permitsPerMinute: 1, burst: 1 } } });
+    fixture = await open({ permits: { concurrency: 1, queue: 0 }, rates: { main: { permitsPerMinute: 1, burst: 1 } } });
     for (let count = 1; count <= 5; count += 1) {
-      await scene.occupy(count % 2 === 0 ? '/healthz' : '/readyz?verbose');
+      await fixture.occupy(count % 2 === 0 ? '/healthz' : '/readyz?verbose');
     }
-    expect(scene.limiters.other.busy).to.equal(0);
+    expect(fixture.limiters.other.busy).to.equal(0);
   });
 
   it('admits queued requests in order, each after the response to an earlier request', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 2 } });
+    fixture = await open({ permits: { concurrency: 1, queue: 2 } });
     const connections = [];
     for (const path of ['/a', '/b', '/c']) {
-      connections.push(await scene.send(get(path)));
-      await eventually(() => scene.limiters.other.busy + scene.limiters.other.waiting === connections.length);
+      connections.push(await fixture.send(get(path)));
+      await eventually(() => fixture.limiters.other.busy + fixture.limiters.other.waiting === connections.length);
     }
     for (const [at, connection] of connections.entries()) {
-      await scene.admitted(at + 1);
-      expect(scene.held.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/c'].slice(0, at + 1));
-      scene.held[at]?.response.end('done');
+      await fixture.admitted(at + 1);
+      expect(fixture.held.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/c'].slice(0, at + 1));
+      fixture.held[at]?.response.end('done');
       expect(await connection.until('done')).to.include(ANSWERED);
     }
-    await eventually(() => scene.limiters.other.busy === 0);
+    await eventually(() => fixture.limiters.other.busy === 0);
   });
 
   for (const [path, event] of [
@@ -199,109 +199,109 @@ describe('The concurrency limit', () => {
     ['/no-such-path', 'token.denied'],
   ] as const) {
     it(`refuses ${path} in problem details, and records the refusal as ${event}`, async () => {
-      scene = await open({ permits: { concurrency: 1, queue: 0 } });
-      await scene.occupy('/.well-known/jwks.json');
-      const second = await scene.send(get(path));
+      fixture = await open({ permits: { concurrency: 1, queue: 0 } });
+      await fixture.occupy('/.well-known/jwks.json');
+      const second = await fixture.send(get(path));
       const answer = await second.until('}');
       expect(answer).to.include(REFUSED).and.include('\r\nContent-Type: application/problem+json; charset=utf-8\r\n');
       expect(JSON.parse(answer.slice(answer.indexOf('{')))).to.deep.equal({
         ...{ type: 'about:blank', title: 'Service Unavailable', status: 503, error: 'temporarily_unavailable' },
         detail: 'The service is at capacity. Retry the request.',
       });
-      expect(scene.records).to.deep.equal([{ event, reason: 'overloaded' }]);
+      expect(fixture.records).to.deep.equal([{ event, reason: 'overloaded' }]);
     });
   }
 
   it('refuses a request that has waited too long with Retry-After', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 5, waitMs: 40 } });
-    await scene.occupy();
+    fixture = await open({ permits: { concurrency: 1, queue: 5, waitMs: 40 } });
+    await fixture.occupy();
     const began = performance.now();
-    for (const connection of [await scene.send(get('/b')), await scene.send(get('/c'))]) {
+    for (const connection of [await fixture.send(get('/b')), await fixture.send(get('/c'))]) {
       const answer = await connection.until('}');
       expect(answer).to.include(REFUSED).and.include('\r\nRetry-After: 1\r\n');
     }
     expect(performance.now() - began).to.be.within(39, 10_000);
-    expect(scene.records).to.deep.equal(Array(2).fill({ event: 'token.denied', reason: 'overloaded' }));
+    expect(fixture.records).to.deep.equal(Array(2).fill({ event: 'token.denied', reason: 'overloaded' }));
   });
 
   it('frees the queue entry of a client that disconnects, and does not process its request', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 1 } });
-    await scene.occupy();
-    const leaver = await scene.send(get('/leaver'));
-    await eventually(() => scene.limiters.other.waiting === 1);
+    fixture = await open({ permits: { concurrency: 1, queue: 1 } });
+    await fixture.occupy();
+    const leaver = await fixture.send(get('/leaver'));
+    await eventually(() => fixture.limiters.other.waiting === 1);
     leaver.leave();
-    await eventually(() => scene.limiters.other.waiting === 0);
-    await scene.send(get('/next'));
-    await eventually(() => scene.limiters.other.waiting === 1);
-    scene.held[0]?.response.end();
-    await scene.admitted(2);
-    expect(scene.held.map(({ path }) => path)).to.deep.equal(['/a', '/next']);
-    expect(scene.records).to.deep.equal([]);
+    await eventually(() => fixture.limiters.other.waiting === 0);
+    await fixture.send(get('/next'));
+    await eventually(() => fixture.limiters.other.waiting === 1);
+    fixture.held[0]?.response.end();
+    await fixture.admitted(2);
+    expect(fixture.held.map(({ path }) => path)).to.deep.equal(['/a', '/next']);
+    expect(fixture.records).to.deep.equal([]);
   });
 
   it('frees the permit of a client that disconnects during its request, once', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 5 } });
-    (await scene.occupy('/leaver')).leave();
-    await eventually(() => scene.limiters.other.busy === 0);
+    fixture = await open({ permits: { concurrency: 1, queue: 5 } });
+    (await fixture.occupy('/leaver')).leave();
+    await eventually(() => fixture.limiters.other.busy === 0);
     // The late response must not free the permit a second time.
-    scene.held[0]?.response.end();
-    await scene.occupy('/next');
-    expect(scene.limiters.other).to.include({ busy: 1, waiting: 0 });
+    fixture.held[0]?.response.end();
+    await fixture.occupy('/next');
+    expect(fixture.limiters.other).to.include({ busy: 1, waiting: 0 });
   });
 
   it('reads a form before it takes a permit, so that a slow sender holds none', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 0 } });
-    const slow = await scene.send(formPost('/oauth2/token', 'token=abcdef', 5));
-    await scene.send(formPost('/oauth2/token', 'token=quick'));
-    await scene.admitted(1);
-    const body = await readBody(scene.held[0]?.request as IncomingMessage);
+    fixture = await open({ permits: { concurrency: 1, queue: 0 } });
+    const slow = await fixture.send(formPost('/oauth2/token', 'token=abcdef', 5));
+    await fixture.send(formPost('/oauth2/token', 'token=quick'));
+    await fixture.admitted(1);
+    const body = await readBody(fixture.held[0]?.request as IncomingMessage);
     expect(body.kind === 'read' && body.bytes.toString()).to.equal('token=quick');
-    scene.held[0]?.response.end();
-    await eventually(() => scene.limiters.token.busy === 0);
+    fixture.held[0]?.response.end();
+    await eventually(() => fixture.limiters.token.busy === 0);
     slow.send('=abcdef'.slice(-7));
-    await scene.admitted(2);
+    await fixture.admitted(2);
   });
 
   it('refuses a form at once when the queue is full', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 0 } });
-    await scene.occupy('/oauth2/token');
-    const slow = await scene.send(formPost('/oauth2/token', 'token=abcdef', 5));
+    fixture = await open({ permits: { concurrency: 1, queue: 0 } });
+    await fixture.occupy('/oauth2/token');
+    const slow = await fixture.send(formPost('/oauth2/token', 'token=abcdef', 5));
     expect(await slow.until('}')).to.include(REFUSED);
   });
 
   it('does not admit a request whose client disconnects before its form is complete', async () => {
-    scene = await open({ permits: { concurrency: 1, queue: 0 } });
-    const slow = await scene.send(formPost('/oauth2/token', 'token=abcdef', 5));
-    await scene.occupy('/healthz');
+    fixture = await open({ permits: { concurrency: 1, queue: 0 } });
+    const slow = await fixture.send(formPost('/oauth2/token', 'token=abcdef', 5));
+    await fixture.occupy('/healthz');
     slow.leave();
-    await scene.send(formPost('/oauth2/token', 'token=next'));
-    await scene.admitted(2);
-    expect(scene.held.map(({ path }) => path)).to.deep.equal(['/healthz', '/oauth2/token']);
-    expect(scene.limiters.token.busy).to.equal(1);
+    await fixture.send(formPost('/oauth2/token', 'token=next'));
+    await fixture.admitted(2);
+    expect(fixture.held.map(({ path }) => path)).to.deep.equal(['/healthz', '/oauth2/token']);
+    expect(fixture.limiters.token.busy).to.equal(1);
   });
 
   it('admits pipelined requests one after another, and none after the client has disconnected', async () => {
-    scene = await open({ permits: { concurrency: 5, queue: 5 } });
-    const pipeline = await scene.send(get('/a') + get('/b') + get('/c'));
-    await scene.admitted(1);
-    scene.held[0]?.response.end('a');
-    await scene.admitted(2);
-    expect(scene.limiters.other.busy).to.equal(1);
+    fixture = await open({ permits: { concurrency: 5, queue: 5 } });
+    const pipeline = await fixture.send(get('/a') + get('/b') + get('/c'));
+    await fixture.admitted(1);
+    fixture.held[0]?.response.end('a');
+    await fixture.admitted(2);
+    expect(fixture.limiters.other.busy).to.equal(1);
     pipeline.leave();
-    await eventually(() => scene.limiters.other.busy === 0);
-    expect(scene.held.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
+    await eventually(() => fixture.limiters.other.busy === 0);
+    expect(fixture.held.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
 });
 
 describe('The rate limit', () => {
-  let scene: Scene;
-  afterEach(() => scene.stop());
+  let fixture: Fixture;
+  afterEach(() => fixture.stop());
 
   /** A connection after its first request, when no permit is left until the next second. */
   const withoutPermits = async (more: Given = {}): Promise<RawConnection> => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, ...more });
-    const connection = await scene.occupy();
-    scene.held[0]?.response.end('served');
+    fixture = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, ...more });
+    const connection = await fixture.occupy();
+    fixture.held[0]?.response.end('served');
     await connection.until('served');
     return connection;
   };
@@ -313,8 +313,8 @@ describe('The rate limit', () => {
     expect(await connection.until('}'))
       .to.include('HTTP/1.1 429')
       .and.include('\r\nRetry-After: 1\r\n');
-    scene.clock.advance(1);
-    await scene.occupy('/b');
+    fixture.clock.advance(1);
+    await fixture.occupy('/b');
   });
 
   it('keeps the connection of a refused request open for the next request', async () => {
@@ -322,10 +322,10 @@ describe('The rate limit', () => {
     const body = 'x'.repeat(60_000);
     connection.send(formPost('/oauth2/token', body));
     await connection.until('slow_down');
-    scene.clock.advance(5);
+    fixture.clock.advance(5);
     connection.send(get('/b'));
-    await scene.admitted(2);
-    scene.held[1]?.response.end('served too');
+    await fixture.admitted(2);
+    fixture.held[1]?.response.end('served too');
     expect(await connection.until('served too')).to.include('served too');
   });
 
@@ -352,28 +352,28 @@ describe('The rate limit', () => {
     const connection = await withoutPermits({ isCounted: true });
     connection.send(get('/b'));
     await connection.until('slow_down');
-    expect(scene.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
+    expect(fixture.records).to.deep.equal([{ event: 'token.denied', reason: 'rate_limited' }]);
   });
 
   it('reads the next request after the rest of a short refused body', async () => {
     const connection = await withoutPermits();
     connection.send('POST /admin/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome of it');
     await connection.until('slow_down');
-    scene.clock.advance(1);
+    fixture.clock.advance(1);
     connection.send(`${'x'.repeat(90)}${get('/b')}`);
-    await scene.admitted(2);
-    expect(scene.held[1]?.path).to.equal('/b');
+    await fixture.admitted(2);
+    expect(fixture.held[1]?.path).to.equal('/b');
   });
 
   it('has a bucket for introspection, one for each signal receiver, and one for all other routes', async () => {
     const scarce = { permitsPerMinute: 60, burst: 1 };
-    scene = await open({ rates: { main: scarce, introspection: scarce, signals: scarce } });
+    fixture = await open({ rates: { main: scarce, introspection: scarce, signals: scarce } });
     const statuses = [];
     const paths = ['/oauth2/token', '/oauth2/introspect', '/backchannel-logout', '/scim/v2/Users', '/events'];
     for (const path of [...paths, ...paths, '/admin/agents', '/unknown', '/oauth2/revoke', '/scimitar']) {
-      const before = scene.held.length;
-      const connection = await scene.send(get(path));
-      await eventually(() => scene.held.length > before || connection.received() !== '');
+      const before = fixture.held.length;
+      const connection = await fixture.send(get(path));
+      await eventually(() => fixture.held.length > before || connection.received() !== '');
       statuses.push(connection.received().slice(9, 12));
     }
     expect(statuses).to.deep.equal([...Array(5).fill(''), ...Array(9).fill('429')]);
@@ -382,22 +382,22 @@ describe('The rate limit', () => {
   it('answers before the denial is recorded, and logs a bug in recording it', async () => {
     let fail: (error: Error) => void = () => undefined;
     const record = () => new Promise<void>((_resolve, reject) => (fail = reject));
-    scene = await open({ rates: { main: { permitsPerMinute: 1, burst: 1 } }, record });
-    await scene.occupy();
-    const second = await scene.send(get('/b'));
+    fixture = await open({ rates: { main: { permitsPerMinute: 1, burst: 1 } }, record });
+    await fixture.occupy();
+    const second = await fixture.send(get('/b'));
     expect(await second.until('}')).to.include('HTTP/1.1 429');
     fail(new TypeError('secret'));
-    await eventually(() => scene.log.lines.length > 0);
-    expect(scene.log.lines.join()).to.include('a refusal could not be recorded').and.not.include('secret');
+    await eventually(() => fixture.log.lines.length > 0);
+    expect(fixture.log.lines.join()).to.include('a refusal could not be recorded').and.not.include('secret');
   });
 
   it('logs the number of refused requests once a second', async () => {
-    scene = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
-    const connection = await scene.occupy();
-    scene.held[0]?.response.end();
+    fixture = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } } });
+    const connection = await fixture.occupy();
+    fixture.held[0]?.response.end();
     const began = performance.now();
     connection.send(Array(7).fill(get('/oauth2/token')).join(''));
-    const lines = () => scene.log.lines.map((line) => JSON.parse(line));
+    const lines = () => fixture.log.lines.map((line) => JSON.parse(line));
     await eventually(() => lines().reduce((sum, { count }) => sum + count, 0) === 7);
     // One line, unless the machine paused for a second between two requests.
     expect(performance.now() - began).to.be.at.least(lines().length * 990);

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { readAnswers } from '../../../support/hostile/raw-conversation.ts';
+import { readAnswers } from '../../../support/hostile/send-bytes.ts';
 import { serverWith } from '../../../support/http-server.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { TimeLimits } from '../../../../adapters/http/server/server.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { readAnswers, takeAnswers } from '../../../support/hostile/raw-conversation.ts';
+import { readAnswers, takeAnswers } from '../../../support/hostile/send-bytes.ts';
 import { serverWith } from '../../../support/http-server.ts';
 
 const SHORT: TimeLimits = { headMs: 150, requestMs: 400, idleMs: 300, checkMs: 25 };

@@ -9,9 +9,9 @@ import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { placeBlock } from '../../../../application/decisions/place-block.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
-import { anEntry, anOpening, ledgerOf, newSponsorKey, registeredAgent } from '../../../contract/scene.ts';
+import { anEntry, anOpening, ledgerOf, newSponsorKey, registeredAgent } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, PATIENT } from '../../../support/databases.ts';
+import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
@@ -57,7 +57,7 @@ describe('connections to Postgres', () => {
     openConnections(
       {
         connectionString: String(database.settings['Service:Database:ConnectionString']),
-        ...{ poolSize, limits: { ...PATIENT.serving, ...short } },
+        ...{ poolSize, limits: { ...TENFOLD_LIMITS.serving, ...short } },
       },
       capturedLog(),
     );
@@ -217,13 +217,13 @@ describe('a Postgres server that goes away', () => {
   it('is unavailable and not ready, and so is one that was never there', async function () {
     this.timeout(60_000);
     const connectionString = server.server.url(SUPERUSER, 'postgres');
-    const storage = withMethods(await openPostgres({ connectionString, limits: PATIENT }, surroundings()));
+    const storage = withMethods(await openPostgres({ connectionString, limits: TENFOLD_LIMITS }, surroundings()));
     await storage.migrate();
     await registeredAgent(storage);
     expect(await storage.readiness.check()).to.deep.include({ status: 'Healthy' });
     await server.stop();
     server = await startPostgresServer();
-    const absent = withMethods(await openPostgres({ connectionString, limits: PATIENT }, surroundings()));
+    const absent = withMethods(await openPostgres({ connectionString, limits: TENFOLD_LIMITS }, surroundings()));
     for (const gone of [storage, absent]) {
       for (const act of [
         () => gone.agents.list({}),
@@ -274,7 +274,7 @@ describe('a Postgres server that goes away', () => {
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));
     // A call waits longer than for the connections that were begun in the silence, on a busy machine too.
-    const limits = { ...PATIENT.serving, acquire: 15_000, query: 2_500 };
+    const limits = { ...TENFOLD_LIMITS.serving, acquire: 15_000, query: 2_500 };
     const connections = openConnections({ connectionString, poolSize: 2, limits }, capturedLog());
     const one = { name: 'one', text: 'select 1 as one' };
     await Promise.all([connections.run(one), connections.run(one)]);
@@ -297,7 +297,10 @@ describe('a Postgres server that goes away', () => {
     const sockets = () => readFileSync('/proc/self/net/tcp', 'utf8').match(held)?.length ?? 0;
     const connectionString = server.server.url(SUPERUSER, 'postgres');
     const before = sockets();
-    const connections = openConnections({ connectionString, poolSize: 2, limits: PATIENT.serving }, capturedLog());
+    const connections = openConnections(
+      { connectionString, poolSize: 2, limits: TENFOLD_LIMITS.serving },
+      capturedLog(),
+    );
     const one = { name: 'one', text: 'select 1 as one' };
     // Each is kept until the other is there: one that is still being made would be waited for as well.
     const both = meeting(2);
@@ -325,7 +328,7 @@ describe('a Postgres server that goes away', () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));
-    const limits = { ...PATIENT.serving, query: 2_500 };
+    const limits = { ...TENFOLD_LIMITS.serving, query: 2_500 };
     const connections = openConnections({ connectionString, poolSize: 1, limits }, capturedLog());
     const ask = (answer: number) => connections.run({ name: `answer_${answer}`, text: `select ${answer} as answer` });
     await ask(0);

@@ -8,7 +8,7 @@ import { append } from '../../../../application/decisions/append.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { addAgent } from '../../../../application/decisions/write-agent.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
-import { anEntry, aRefusal, newSponsorKey } from '../../../contract/scene.ts';
+import { anEntry, aRefusal, newSponsorKey } from '../../../contract/storage-fixtures.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 
 const WAIT_MS = 2_000;

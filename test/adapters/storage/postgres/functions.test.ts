@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
-import { type FreshDatabase, freshDatabase, type Outside, type Role } from '../../../support/databases.ts';
+import { type FreshDatabase, freshDatabase, type OutsideConnection, type Role } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { SUPERUSER } from '../../../support/postgres-server.ts';
 
 /** Asked of the catalogue, so that a function that is added later is held to the same rules. */
 describe('the functions of the schema on Postgres', () => {
   let database: FreshDatabase;
-  let owner: Outside;
+  let owner: OutsideConnection;
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
@@ -18,7 +18,7 @@ describe('the functions of the schema on Postgres', () => {
     await database.drop();
   });
 
-  async function outside(role: Role): Promise<Outside> {
+  async function outside(role: Role): Promise<OutsideConnection> {
     if (database.outside === undefined) throw new Error('Postgres cannot be reached from outside');
     return database.outside(role);
   }

@@ -3,9 +3,14 @@ import { expect } from 'chai';
 import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
-import { untilWaiting } from '../../../contract/hold.ts';
-import { anEntry } from '../../../contract/scene.ts';
-import { appendsEntries, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { untilWaiting } from '../../../contract/append-lock.ts';
+import { anEntry } from '../../../contract/storage-fixtures.ts';
+import {
+  appendsEntries,
+  type FreshDatabase,
+  freshDatabase,
+  type OutsideConnection,
+} from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
@@ -18,8 +23,8 @@ const appendAt = (seconds: number, detail: string) => {
 describe('paging while an append is under way, on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
-  let writer: Outside;
-  let observer: Outside;
+  let writer: OutsideConnection;
+  let observer: OutsideConnection;
 
   beforeEach(async function () {
     this.timeout(60_000);

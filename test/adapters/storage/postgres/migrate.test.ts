@@ -2,9 +2,14 @@ import { expect } from 'chai';
 import { partitionOf } from '../../../../adapters/storage/postgres/migrate.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { type Instant, instantFromMillis } from '../../../../domain/instant.ts';
-import { anEntry, aRenewal, ledgerOf, openedTask } from '../../../contract/scene.ts';
+import { anEntry, aRenewal, ledgerOf, openedTask } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { appendsEntries, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import {
+  appendsEntries,
+  type FreshDatabase,
+  freshDatabase,
+  type OutsideConnection,
+} from '../../../support/databases.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 
 const NEW_YEARS_EVE = instantFromMillis(Date.parse('2031-12-31T23:59:59.999Z'));
@@ -12,7 +17,7 @@ const NEW_YEARS_EVE = instantFromMillis(Date.parse('2031-12-31T23:59:59.999Z'));
 describe('the ledger’s partitions', () => {
   let database: FreshDatabase;
   let storage: Storage;
-  let outside: Outside;
+  let outside: OutsideConnection;
   let now: Instant;
   beforeEach(async function () {
     this.timeout(60_000);

@@ -4,16 +4,16 @@ import { DRAINING_LIMITS, SERVING_LIMITS } from '../../../../adapters/storage/po
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
-import { anEntry, ledgerOf } from '../../../contract/scene.ts';
+import { anEntry, ledgerOf } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 
 describe('draining the outbox on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
-  let owner: Outside;
+  let owner: OutsideConnection;
   const log = capturedLog();
   beforeEach(async function () {
     this.timeout(60_000);

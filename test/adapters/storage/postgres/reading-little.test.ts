@@ -25,8 +25,8 @@ import type { Decisions } from '../../../../application/ports/decisions.ts';
 import type { Sweeping } from '../../../../application/ports/storage.ts';
 import { makeUserId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
-import { anAssertion, anOpening, openedTask } from '../../../contract/scene.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
+import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
@@ -114,7 +114,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
   describe(`a few rows of many on Postgres, with plans ${where}`, () => {
     let database: FreshDatabase;
     let storage: Storage;
-    let outside: Outside;
+    let outside: OutsideConnection;
     let client: pg.Client;
     let theOne: TheOne;
     let measured: { rows: number; scans: number; answer: unknown };

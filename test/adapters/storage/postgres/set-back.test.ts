@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
-import { anEntry, ledgerOf, openedTask } from '../../../contract/scene.ts';
-import { faultsOf, sealed } from '../../../contract/sealer.ts';
+import { faultsOf, sealed } from '../../../contract/minimal-sealer.ts';
+import { anEntry, ledgerOf, openedTask } from '../../../contract/storage-fixtures.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
 describe('a ledger whose sequence was set back, on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
-  let owner: Outside;
+  let owner: OutsideConnection;
   let log: CapturedLog;
 
   beforeEach(async function () {

@@ -12,8 +12,8 @@ import type { Agent } from '../../../../domain/agents/agent.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
 import { type Instant, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
-import { contentsOf } from '../../../contract/faults.ts';
-import { holdAppends, untilWaiting } from '../../../contract/hold.ts';
+import { lockAppends, untilWaiting } from '../../../contract/append-lock.ts';
+import { allRows } from '../../../contract/failing-writes.ts';
 import {
   anEntry,
   anOpening,
@@ -22,9 +22,9 @@ import {
   newSponsorKey,
   openedTask,
   registeredAgent,
-} from '../../../contract/scene.ts';
+} from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { databases, type FreshDatabase, freshDatabase, type Outside } from '../../../support/databases.ts';
+import { databases, type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
@@ -40,7 +40,7 @@ const at = (instant: Instant) => `'${toMicrosecondText(instant)}'::timestamptz`;
 describe('what ends tasks on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
-  let outside: Outside;
+  let outside: OutsideConnection;
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
@@ -55,10 +55,10 @@ describe('what ends tasks on Postgres', () => {
     await database.drop();
   });
 
-  const holdFence = () => {
+  const lockFence = () => {
     const [postgres] = databases.filter(({ engine }) => engine === 'postgres');
     if (postgres === undefined) throw new Error('there is no Postgres to test on');
-    return holdAppends(postgres, outside);
+    return lockAppends(postgres, outside);
   };
   it('has connections of its own, four at once, and no process holds more than it is said to', async () => {
     const agents = [];
@@ -67,17 +67,17 @@ describe('what ends tasks on Postgres', () => {
     const asked = Array.from({ length: limits.POOL_SIZE + 9 }, () => anEntry('admin.denied'));
     const nobody = [endNothing(), endNothing(), logOut(), logOut()];
     await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...nobody]);
-    const hold = await holdFence();
+    const lock = await lockFence();
     const appends = asked.map((entry) => storage.ledger.append(entry));
     // All of them share one batch.
-    await hold.waiting(1);
+    await lock.untilWaiting(1);
     const killed = agents.map((agentId) => storage.tasks.end({ kind: 'agent', agentId }, KILL));
     const loggedOut = agents.map(() => logOut());
-    await hold.waiting(1 + limits.REVOKING_POOL_SIZE);
+    await lock.untilWaiting(1 + limits.REVOKING_POOL_SIZE);
     const [row] = await outside.sql(`select count(*)::integer as connections from pg_stat_activity
       where datname = current_database() and application_name = 'mandate'`);
     expect(row?.connections).to.be.within(1 + limits.REVOKING_POOL_SIZE, limits.CONNECTIONS_PER_PROCESS);
-    await hold.release();
+    await lock.release();
     expect(await Promise.all(killed)).to.deep.equal(agents.map(() => ({ kind: 'ended', tasks: 1 })));
     expect(await Promise.all(loggedOut)).to.deep.equal(agents.map(() => ({ kind: 'accepted', revokedTasks: 0 })));
     await Promise.allSettled(appends);
@@ -218,9 +218,9 @@ describe('what ends tasks on Postgres', () => {
         await stopping.close();
       }
     };
-    const before = await contentsOf(outside);
+    const before = await allRows(outside);
     expect(await end(10).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
-    expect(await contentsOf(outside)).to.deep.equal(before);
+    expect(await allRows(outside)).to.deep.equal(before);
     expect(await end(limits.REVOKING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
   });
 

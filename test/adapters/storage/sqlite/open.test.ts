@@ -9,7 +9,7 @@ import { openSqlite } from '../../../../adapters/storage/sqlite/open.ts';
 import type { DatabaseMethods } from '../../../../adapters/storage/sqlite/worker/main.ts';
 import { connectTo } from '../../../../adapters/storage/sqlite/worker/rpc.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
-import { registeredAgent } from '../../../contract/scene.ts';
+import { registeredAgent } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { withMethods } from '../../../support/storage.ts';

@@ -31,7 +31,7 @@ import {
   aRenewal,
   openedTask,
   registeredAgent,
-} from '../../../contract/scene.ts';
+} from '../../../contract/storage-fixtures.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 

@@ -20,17 +20,17 @@ describe('A tool server', () => {
   before(async () => {
     next = await makeSigningKey('ES256');
   });
-  const scene = planeForEachTest(() => clock.seconds());
-  let plane: typeof scene.plane;
+  const fixture = planeForEachTest(() => clock.seconds());
+  let plane: typeof fixture.plane;
   beforeEach(() => {
     clock = movedClock();
     clock.standStill();
-    ({ plane } = scene);
+    ({ plane } = fixture);
     toolServer = make();
   });
 
   const make = (options: Pick<ToolServerOptions, 'timeoutMs' | 'fetch'> = {}) =>
-    scene.toolServer({ now: () => clock.now() / 1000, ...options });
+    fixture.toolServer({ now: () => clock.now() / 1000, ...options });
 
   async function ask(token = plane.token()): Promise<string> {
     const policy = toolServer.policy({ scope: ['jira:read'] });

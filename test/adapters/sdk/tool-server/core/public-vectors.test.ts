@@ -15,8 +15,8 @@ interface JwsVectors {
 }
 
 describe('A tool server that gets public test vectors:', () => {
-  const scene = planeForEachTest();
-  const { events, toolServer: server } = scene;
+  const fixture = planeForEachTest();
+  const { events, toolServer: server } = fixture;
   const ask = ({ authorize, policy }: ToolServer, token: string) =>
     authorize({ authorization: `Bearer ${token}`, route: 'x', policy: policy({ scope: ['jira:read'] }) });
 
@@ -24,14 +24,14 @@ describe('A tool server that gets public test vectors:', () => {
     it('refuses each token, even with its key among the published keys', async () => {
       let seen = 0;
       for (const { tests, public: published, private: secret } of testGroups) {
-        scene.plane.answerKeys = answering({ keys: [scene.plane.key.publicJwk, published ?? secret] });
+        fixture.plane.answerKeys = answering({ keys: [fixture.plane.key.publicJwk, published ?? secret] });
         const toolServer = server();
         for (const { tcId, jws } of tests) {
           const access = await ask(toolServer, jws);
           expect(access.kind === 'refused' && access.status, String(tcId)).to.equal(401);
           seen += 1;
         }
-        expect((await ask(toolServer, scene.plane.token())).kind).to.equal('allowed');
+        expect((await ask(toolServer, fixture.plane.token())).kind).to.equal('allowed');
       }
       expect(seen).to.be.greaterThan(100);
       for (const { decision, sub, jti } of events.filter((event) => event.decision === 'deny')) {
@@ -54,7 +54,7 @@ describe('A tool server that gets public test vectors:', () => {
     it('reads each naughty string exactly as a person, or refuses it', async () => {
       const toolServer = server();
       for (const sub of strings) {
-        const access = await ask(toolServer, scene.plane.token({ sub }));
+        const access = await ask(toolServer, fixture.plane.token({ sub }));
         if (access.kind === 'allowed') expect(access.claims.sub).to.equal(sub);
         else expect(access.reason, JSON.stringify(sub)).to.be.oneOf(['no_subject', 'malformed_token']);
       }
@@ -64,9 +64,9 @@ describe('A tool server that gets public test vectors:', () => {
     for (const name of ['kid', 'typ', 'alg'] as const) {
       it(`refuses each naughty string as ${name}`, async () => {
         const toolServer = server();
-        await ask(toolServer, scene.plane.token());
+        await ask(toolServer, fixture.plane.token());
         for (const value of strings) {
-          const access = await ask(toolServer, scene.plane.token({}, { [name]: value }));
+          const access = await ask(toolServer, fixture.plane.token({}, { [name]: value }));
           expect(access.kind === 'refused' && access.status, JSON.stringify(value)).to.equal(401);
         }
       });

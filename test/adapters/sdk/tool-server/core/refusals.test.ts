@@ -103,12 +103,12 @@ const mcp: Surface = {
 
 for (const surface of [...frameworks.map(web), mcp]) {
   describe(`A tool server on ${surface.name}`, () => {
-    const scene = planeForEachTest(() => NOW);
-    const { events } = scene;
+    const fixture = planeForEachTest(() => NOW);
+    const { events } = fixture;
     let app: Awaited<ReturnType<Surface['start']>>;
 
     async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
-      app = await surface.start(scene.toolServer({ realm: REALM, now: () => NOW * 1000 + 250, ...options }));
+      app = await surface.start(fixture.toolServer({ realm: REALM, now: () => NOW * 1000 + 250, ...options }));
     }
     before(makeCaseKeys);
     beforeEach(() => start());
@@ -116,13 +116,13 @@ for (const surface of [...frameworks.map(web), mcp]) {
 
     const issue: Target = { route: GUARDED, path: '/issues/OPS-7' };
     const deletion: Target = { ...issue, route: 'DELETE /issues/:key' };
-    const bearer = (claims = {}): Headers => [['Authorization', `Bearer ${scene.plane.token(claims)}`]];
+    const bearer = (claims = {}): Headers => [['Authorization', `Bearer ${fixture.plane.token(claims)}`]];
 
     for (const one of surface.cases) {
       const { reason, what, known = NOBODY } = one;
       const target = { ...issue, ...(one.route && { route: one.route }), ...(one.path && { path: one.path }) };
       it(`refuses a request with ${reason}: ${what}`, async () => {
-        const { plane } = scene;
+        const { plane } = fixture;
         one.prepare?.(plane);
         const token = one.token?.(plane) ?? plane.token();
         const headers = one.headers?.(plane) ?? [['Authorization', `bearer ${token}`]];
@@ -163,7 +163,7 @@ for (const surface of [...frameworks.map(web), mcp]) {
         const answer = await surface.send(
           app,
           target,
-          [['Authorization', `BEARER ${scene.plane.token(claims)}`]],
+          [['Authorization', `BEARER ${fixture.plane.token(claims)}`]],
           '?q=1',
         );
         expect(answer.status, answer.body).to.equal(200);
@@ -179,7 +179,7 @@ for (const surface of [...frameworks.map(web), mcp]) {
           { event: 'tool.access', at: AT, route, decision: 'allow', reason: null, ...known },
         ]);
         const isIntrospected = target === deletion || 'introspect_required' in claims;
-        expect(scene.plane.asked('/oauth2/introspect')).to.equal(isIntrospected ? 1 : 0);
+        expect(fixture.plane.asked('/oauth2/introspect')).to.equal(isIntrospected ? 1 : 0);
       });
     }
 
@@ -189,7 +189,7 @@ for (const surface of [...frameworks.map(web), mcp]) {
       // Caches the keys, so that only introspection takes time.
       expect((await surface.send(app, issue, bearer())).status).to.equal(200);
       events.splice(0);
-      scene.plane.answerIntrospection = () => undefined;
+      fixture.plane.answerIntrospection = () => undefined;
       expectRefusal(await surface.send(app, deletion, bearer()), { reason: 'introspection_unavailable' });
       expect(events.map((event) => [event.reason, event.sub])).to.deep.equal([['introspection_unavailable', 'ada']]);
     });

@@ -111,11 +111,11 @@ describe('The policy of a tool server', () => {
 });
 
 describe('A tool server', () => {
-  const scene = planeForEachTest();
-  const { events, toolServer: server } = scene;
-  let plane: typeof scene.plane;
+  const fixture = planeForEachTest();
+  const { events, toolServer: server } = fixture;
+  let plane: typeof fixture.plane;
   beforeEach(() => {
-    ({ plane } = scene);
+    ({ plane } = fixture);
   });
   const READ = { scope: ['jira:read'] };
 

@@ -9,15 +9,15 @@ import { eventually } from '../../../../support/eventually.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
 
 describe('The Express middleware', () => {
-  const scene = planeForEachTest();
-  const { events } = scene;
+  const fixture = planeForEachTest();
+  const { events } = fixture;
   const READ = { scope: ['jira:read'] };
   let protect: ReturnType<typeof expressProtection>;
   let app: Express;
   let server: Server;
 
   beforeEach(async () => {
-    protect = expressProtection(scene.toolServer());
+    protect = expressProtection(fixture.toolServer());
     app = express();
     await new Promise<void>((resolve) => {
       server = app.listen(0, '127.0.0.1', () => resolve());
@@ -32,7 +32,7 @@ describe('The Express middleware', () => {
 
   function get(path: string): Promise<Response> {
     const { port } = server.address() as AddressInfo;
-    return fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${scene.plane.token()}` } });
+    return fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${fixture.plane.token()}` } });
   }
 
   it('fails the start when a policy has no scope', () => {

@@ -9,18 +9,18 @@ import { planeForEachTest } from '../../../../support/tool-server/control-plane.
 const READ = { mandate: { scope: ['jira:read'] } };
 
 describe('The Fastify plugin', () => {
-  const scene = planeForEachTest();
-  const { events } = scene;
+  const fixture = planeForEachTest();
+  const { events } = fixture;
   let toolServer: ToolServer;
   let app: FastifyInstance;
 
   beforeEach(() => {
-    toolServer = scene.toolServer();
+    toolServer = fixture.toolServer();
     app = fastify();
   });
   afterEach(() => app.close());
 
-  const authorized = () => ({ authorization: `Bearer ${scene.plane.token()}` });
+  const authorized = () => ({ authorization: `Bearer ${fixture.plane.token()}` });
   const get = (url: string) => app.inject({ url, headers: authorized() });
   const protect = (open?: readonly string[]) => app.register(mandateProtection, { toolServer, ...(open && { open }) });
   async function failure(work: () => PromiseLike<unknown>): Promise<string> {

@@ -40,18 +40,18 @@ function incomingWith(body: object, token: string) {
 }
 
 describe('The guard of an MCP server', () => {
-  const scene = planeForEachTest(() => NOW);
-  const { events } = scene;
+  const fixture = planeForEachTest(() => NOW);
+  const { events } = fixture;
   let toolServer: ToolServer;
   let app: GuardedMcp;
 
   afterEach(() => app.stop());
 
   async function start(options: GuardedMcpOptions = {}, server: Partial<ToolServerOptions> = {}): Promise<void> {
-    toolServer = scene.toolServer({ now: () => NOW * 1000, ...server });
+    toolServer = fixture.toolServer({ now: () => NOW * 1000, ...server });
     app = await startGuardedMcp(toolServer, options);
   }
-  const tokenWith = (claims?: Sent['claims']) => scene.plane.token(claims);
+  const tokenWith = (claims?: Sent['claims']) => fixture.plane.token(claims);
   const guardOf = (options: Partial<McpProtectionOptions> = {}) =>
     mcpProtection(toolServer, { tools: { read_issue: { scope: ['jira:read'] } }, ...options }).guard;
 
@@ -242,7 +242,7 @@ describe('The guard of an MCP server', () => {
 
   it('introspects a token with introspect_required for every message', async () => {
     await start();
-    scene.plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
+    fixture.plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
     expect(await reasonOf({ claims: { introspect_required: true }, body: rpc('tools/list') })).to.equal('not_active');
   });
 
@@ -446,7 +446,7 @@ describe('The guard of an MCP server', () => {
         expect(answer.headers.get('access-control-allow-origin')).to.equal('*');
         expect(await answer.json()).to.deep.equal({
           resource: audience,
-          authorization_servers: [scene.plane.issuer],
+          authorization_servers: [fixture.plane.issuer],
           scopes_supported: ['jira:comment', 'jira:read'],
           bearer_methods_supported: ['header'],
         });

@@ -1,26 +1,26 @@
 /**
- * Stops decisions from outside, so that two of them meet. On Postgres a decision that has its locks and its facts waits
- * for the ledger's fence. SQLite runs one decision after another: all wait for the write lock, in the order of their calls.
+ * Blocks appends to the ledger with a lock of another connection, so that decisions overlap. On Postgres a decision waits
+ * at its append, with its own locks held. On SQLite all decisions wait for the write lock, in the order of their calls.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
-import type { FreshDatabase, Outside, TestDatabase } from '../support/databases.ts';
+import type { FreshDatabase, OutsideConnection, TestDatabase } from '../support/databases.ts';
 
-export interface Hold {
+export interface AppendLock {
   /** Resolves when this many decisions wait for advisory locks. */
-  waiting(decisions: number): Promise<void>;
+  untilWaiting(decisions: number): Promise<void>;
   /** Resolves when this many decisions wait for an advisory lock or a row. */
-  blocked(decisions: number): Promise<void>;
-  /** Resolves when no further decision comes to wait, at the latest after a second. */
-  gathering(): Promise<void>;
+  untilBlocked(decisions: number): Promise<void>;
+  /** Resolves when no further decision starts to wait, at the latest after a second. */
+  untilNoNewWaiter(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Less than the lock timeouts: two seconds on Postgres, one on SQLite. SQLite does not show which decisions wait. */
-const GATHERING_MS = { most: 1_000, unseen: 50, quiet: 50 } as const;
+/** `most` is below the lock timeout of Postgres (two seconds). SQLite does not show which decisions wait. */
+const NEW_WAITER_MS = { most: 1_000, onSqlite: 50, quiet: 50 } as const;
 
-/** A decision that does not wait by then never will. */
+/** Timeout for decisions to start waiting. */
 const WAITING_MS = 15_000;
 
 const WAITERS = `select count(*)::integer as waiters from pg_locks
@@ -34,34 +34,34 @@ const WAITERS = `select count(*)::integer as waiters from pg_locks
 const BLOCKED = `select count(distinct pid)::integer as blocked from pg_locks where not granted and pid in (
   select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`;
 
-export async function holdAppends({ engine }: TestDatabase, outside: Outside): Promise<Hold> {
+export async function lockAppends({ engine }: TestDatabase, outside: OutsideConnection): Promise<AppendLock> {
   if (engine === 'sqlite') {
     await outside.sql('begin immediate');
     return {
-      waiting: async () => undefined,
-      blocked: async () => undefined,
-      gathering: () => pause(GATHERING_MS.unseen),
+      untilWaiting: async () => undefined,
+      untilBlocked: async () => undefined,
+      untilNoNewWaiter: () => pause(NEW_WAITER_MS.onSqlite),
       release: async () => void (await outside.sql('commit')),
     };
   }
   await outside.sql('begin');
   await outside.sql(`select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)`);
   return {
-    waiting: (decisions) => untilWaiting(outside, decisions),
-    blocked: (decisions) => untilBlocked(outside, decisions),
-    gathering: () => untilGathered(outside),
+    untilWaiting: (decisions) => untilWaiting(outside, decisions),
+    untilBlocked: (decisions) => untilBlocked(outside, decisions),
+    untilNoNewWaiter: () => untilNoNewWaiter(outside),
     release: async () => void (await outside.sql('commit')),
   };
 }
 
-/** On Postgres: lets sealers wait 20 s for the fence, because tests keep them waiting on slow machines. */
-export async function haveTimeAtTheFence({ outside }: FreshDatabase): Promise<void> {
+/** On Postgres: lets sealers wait 20 s for running appends, because tests keep them waiting on slow machines. */
+export async function raiseSealerLockTimeout({ outside }: FreshDatabase): Promise<void> {
   const owner = await outside?.('owner');
   await owner?.sql("alter function unsealed() set lock_timeout to '20s'");
   await owner?.close();
 }
 
-export async function untilWaiting(outside: Outside, decisions: number): Promise<void> {
+export async function untilWaiting(outside: OutsideConnection, decisions: number): Promise<void> {
   for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
     const [row] = await outside.sql(WAITERS);
     if (row?.waiters === decisions) return;
@@ -71,7 +71,7 @@ export async function untilWaiting(outside: Outside, decisions: number): Promise
 }
 
 /** On Postgres: resolves when this many decisions wait for an advisory lock or a row. */
-export async function untilBlocked(outside: Outside, decisions: number): Promise<void> {
+export async function untilBlocked(outside: OutsideConnection, decisions: number): Promise<void> {
   for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
     const [row] = await outside.sql(BLOCKED);
     if (row?.blocked === decisions) return;
@@ -80,11 +80,12 @@ export async function untilBlocked(outside: Outside, decisions: number): Promise
   throw new Error(`${decisions} decisions were never blocked at one time`);
 }
 
-async function untilGathered(outside: Outside): Promise<void> {
+async function untilNoNewWaiter(outside: OutsideConnection): Promise<void> {
   const started = performance.now();
   let waiting = 0;
   let last = started;
-  const isOver = (now: number) => now - started > GATHERING_MS.most || (waiting > 0 && now - last > GATHERING_MS.quiet);
+  const isOver = (now: number) =>
+    now - started > NEW_WAITER_MS.most || (waiting > 0 && now - last > NEW_WAITER_MS.quiet);
   while (!isOver(performance.now())) {
     const [row] = await outside.sql(WAITERS);
     const waiters = Number(row?.waiters);

@@ -1,22 +1,26 @@
-/** Makes writes to a table fail, like a full disk or a bug of a later release, and tries statements that guards refuse. */
+/** Makes writes to a table fail, as on a full disk, and runs SQL that the database must refuse. */
 
 import { expect } from 'chai';
-import type { Outside, TestDatabase } from '../support/databases.ts';
+import type { OutsideConnection, TestDatabase } from '../support/databases.ts';
 
 const INJECTED = 'a failure that a test injected';
 
-/** Tries each statement by itself, and expects such an error of each. */
-export async function expectRefused(outside: Outside, statements: readonly string[], error: RegExp): Promise<void> {
+/** Runs each statement by itself, and expects it to fail with such an error. */
+export async function expectSqlErrors(
+  outside: OutsideConnection,
+  statements: readonly string[],
+  error: RegExp,
+): Promise<void> {
   for (const statement of statements) {
     const thrown = await outside.sql(statement).catch((thrown: unknown) => thrown);
     expect(String(thrown), statement).to.match(error);
   }
 }
 
-/** Runs `act` while every insert into, update of or delete from the table fails. */
-export async function whileFailing<Answer>(
+/** Runs `act` while every `on` (insert, update or delete) of the table fails. */
+export async function whileWritesFail<Answer>(
   { engine }: TestDatabase,
-  outside: Outside,
+  outside: OutsideConnection,
   { table, on = 'insert' }: { table: string; on?: 'insert' | 'update' | 'delete' },
   act: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -38,7 +42,7 @@ export async function whileFailing<Answer>(
 }
 
 /** The rows of all tables that decisions change. */
-export async function contentsOf(outside: Outside): Promise<unknown> {
+export async function allRows(outside: OutsideConnection): Promise<unknown> {
   const contents: Record<string, unknown> = {};
   for (const table of [
     'agents',

@@ -6,19 +6,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ADMIN_KEY, aRegistration, type LedgerLine, type Mandate } from '../mandate.ts';
-import type { RawAnswer } from './raw-conversation.ts';
+import type { RawAnswer } from './send-bytes.ts';
 
-export interface Reached {
+export interface Effects {
   readonly records: readonly LedgerLine[];
   /** `METHOD route status` of each request in the log; `aborted` if no response of a handler was sent. */
   readonly served: readonly string[];
 }
 
-/** A missing log line is not awaited longer. */
+/** How long to wait for the expected log lines. */
 const LOGGED_WITHIN_MS = 5_000;
 
 /** @param requests the expected number of log lines */
-export async function reachedBy(mandate: Mandate, act: () => Promise<unknown>, requests = 0): Promise<Reached> {
+export async function effectsOf(mandate: Mandate, act: () => Promise<unknown>, requests = 0): Promise<Effects> {
   mandate.log.lines.splice(0);
   const served: string[] = [];
   const records = await mandate.recorded(async () => {
@@ -39,16 +39,18 @@ export async function reachedBy(mandate: Mandate, act: () => Promise<unknown>, r
   return { records, served };
 }
 
-export async function expectUntouched(mandate: Mandate, act: () => Promise<unknown>): Promise<void> {
-  expect(await reachedBy(mandate, act)).to.deep.equal({ records: [], served: [] });
+export async function expectNoEffect(mandate: Mandate, act: () => Promise<unknown>): Promise<void> {
+  expect(await effectsOf(mandate, act)).to.deep.equal({ records: [], served: [] });
 }
 
-let carried = 0;
+let registrations = 0;
 
 /** A valid registration with a new id each time. */
 export function registration(): string {
-  carried += 1;
-  return JSON.stringify(aRegistration({ agent_id: `carried-${carried}`, jwks_uri: 'https://keys.example/jwks.json' }));
+  registrations += 1;
+  return JSON.stringify(
+    aRegistration({ agent_id: `carried-${registrations}`, jwks_uri: 'https://keys.example/jwks.json' }),
+  );
 }
 
 /** The headers of an admin request, without those of its body. */

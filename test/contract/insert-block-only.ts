@@ -1,12 +1,16 @@
-/** Places a block beside live tasks. No decision leaves such a state, because each block ends the person's tasks. */
+/** Inserts a block but does not end the person's tasks, unlike every decision that blocks. */
 
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
-import type { Outside } from '../support/databases.ts';
+import type { OutsideConnection } from '../support/databases.ts';
 import type { Storage } from '../support/storage.ts';
-import { newSponsorKey } from './scene.ts';
+import { newSponsorKey } from './storage-fixtures.ts';
 
-/** Places the block on another person, then copies its row from outside. */
-export async function copyBlock(storage: Storage, outside: Outside, block: SponsorBlock): Promise<void> {
+/** Blocks another person, then copies that row to this person by SQL. */
+export async function insertBlockOnly(
+  storage: Storage,
+  outside: OutsideConnection,
+  block: SponsorBlock,
+): Promise<void> {
   const stranger = newSponsorKey();
   await storage.sponsors.block({ ...block, sponsorKey: stranger }, 'sponsor_blocked');
   await outside.sql(

@@ -1,4 +1,4 @@
-/** Sends any bytes over TCP, and collects everything until the connection ends. */
+/** Sends bytes over TCP and collects everything received until the connection ends. */
 
 import { connect } from 'node:net';
 
@@ -9,29 +9,29 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-export interface Conversation {
+export interface ReceivedBytes {
   /** All received bytes. */
   readonly text: string;
   /** The responses in order, 100 included. @throws if the received bytes are anything else */
   readonly answers: readonly RawAnswer[];
-  /** `closed` in order, `reset`, or still `open` after our patience. */
+  /** `closed` in order, `reset`, or still `open` at the timeout. */
   readonly end: 'closed' | 'reset' | 'open';
   readonly tookMs: number;
 }
 
 /** A service that has not answered by then hangs. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /**
  * @param bytes each character is one byte
  */
-export function converse(url: string, bytes: string, { patienceMs = PATIENCE_MS } = {}): Promise<Conversation> {
+export function sendBytes(url: string, bytes: string, { timeoutMs = TIMEOUT_MS } = {}): Promise<ReceivedBytes> {
   const { hostname: host, port } = new URL(url);
   const began = performance.now();
   return new Promise((resolve) => {
     const socket = connect({ host, port: Number(port) });
-    let [text, end]: [string, Conversation['end']] = ['', 'open'];
-    const patience = setTimeout(() => socket.destroy(), patienceMs);
+    let [text, end]: [string, ReceivedBytes['end']] = ['', 'open'];
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
     });
@@ -42,7 +42,7 @@ export function converse(url: string, bytes: string, { patienceMs = PATIENCE_MS 
       end = 'reset';
     });
     socket.on('close', () => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve({
         ...{ text, end, tookMs: performance.now() - began },
         get answers() {

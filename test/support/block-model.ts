@@ -1,6 +1,6 @@
 /**
- * One person whom an operator, SCIM and Shared Signals block. A model says which blocks each source leaves, and which
- * records each act has (specification "Sponsor block").
+ * A model of one person's blocks, for random tests: which blocks and which records must exist after each act of an
+ * operator, SCIM or Shared Signals (specification "Sponsor block").
  */
 
 import { randomUUID } from 'node:crypto';
@@ -43,7 +43,7 @@ const SIGNALS = {
   enabled: { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined },
 } as const;
 
-export function aBlockedPerson(sponsorKey: SponsorKey) {
+export function blockModel(sponsorKey: SponsorKey) {
   const blocks = new Map<BlockSource, SponsorBlock>();
   let user: ProvisionedUser | undefined;
   let statedAt = NOON;

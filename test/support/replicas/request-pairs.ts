@@ -1,8 +1,8 @@
 /** Starts pairs of requests at almost the same time, many pairs at once. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { holdAppends } from '../../contract/hold.ts';
-import type { Outside, TestDatabase } from '../databases.ts';
+import { lockAppends } from '../../contract/append-lock.ts';
+import type { OutsideConnection, TestDatabase } from '../databases.ts';
 import type { Answer } from '../mandate.ts';
 
 /** A response with the times of its request and its arrival, in milliseconds. */
@@ -21,7 +21,7 @@ export interface Pair {
 const MOMENT_MS = 8;
 
 /** @param nth selects the order: together, one slightly earlier, or one after the other */
-export async function meet(nth: number, one: () => Promise<Answer>, other: () => Promise<Answer>): Promise<Pair> {
+export async function sendPair(nth: number, one: () => Promise<Answer>, other: () => Promise<Answer>): Promise<Pair> {
   const moment = () => pause(Math.random() * MOMENT_MS);
   switch (nth % 5) {
     case 0:
@@ -53,28 +53,28 @@ async function timed(ask: () => Promise<Answer>): Promise<Timed> {
 }
 
 /** About the number of database connections of three processes. */
-const WAVE = 50;
+const BATCH = 50;
 
 /**
- * Plays rounds in waves: prepares all rounds of a wave, then starts them together. In every third wave a lock on the
+ * Runs rounds in batches: prepares all rounds of a batch, then starts them together. In every third batch a lock on the
  * ledger keeps all transactions open at once. @param prepare resolves with the function that starts the round
  */
-export async function inWaves<Played>(
-  { kind, outside }: { readonly kind: TestDatabase; readonly outside: Outside },
+export async function inBatches<Result>(
+  { kind, outside }: { readonly kind: TestDatabase; readonly outside: OutsideConnection },
   rounds: number,
-  prepare: (nth: number) => Promise<() => Promise<Played>>,
-): Promise<readonly Played[]> {
-  const played: Played[] = [];
-  for (let from = 0; from < rounds; from += WAVE) {
-    const numbers = Array.from({ length: Math.min(WAVE, rounds - from) }, (_, index) => from + index);
-    const wave = await Promise.all(numbers.map(prepare));
-    const hold = (from / WAVE) % 3 === 0 ? await holdAppends(kind, outside) : undefined;
-    const under = Promise.all(wave.map((start) => start()));
-    if (hold !== undefined) {
-      await hold.gathering();
-      await hold.release();
+  prepare: (nth: number) => Promise<() => Promise<Result>>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let from = 0; from < rounds; from += BATCH) {
+    const numbers = Array.from({ length: Math.min(BATCH, rounds - from) }, (_, index) => from + index);
+    const batch = await Promise.all(numbers.map(prepare));
+    const lock = (from / BATCH) % 3 === 0 ? await lockAppends(kind, outside) : undefined;
+    const running = Promise.all(batch.map((start) => start()));
+    if (lock !== undefined) {
+      await lock.untilNoNewWaiter();
+      await lock.release();
     }
-    played.push(...(await under));
+    results.push(...(await running));
   }
-  return played;
+  return results;
 }

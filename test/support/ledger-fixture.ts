@@ -1,4 +1,4 @@
-/** A ledger on a SQLite file, the use cases that seal, prove and verify it, and a connection without its triggers. */
+/** A ledger on a SQLite file without its triggers, and the use cases that seal, prove and verify it. */
 
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
@@ -17,7 +17,7 @@ import { databases } from './databases.ts';
 import { NOON } from './domain-fixtures.ts';
 import type { Storage } from './storage.ts';
 
-export interface LedgerScene {
+export interface LedgerFixture {
   readonly storage: Storage;
   readonly keys: SigningKeys;
   /** Advances only when told to. */
@@ -32,20 +32,20 @@ export interface LedgerScene {
   verify(changes?: Partial<LedgerVerification>): Promise<VerificationOutcome>;
   /** A prover with an empty cache. */
   prover(changes?: Partial<TreeReading>): (seq: number) => Promise<ProofOutcome>;
-  /** A connection to the file without its triggers. */
-  readonly behind: Handle;
+  /** An SQL connection to the file, whose triggers are removed so that a test can tamper with records. */
+  readonly withoutTriggers: Handle;
   close(): Promise<void>;
 }
 
-export async function ledgerScene(): Promise<LedgerScene> {
+export async function ledgerFixture(): Promise<LedgerFixture> {
   const [file] = databases;
   if (file === undefined) throw new Error('There is no SQLite to test on.');
   const database = await file.fresh();
   const storage = await database.open();
   const keys = await newKeys();
-  const behind = openHandle(database.settings['Service:Database:Path'] ?? '');
-  for (const name of behind.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
-    behind.exec(`drop trigger ${name}`);
+  const withoutTriggers = openHandle(database.settings['Service:Database:Path'] ?? '');
+  for (const name of withoutTriggers.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
+    withoutTriggers.exec(`drop trigger ${name}`);
   }
   let now: number = NOON;
   let appended = 0;
@@ -57,45 +57,45 @@ export async function ledgerScene(): Promise<LedgerScene> {
   };
   const verifier = checkpointVerifier(keys.published());
   const { checkpoints } = storage;
-  const means = { hash: sha256Bytes, clock, turn: eventLoopTurn };
-  const insert = behind.prepare(
+  const dependencies = { hash: sha256Bytes, clock, turn: eventLoopTurn };
+  const insert = withoutTriggers.prepare(
     `insert into ledger (ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason,
       count, detail) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const scene: LedgerScene = {
+  const fixture: LedgerFixture = {
     storage,
     keys,
     clock,
-    behind,
+    withoutTriggers,
     // By SQL: the port would take minutes for large ledgers.
     append: async (count) => {
-      behind.exec('begin');
+      withoutTriggers.exec('begin');
       for (let written = 0; written < count; written += 1) insert.run(entryRow(appended++));
-      behind.exec('commit');
+      withoutTriggers.exec('commit');
     },
     skipNumbers(count) {
-      behind.prepare("update sqlite_sequence set seq = seq + ? where name = 'ledger'").run(count);
+      withoutTriggers.prepare("update sqlite_sequence set seq = seq + ? where name = 'ledger'").run(count);
     },
-    seal: (changes) => sealLedger({ ...means, checkpoints, signer: keys.checkpoints, ...changes }),
+    seal: (changes) => sealLedger({ ...dependencies, checkpoints, signer: keys.checkpoints, ...changes }),
     async sealed(count) {
-      await scene.append(count);
-      const outcome = await scene.seal();
+      await fixture.append(count);
+      const outcome = await fixture.seal();
       if (outcome.kind !== 'sealed') throw new Error(outcome.kind);
       return outcome.checkpoint;
     },
-    verify: (changes) => verifyLedger({ ...means, ledger: checkpoints, verifier, ...changes }),
+    verify: (changes) => verifyLedger({ ...dependencies, ledger: checkpoints, verifier, ...changes }),
     prover(changes) {
-      const trees = sealedTrees({ ...means, checkpoints, verifier, ...changes });
+      const trees = sealedTrees({ ...dependencies, checkpoints, verifier, ...changes });
       const service = { checkpoints: { ...checkpoints, ...changes?.checkpoints }, trees, hash: sha256Bytes };
       return (seq) => proveRecord(service, seq);
     },
     async close() {
-      behind.close();
+      withoutTriggers.close();
       await storage.close();
       await database.drop();
     },
   };
-  return scene;
+  return fixture;
 }
 
 export async function newKeys(): Promise<SigningKeys> {

@@ -1,6 +1,6 @@
 /**
- * Agents, tasks, renewals, revocations and assertions for the storage suites: each with a value in every field, and unlike
- * those of all other tests on the database.
+ * Agents, tasks, renewals, revocations and assertions for the storage suites. Each has a value in every field and new
+ * random ids, because tests share a database.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -92,8 +92,8 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
   };
 }
 
-/** The assertion, with the client assertion beside it in one request. */
-export function together(assertion: SpentAssertion, { jti, forgetAt }: SpentAssertion): SpentAssertion {
+/** The assertion of a request that also has a client assertion. */
+export function withClientAssertion(assertion: SpentAssertion, { jti, forgetAt }: SpentAssertion): SpentAssertion {
   return { ...assertion, clientAssertion: { jti, forgetAt } };
 }
 
@@ -149,7 +149,7 @@ export function aTokenRevocation(opening: TaskOpening, changes: Partial<TokenRev
 }
 
 /** The records of a task that ends: a summary of its renewals without a record, if it has any, then the end. */
-export function endOf(
+export function endRecordsOf(
   { task }: TaskOpening,
   end: { readonly at: Instant; readonly event: LedgerEvent; readonly reason: string },
   unrecorded = 0,
@@ -178,12 +178,12 @@ export async function recordedBy(storage: Storage, act: () => Promise<unknown>):
   return (await ledgerOf(storage)).filter((record) => !before.has(record.seq));
 }
 
-/** The entry that the record was made from: without its number and its checkpoint. */
-export function asEntry({ seq, checkpoint, ...said }: LedgerRecord): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+/** The entry that the record was made from: without sequence number and checkpoint. */
+export function asEntry({ seq, checkpoint, ...entry }: LedgerRecord): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }
 
 /** The fields of an entry that have a value, to compare it with a record. */
-export function said(entry: LedgerEntry): Record<string, unknown> {
+export function definedFields(entry: LedgerEntry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 /**
- * A minimal sealer, and a check of the checkpoints that sealers leave. The root is a hash of the numbers of the records, so
- * the check sees a record that came after its range was sealed.
+ * A minimal sealer, and a check of checkpoints. The root hash is over the records' sequence numbers only, so the check
+ * finds a record that was added after its range was sealed.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { NOON } from '../support/domain-fixtures.ts';
 
 const PAGE_SIZE = 1_000;
 
-/** The numbers of all stored records of a range. */
+/** The sequence numbers of all stored records of a range. */
 export async function seqsOf({ records }: Pick<Checkpoints, 'records'>, range: SeqRange): Promise<readonly number[]> {
   const seqs: number[] = [];
   for (;;) {

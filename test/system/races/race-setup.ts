@@ -2,10 +2,10 @@
 
 import type { TestDatabase } from '../../support/databases.ts';
 import type { LedgerLine, RegisteredAgent } from '../../support/mandate.ts';
-import { inWaves } from '../../support/replicas/meetings.ts';
 import type { Replicas } from '../../support/replicas/replicas.ts';
+import { inBatches } from '../../support/replicas/request-pairs.ts';
 
-export interface Stage {
+export interface RaceSetup {
   readonly kind: TestDatabase;
   readonly rounds: number;
   readonly replicas: () => Replicas;
@@ -13,22 +13,22 @@ export interface Stage {
   readonly agent: () => RegisteredAgent;
 }
 
-export interface Played<Round> {
+export interface RaceRounds<Round> {
   readonly rounds: readonly Round[];
   /** The records of all rounds, in the ledger's order. */
   readonly ledger: readonly LedgerLine[];
 }
 
 /** @param prepare resolves with the function that starts the round of that number */
-export async function play<Round>(
-  { kind, replicas }: Stage,
+export async function runRounds<Round>(
+  { kind, replicas }: RaceSetup,
   rounds: number,
   prepare: (nth: number) => Promise<() => Promise<Round>>,
-): Promise<Played<Round>> {
+): Promise<RaceRounds<Round>> {
   const { recorded, outside } = replicas();
   let played: readonly Round[] = [];
   const ledger = await recorded(async () => {
-    played = await inWaves({ kind, outside }, rounds, prepare);
+    played = await inBatches({ kind, outside }, rounds, prepare);
   });
   return { rounds: played, ledger };
 }
