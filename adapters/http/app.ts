@@ -27,10 +27,10 @@ export interface HttpSurfaces {
   readonly admin: AdminSurface;
   readonly audit: AuditSurface;
   readonly agentKeys: AgentKeysSurface;
-  /** `undefined` where the receiver is not configured: its path is then one like any unknown one. */
+  /** `undefined` if the receiver is not configured: its path is then unknown. */
   readonly backchannelLogout: BackchannelLogoutSurface | undefined;
   readonly events: EventsSurface | undefined;
-  /** `undefined` where it is not configured. */
+  /** `undefined` if it is not configured. */
   readonly scim: ScimSurface | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
@@ -42,7 +42,7 @@ export interface HttpSurfaces {
 
 interface HttpApp {
   readonly listener: RequestListener;
-  /** The classes that the server must make its messages with. */
+  /** The classes of which the server must create requests and responses. */
   readonly classes: MessageClasses;
 }
 
@@ -51,7 +51,7 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   app.disable('x-powered-by');
   // No answer here supports conditional requests, and a hash would reveal something about its content.
   app.disable('etag');
-  // Queries and bodies are read by our own strict readers.
+  // Our own strict parsers read queries and bodies.
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);

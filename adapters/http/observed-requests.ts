@@ -1,7 +1,7 @@
 /**
- * One line per request: id, route, method, status, duration and reason. The route is the pattern that matched, never
- * the path or the query, which may hold anything. A request that is part of a trace (W3C Trace Context) is worked on as
- * a span of it, which the line names.
+ * Logs one line per request: id, route, method, status, duration and reason. The route is the matched pattern, never the
+ * path or the query, which may contain secrets. If the request is part of a trace (W3C Trace Context), the line names its
+ * span.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -36,7 +36,7 @@ export function requestLog(log: Log, randomness: Randomness, tracing: Tracing): 
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - started) * 100) / 100,
         reason: typeof response.locals.reason === 'string' ? response.locals.reason : undefined,
-        // The client left before its answer was out.
+        // The client disconnected before the response was sent.
         ...(response.writableFinished ? {} : { aborted: true }),
       });
     });

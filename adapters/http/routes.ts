@@ -7,13 +7,13 @@
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 
-/** Whose shape a refusal takes. */
+/** The surface in whose format a request is refused. */
 export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'public';
 
 export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as const;
 export type Bucket = (typeof buckets)[number];
 
-/** Each kind of work has permits of its own, so that none can starve another. */
+/** Each kind of work has separate permits, so that none can starve another. */
 export const works = ['token', 'introspection', 'revoking', 'proof', 'other'] as const;
 export type Work = (typeof works)[number];
 
@@ -23,7 +23,7 @@ export interface Route {
   readonly bucket: Bucket;
   readonly work: Work;
   readonly metric: MetricSurface;
-  /** A POST carries a form, which is read before its request waits for a permit. */
+  /** Whether a POST has a form, which is read before the request waits for a permit. */
   readonly takesForm: boolean;
   /** Health checks are neither rate limited nor queued. */
   readonly isHealth: boolean;
@@ -71,7 +71,7 @@ const EXACT: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/readyz', HEALTH],
 ]);
 
-/** By the first segment of the path. */
+/** Routes by the first segment of the path. */
 const BELOW: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/oauth2', OAUTH],
   ['/backchannel-logout', LOGOUT],
@@ -94,10 +94,10 @@ const firstSegments: ReadonlySet<string> = new Set(
 /** RFC 8414 §3.1: the issuer's path comes after the well-known one. */
 const METADATA = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
-/** From a request target (path and query) to the same target without the issuer's path. */
+/** Removes the issuer's path from a request target (path and query). */
 type WithoutIssuerPath = (target: string) => string;
 
-/** Without a slash at its end; empty where the issuer has no path. */
+/** Without a trailing slash; empty if the issuer has no path. */
 export function issuerPath(issuer: string): string {
   return new URL(issuer).pathname.replace(/\/+$/, '');
 }
@@ -116,7 +116,7 @@ export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
     const path = query === -1 ? target : target.slice(0, query);
     const metadata = inserted.get(path);
     if (metadata !== undefined) return `${metadata}${target.slice(path.length)}`;
-    // An issuer's path may begin with a segment of ours: under `/oauth2`, `/oauth2/token` stays what it is.
+    // An issuer's path may equal a segment of ours: with the issuer path `/oauth2`, `/oauth2/token` is not shortened.
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
     const isOurs = rest !== undefined && firstSegments.has(rest.split('/', 2)[1] ?? '');
     return isOurs ? target.slice(prefix.length) : target;

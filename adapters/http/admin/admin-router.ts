@@ -34,7 +34,7 @@ import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
 export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
-  /** The service's own address: the `Location` of an agent carries its path. */
+  /** The service's own address. The `Location` of a new agent contains its path. */
   readonly issuer: string;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;

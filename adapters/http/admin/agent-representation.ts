@@ -1,6 +1,6 @@
 /**
- * The first pass over a registration (specification "Validation errors"): the shape of the body. Every field there and
- * of the right type, nothing else in it, every problem at once. The rules of a registration are the domain's.
+ * Parses the body of a registration (specification "Validation errors"): every field present and of the right type, no
+ * other field. Reports all problems at once. The domain then checks the rules of a registration.
  */
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -47,7 +47,7 @@ const DURATION = {
   sentence: shapeSentences.duration,
 };
 
-/** Each sentence answers a value of the wrong type; for a list it is given once, however many items are wrong. */
+/** The error sentence of each field for a value of the wrong type. A list gets it once for all its items. */
 const fields = {
   agent_id: TEXT,
   display_name: TEXT,
@@ -67,7 +67,7 @@ const required: readonly (keyof RequiredFields)[] = requiredFields;
 const ajv = new Ajv({
   allErrors: true,
   allowUnionTypes: true,
-  // A member is one of the body itself, never of its prototype.
+  // Reads only own properties of the body, never those of its prototype.
   ownProperties: true,
   formats: { 'iso-duration': (text: string) => parseIsoDuration(text) !== undefined },
 });
@@ -122,7 +122,7 @@ export function parsePatch(body: JsonObject): Parsed<RegistrationPatch> {
   };
 }
 
-/** A null lifetime is one that is not named. */
+/** A lifetime of null counts as absent. */
 function seconds(duration: string | null | undefined): number | undefined {
   return typeof duration === 'string' ? parseIsoDuration(duration) : undefined;
 }

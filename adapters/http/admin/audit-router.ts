@@ -86,7 +86,7 @@ async function checkpoints(surface: AuditSurface, request: Request, response: Re
   response.json({ checkpoints: page.checkpoints.map(presentCheckpoint), next_after: page.nextAfter ?? null });
 }
 
-/** A number that no record can have is one that none has. */
+/** The answer to a sequence number that no record can have. */
 const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
 async function proof(surface: AuditSurface, text: string, response: Response): Promise<void> {
@@ -132,7 +132,7 @@ async function proof(surface: AuditSurface, text: string, response: Response): P
 const CURSOR = 'cursor';
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 
-/** As long as a subject's `sub` or a sponsor key may be. */
+/** The maximum length of a `sub` and of a sponsor key. */
 const MAX_SPONSOR_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
@@ -143,7 +143,7 @@ type ParsedQuestion =
   | { readonly kind: 'parsed'; readonly question: LedgerQuestion }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 
-/** From the query string of `GET /audit` to the question for the ledger. @param url of the request, as it came */
+/** Parses the query string of `GET /audit`. @param url of the request, unchanged */
 function parseAuditQuestion(url: string): ParsedQuestion {
   const query = readQuery(url, PARAMETERS);
   const filters = {
@@ -157,7 +157,7 @@ function parseAuditQuestion(url: string): ParsedQuestion {
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
   const cursor = query.read(CURSOR, parseCursor, 'Must be the next_cursor of a page.');
   const { from, to } = filters;
-  // Nothing can be in such a range; an empty page would say that nothing happened.
+  // Such a range is always empty, and an empty page would suggest that nothing happened.
   const backwards = from !== undefined && to !== undefined && to < from;
   const errors = [...query.errors, ...(backwards ? fieldErrors('to', 'Must not be before from.') : [])];
   return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', question: { filters, limit, cursor } };

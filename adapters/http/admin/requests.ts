@@ -1,4 +1,4 @@
-/** What the routes under `/admin` and `/audit` share: the key, and readers of a query, a path and a JSON body. */
+/** Shared by the routes under `/admin` and `/audit`: the admin key, and parsers for query, path and JSON body. */
 
 import type { Request, RequestHandler, Response } from 'express';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
@@ -18,7 +18,7 @@ export interface AdminAccess {
   refuse(reason: CredentialDenialReason): Promise<void>;
 }
 
-/** The one key to everything here (specification "Authentication"). */
+/** Requires the admin key (specification "Authentication"). */
 export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler {
   if (apiKey !== undefined) {
     return requireBearer({ credentials: [apiKey], refuse }, (response, reason) =>
@@ -33,16 +33,16 @@ export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler
 }
 
 interface QueryReader {
-  /** The parsed parameter; `undefined` when it was not sent, or can't be parsed and is then among the errors. */
+  /** The parsed parameter; `undefined` if it is absent, or invalid, which adds an error. */
   read<T>(name: string, parse: (text: string) => T | undefined, sentence: string): T | undefined;
   readonly errors: readonly FieldError[];
 }
 
 /**
- * Reads a query string strictly: only parameters that are known, each once, well encoded. A filter that is mistyped
- * and passed over, or sent twice and half obeyed, would show an auditor another page than the one asked for.
+ * Parses a query string strictly: only known parameters, each once, well encoded. If a mistyped or repeated filter were
+ * ignored, an auditor would see other records than the requested ones.
  *
- * @param url of the request, as it came
+ * @param url of the request, unchanged
  */
 export function readQuery(url: string, known: readonly string[]): QueryReader {
   const values = new Map<string, string>();
@@ -77,10 +77,10 @@ export function parsePageSize(text: string): number | undefined {
   return size !== undefined && size <= MAX_PAGE ? size : undefined;
 }
 
-/** The length of a page where none is asked for. */
+/** The page length if the request names none. */
 export const DEFAULT_PAGE = 100;
 
-/** A number that counts something stored: plain digits, one spelling for each; `undefined` for anything else. */
+/** A sequence number in plain digits without leading zeros; `undefined` for anything else. */
 export function parseOrdinal(text: string): number | undefined {
   const number = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : undefined;
   return Number.isSafeInteger(number) ? number : undefined;
@@ -96,8 +96,8 @@ export function readSponsorKey(text: string, response: Response): SponsorKey | u
 }
 
 /**
- * The JSON object that a request carries (decisions "Token endpoint", "Agents"); `undefined` once the request has been
- * answered, or its sender has left.
+ * The JSON object in the request's body (decisions "Token endpoint", "Agents"); `undefined` if the request was already
+ * answered, or the client has disconnected.
  */
 export async function readJsonBody(request: Request, response: Response): Promise<JsonObject | undefined> {
   const body = await readTypedBody(request, ['application/json'], 'The body must be application/json, in UTF-8.');

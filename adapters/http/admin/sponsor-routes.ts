@@ -65,7 +65,7 @@ async function unblock(surface: SponsorSurface, text: string, response: Response
   }
 }
 
-/** The block placed first, and in `others` the rest, only where there are more (decisions "Blocks"). */
+/** The oldest block, with the other ones in `others` if there are any (decisions "Blocks"). */
 function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   if (first === undefined) return undefined;
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };

@@ -1,9 +1,9 @@
 /**
- * Admission control (specification "Rate limiting", "Overload"), in front of the application: a refused request costs
- * little, and neither its body nor its credential is looked at.
+ * Admission control (specification "Rate limiting", "Overload"), in front of the application. Refusing costs little:
+ * neither the body nor the credential of a refused request is read.
  *
- * A refusal is recorded under the event of its surface. It is anonymous, so the ledger takes one record and then a
- * counter; the log gets one line a second.
+ * A refusal is recorded under the event of its surface. It is anonymous, so the ledger gets one record and then a count;
+ * the log gets one line a second.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -18,9 +18,9 @@ import { type RateLimitRules, rateLimit } from './rate-limit.ts';
 import { answerRefusal } from './refusals.ts';
 
 export interface AdmissionControl {
-  /** `undefined` where rates are not limited (`Service:RateLimit:Enabled`). */
+  /** `undefined` if rates are not limited (`Service:RateLimit:Enabled`). */
   readonly rates: RateLimitRules | undefined;
-  /** `undefined` where concurrency is not limited (`Service:Overload:Enabled`). */
+  /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
   /** Where refusals are recorded. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
@@ -31,8 +31,8 @@ export interface AdmissionControl {
 }
 
 /**
- * The first refusal of a window is recorded before it is answered. If the database is slow, the answer goes out after
- * this time all the same: the client is only told to come back.
+ * The first refusal of a window is recorded before it is answered. If the database is slow, the answer is sent after this
+ * time anyway: it only tells the client to retry.
  */
 const RECORD_LIMIT_MS = 200;
 

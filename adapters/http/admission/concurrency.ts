@@ -1,6 +1,6 @@
 /**
  * Limits how many requests of each kind of work are served at once (specification "Overload"). A form is read before its
- * request waits, so a slow sender holds no permit. A permit is held until the response is out or the client has left.
+ * request waits, so a slow sender holds no permit. A permit is held until the response is sent or the client leaves.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,7 +17,7 @@ import type { Route, Work } from '../routes.ts';
 
 export type WorkLimiters = Readonly<Record<Work, ConcurrencyLimiter>>;
 
-/** A proof hashes on the one JavaScript thread, so more at once are not done earlier. */
+/** Proofs hash on the one JavaScript thread, so more at once would not be faster. */
 const PROOFS_AT_ONCE = 2;
 
 export function workLimiters(limits: ConcurrencyLimits, now: () => number = () => performance.now()): WorkLimiters {
@@ -36,7 +36,7 @@ export function workLimiters(limits: ConcurrencyLimits, now: () => number = () =
  */
 const MAX_READING = 1024;
 
-/** Calls `serve` with a permit, or `refuse`; neither where the client has left. */
+/** Calls `serve` with a permit, or `refuse`; neither if the client has disconnected. */
 type LimitConcurrency = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -49,7 +49,7 @@ export function limitConcurrency(
   { maxReading = MAX_READING }: { readonly maxReading?: number } = {},
 ): LimitConcurrency {
   const watch = expiryTimer(limiters);
-  /** How each form's request is refused, the slowest first. */
+  /** For each form that is being read, the function that refuses its request; the slowest first. */
   const reading = new Map<IncomingMessage, () => void>();
 
   const acquire: LimitConcurrency = (_request, response, { work }, { serve, refuse }) => {
@@ -60,7 +60,7 @@ export function limitConcurrency(
         refuse();
         return;
       }
-      // 'close' comes once, whether the response is out or the client has left.
+      // 'close' is emitted once, after the response or when the client disconnects.
       response.once('close', () => permit.release());
       serve();
     };
@@ -81,7 +81,7 @@ export function limitConcurrency(
       return;
     }
     reading.set(request, () => {
-      // The connection ends with the response, which frees the part of the form that has come.
+      // Closing the connection frees the received part of the form.
       response.setHeader('Connection', 'close');
       next.refuse();
     });

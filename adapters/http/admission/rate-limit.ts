@@ -65,7 +65,7 @@ export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): Toke
   const perSecond = permitsPerSecond(rules);
   const secondsSoFar = wholeSeconds();
   // For each source: the permits it has taken, plus those that had been issued when its bucket was last full. Minus the
-  // permits issued by now, this is the number missing from its bucket. A refill therefore changes nothing here.
+  // permits issued by now, this is the number missing from its bucket. A refill therefore needs no write here.
   const taken = new Map<string, number>();
   // New sources share one bucket when there is no room. No known source is forgotten for them: otherwise a client with
   // many addresses could exchange an empty bucket for a full one.
@@ -103,7 +103,7 @@ export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): Toke
   };
 }
 
-/** Seconds since the first call. A clock that is set back counts as no time, so that no source waits for it. */
+/** Seconds since the first call. A clock that moved backwards counts as zero elapsed time, so no source waits longer. */
 function wholeSeconds(): (now: Instant) => number {
   let previous: Instant | undefined;
   let elapsed = 0;

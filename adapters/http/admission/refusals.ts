@@ -26,7 +26,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Refuses without reading the request; the rest of its body is discarded, within bounds. */
+/** Refuses without reading the request, and discards a limited amount of its body. */
 export function answerRefusal(
   request: IncomingMessage,
   response: ServedResponse,

@@ -71,7 +71,7 @@ function hex(byte: number): string {
   return byte.toString(16).padStart(2, '0');
 }
 
-/** IPv4 in IPv6's clothes (`::ffff:192.0.2.1`) is taken for IPv4. */
+/** An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) counts as IPv4. */
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** The addresses that begin with the first `prefix` bits of `address`. */
@@ -80,13 +80,13 @@ export interface Network {
   readonly prefix: number;
 }
 
-/** As bits before the IPv4 address in an IPv6 one that maps it. */
+/** The number of bits before the IPv4 address in an IPv4-mapped one. */
 const MAPPED_PREFIX = 96;
 
 /** Deprecated (RFC 4291 §2.5.5.1), and the library reads it as a mapped address. */
 const IPV4_COMPATIBLE = /^::\d+\./;
 
-/** Only as addresses are written: the library also takes `1`, `0x7f.1` and octal digits for IPv4. */
+/** Accepts only the usual notation: the library also accepts `1`, `0x7f.1` and octal digits as IPv4. */
 export function parseAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   if (!text.includes(':') || IPV4_COMPATIBLE.test(text) || !ipaddr.IPv6.isValid(text)) return undefined;
@@ -96,7 +96,7 @@ export function parseAddress(text: string): Address | undefined {
 
 export type NetworkFault = 'malformed' | 'beyond_prefix' | 'everything';
 
-/** CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3); a network that is everybody is refused. */
+/** CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3); a network of all addresses is refused. */
 export function parseNetwork(text: string): Network | NetworkFault {
   const [, host = '', digits = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
   const address = parseAddress(host);

@@ -10,7 +10,7 @@ import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../o
 import { GONE, readFormRequest } from '../oauth/form.ts';
 
 export interface BackchannelLogoutSurface {
-  /** @param logoutToken `undefined` when the request holds none that can be read; that is recorded too */
+  /** @param logoutToken `undefined` if the request has no readable token, which is recorded too */
   accept(logoutToken: string | undefined): Promise<LogoutOutcome>;
   readonly log: Log;
 }
@@ -19,7 +19,7 @@ const PATH = '/backchannel-logout';
 
 export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  // §2.8: on every answer.
+  // §2.8: no answer may be cached.
   router.all(PATH, neverStored);
   router.post(PATH, async (request, response) => {
     const read = await readFormRequest(request);
@@ -43,7 +43,7 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
 /** Specification "Back-channel logout answers": never says which check a token failed. */
 function answerLogout(response: Response, outcome: LogoutOutcome): void {
   if (outcome.kind !== 'refused') {
-    // A repeated one is answered like the first: a provider that was not sure sends it again.
+    // A repeated token is answered like the first: a provider that got no answer sends it again.
     response.locals.reason = outcome.kind;
     response.status(200).end();
     return;

@@ -11,7 +11,7 @@ import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 
 export interface EventsSurface extends BearerAccess {
-  /** @param eventToken `undefined` when the request holds none that can be read; that is recorded too */
+  /** @param eventToken `undefined` if the request has no readable token, which is recorded too */
   accept(eventToken: string | undefined): Promise<SecurityEventOutcome>;
   readonly log: Log;
 }
@@ -25,7 +25,7 @@ export function eventsRouter(surface: EventsSurface): Router {
   router.post(PATH, async (request, response) => {
     const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/secevent+jwt.');
     if (body.kind === 'aborted') return;
-    // A character of a token is a byte; any other byte makes it malformed, whichever character it becomes.
+    // A token is ASCII, so latin1 decodes it, and any other byte makes it malformed.
     const outcome = await surface.accept(body.kind === 'read' ? body.bytes.toString('latin1') : undefined);
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);
@@ -75,12 +75,12 @@ const REFUSALS: Readonly<
 };
 
 /**
- * RFC 8935 §2.2 to §2.4; specification "Shared Signals answers". A transmitter shows its operator nothing else, so a
- * description says which check failed, in fixed words.
+ * RFC 8935 §2.2 to §2.4; specification "Shared Signals answers". A transmitter shows its operator nothing else, so the
+ * description names the failed check, in fixed words.
  */
 function answerSecurityEvent(response: Response, outcome: SecurityEventOutcome): void {
   if (outcome.kind !== 'refused') {
-    // RFC 8935 §2.2: the same for what is acted on, what is ignored and what was sent before.
+    // RFC 8935 §2.2: the same answer for an applied, an ignored and a repeated token.
     response.locals.reason = outcome.kind;
     response.status(202).end();
     return;
@@ -106,7 +106,7 @@ function answerMethod(response: Response): void {
   response.set('Allow', 'POST').status(405).json({ err: 'invalid_request', description });
 }
 
-/** And nothing more: who has no credential learns nothing. */
+/** Says nothing about the token, because the client is unknown. */
 function answerUnauthenticated(response: Response, reason: CredentialDenialReason): void {
   response.locals.reason = reason;
   response.status(401).json({ err: 'authentication_failed' });
@@ -123,7 +123,7 @@ function answerFault(response: Response): void {
   response.status(500).json({ err: 'server_error', description: 'The service met an unexpected condition.' });
 }
 
-/** No code of RFC 8935 says "not now"; OAuth's does. */
+/** RFC 8935 has no code for "try later"; OAuth has. */
 function answerLater(response: Response, description: string): void {
   response.status(503).json({ err: 'temporarily_unavailable', description });
 }

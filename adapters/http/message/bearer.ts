@@ -1,4 +1,4 @@
-/** Surfaces that one bearer credential opens, or the old and the new one while it is being changed. */
+/** Authentication by one bearer credential, or by the old and the new one during a rotation. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -9,13 +9,13 @@ import { discardRest } from './body.ts';
 import { singleHeader } from './head.ts';
 
 export interface BearerAccess {
-  /** The credential in use and, while it is being changed, the one before. */
+  /** The current credential and, during a rotation, the previous one. */
   readonly credentials: readonly Secret[];
   /** Records the refusal. */
   refuse(reason: CredentialDenialReason): Promise<void>;
 }
 
-/** Asks for the credential before the path and a byte of the body are read. @param answer the body of the 401 */
+/** Checks the credential before the path and the body are read. @param answer the body of the 401 */
 export function requireBearer(
   { credentials, refuse }: BearerAccess,
   answer: (response: Response, reason: CredentialDenialReason) => void,
@@ -34,14 +34,14 @@ export function requireBearer(
   };
 }
 
-/** Looks at the Authorization header and nothing else. */
+/** Reads only the Authorization header. */
 function bearerKeys(accepted: readonly Secret[]): (request: IncomingMessage) => 'accepted' | CredentialDenialReason {
   const expected = accepted.map((secret) => hash(secret.reveal()));
   return (request) => {
     const presented = bearerCredential(request);
     if (presented.kind === 'absent') return 'missing_api_key';
     if (presented.kind === 'unusable') return 'invalid_api_key';
-    // Hashed first, so that a comparison takes as long for a key of any length; and with each, whichever fits.
+    // Compares hashes, and with every credential, so that the time reveals neither a key's length nor which one matched.
     const given = hash(presented.token);
     const fits = expected.map((key) => timingSafeEqual(given, key));
     return fits.includes(true) ? 'accepted' : 'invalid_api_key';
@@ -52,7 +52,7 @@ function hash(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
 }
 
-/** `token68` of RFC 9110 §11.2, which is also what RFC 6750 §2.1 allows a bearer token to be. */
+/** `token68` of RFC 9110 §11.2, equal to the bearer token syntax of RFC 6750 §2.1. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 type BearerCredential =
@@ -60,7 +60,7 @@ type BearerCredential =
   | { readonly kind: 'unusable' }
   | { readonly kind: 'present'; readonly token: string };
 
-/** The bearer token of the Authorization header (RFC 6750 §2.1); doubled headers and other schemes are unusable. */
+/** The bearer token of the Authorization header (RFC 6750 §2.1); repeated headers and other schemes are unusable. */
 function bearerCredential(request: IncomingMessage): BearerCredential {
   const header = singleHeader(request, 'authorization');
   if (header.kind === 'absent') return { kind: 'absent' };

@@ -1,6 +1,5 @@
 /**
- * Reads request bodies, and no more of them than we mean to (decisions "Token endpoint": at most 64 KiB everywhere,
- * refused without reading on).
+ * Reads request bodies of at most 64 KiB (decisions "Token endpoint"). A longer one is refused without reading the rest.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -15,7 +14,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 const MAX_DISCARD_MS = 2000;
 
-/** Reads the body before the application asks for it; `false` where the client has left. */
+/** Reads the body before the application asks for it; `false` if the client has disconnected. */
 export async function readBodyAhead(request: ServedRequest): Promise<boolean> {
   const outcome = await readBody(request);
   request.readAhead = outcome;
@@ -90,7 +89,7 @@ export async function readTypedBody(
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** `undefined` if the bytes are no JSON in UTF-8 that every reader reads alike. */
+/** `undefined` if the bytes are not JSON in UTF-8, or JSON that parsers read differently. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
   try {
     return parseStrictJson(utf8.decode(bytes));
@@ -100,8 +99,8 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
 }
 
 /**
- * Discards the rest of a body after an early response. Node does so by itself, without a limit; a body that may be long
- * gets one. Closing at once would reset the connection, and the client would lose the response.
+ * Discards the rest of a body after an early response, up to a limit, which Node's own discarding lacks. Closing at once
+ * would reset the connection, and the client would lose the response.
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || (declaredLength(request) ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES) return;
@@ -117,7 +116,7 @@ export function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Bytes of the body by its head (RFC 9112 §6.3), which the parser keeps to; `undefined` where it comes in chunks. */
+/** The body's length by its Content-Length (RFC 9112 §6.3), which the parser enforces; `undefined` if it is chunked. */
 function declaredLength({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);

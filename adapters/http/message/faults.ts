@@ -9,7 +9,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { discardRest } from './body.ts';
 
 export interface FaultAnswers {
-  /** 503, with the time to come back. */
+  /** 503, with Retry-After. */
   unavailable(response: Response): void;
   /** 400; for surfaces with parameters in their paths. */
   malformedPath?(response: Response): void;
@@ -44,11 +44,11 @@ function isUndecodablePath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
-/** Seconds until a database that did not answer is worth asking again (specification "OAuth error bodies"). */
+/** Retry-After, in seconds, if the database did not answer (specification "OAuth error bodies"). */
 export const DATABASE_RETRY_AFTER = 5;
 
-/** Seconds until a service at capacity is worth asking again (specification "Overload"). */
+/** Retry-After, in seconds, if the service is at capacity (specification "Overload"). */
 export const CAPACITY_RETRY_AFTER = 1;
 
-/** Seconds until a change that lost to other changes of the same agent is worth sending again. */
+/** Retry-After, in seconds, if a change of an agent conflicted with other changes. */
 export const CONFLICT_RETRY_AFTER = 1;

@@ -1,12 +1,11 @@
 /**
  * Strict reading of a request's query and headers. Node keeps the first of two `Authorization` headers and joins others,
- * and a proxy may do otherwise. A header that decides something is therefore accepted only once.
+ * and a proxy may do otherwise. A header on which a decision depends is therefore accepted only once.
  */
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 
-/** The header's value, or `undefined` if it is absent; of the kind `repeated` if there are several. */
 type SingleHeader =
   | { readonly kind: 'absent' }
   | { readonly kind: 'repeated' }
@@ -23,7 +22,7 @@ export function singleHeader(request: IncomingMessage, name: string): SingleHead
   return value === undefined ? { kind: 'absent' } : { kind: 'present', value };
 }
 
-/** Whether the body is of one of these media types, in UTF-8 or with no charset said. */
+/** Whether the body is of one of these media types, in UTF-8 or without a charset. */
 export function hasMediaType(request: IncomingMessage, accepted: readonly string[]): boolean {
   const header = singleHeader(request, 'content-type');
   if (header.kind !== 'present') return false;
@@ -31,7 +30,7 @@ export function hasMediaType(request: IncomingMessage, accepted: readonly string
   if (!accepted.includes(type.toLowerCase())) return false;
   return parameters.every((parameter) => {
     const [name = '', value = ''] = parameter.split('=').map((part) => part.trim());
-    // Other parameters (boundary, profile) change nothing about how these types are read.
+    // Other parameters (boundary, profile) do not change how these types are parsed.
     return name.toLowerCase() !== 'charset' || /^"?utf-?8"?$/i.test(value);
   });
 }
@@ -48,7 +47,7 @@ interface QueryParameter {
   readonly value: string | undefined;
 }
 
-/** Every parameter of the query, in its order. @param url of the request, as it came */
+/** Every parameter of the query, in order. @param url of the request, unchanged */
 export function queryParameters(url: string): readonly QueryParameter[] {
   const start = url.indexOf('?');
   const parts = start < 0 ? [] : url.slice(start + 1).split('&');

@@ -13,18 +13,18 @@ import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.
 
 interface Problem {
   readonly status: number;
-  /** A fixed sentence for people. */
+  /** A fixed sentence for the user. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
-  /** The OAuth code, for a refusal that other surfaces say in OAuth's words (decisions "Errors elsewhere"). */
+  /** The OAuth error code, for a refusal that other surfaces answer in OAuth's format (decisions "Errors elsewhere"). */
   readonly error?: OAuthError;
-  /** The checkpoint that an archived record is sealed by (specification "GET /audit/records/{seq}/proof"). */
+  /** The checkpoint that seals an archived record (specification "GET /audit/records/{seq}/proof"). */
   readonly checkpoint?: number;
   /** For the log; a fixed word. */
   readonly reason: string;
 }
 
-/** Bounds the answer to a body with thousands of unknown members. */
+/** Limits the answer to a body with thousands of unknown members. */
 const MAX_FIELDS = 100;
 /** Longer than any field name of this API. */
 const MAX_FIELD_NAME = 128;

@@ -1,4 +1,4 @@
-/** From an outcome to status, headers and body in the shape of OAuth (RFC 6749 §5; specification "OAuth error bodies"). */
+/** Turns outcomes into OAuth responses: status, headers and body (RFC 6749 §5; specification "OAuth error bodies"). */
 
 import type { Response } from 'express';
 import type { Denial } from '../../../application/outcome.ts';
@@ -15,13 +15,13 @@ const STATUS: Partial<Record<OAuthError, number>> = {
   temporarily_unavailable: 503,
   slow_down: 429,
 };
-/** The only code with different reasons, which a client must distinguish (decisions). */
+/** The only error code whose response has a `reason`, because clients must distinguish them (decisions). */
 const TELLS_REASON: OAuthError = 'access_denied';
 
 export function answerDenial(response: Response, denial: Denial): void {
   const { error, sentence } = describeDenial(denial.reason);
   response.locals.reason = denial.reason;
-  // RFC 6749 §5.2: only a client that tried the Authorization header is told which scheme to try.
+  // RFC 6749 §5.2: only a client that sent an Authorization header gets a WWW-Authenticate challenge.
   const authorization = response.req.headers.authorization;
   if (error === 'invalid_client' && authorization !== undefined) {
     const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
@@ -39,7 +39,7 @@ export function statusOf(error: OAuthError): number {
   return STATUS[error] ?? 400;
 }
 
-/** Express's own `json` looks for a replacer, a charset and a fresh copy at the client: none of which is ever there. */
+/** Cheaper than Express's `json`, which looks up settings and conditional headers that are never used here. */
 function sendJson(response: Response, body: Record<string, unknown>): void {
   const text = JSON.stringify(body);
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -60,7 +60,7 @@ export function answerIssued(response: Response, token: IssuedToken): void {
   });
 }
 
-/** Specification "Introspection response". An inactive token's answer says nothing of it but what ended it. */
+/** Specification "Introspection response". The answer for an inactive token says only why it ended. */
 export function answerIntrospection(response: Response, outcome: IntrospectedToken): void {
   sendJson(response, introspectionBody(outcome));
 }
@@ -82,7 +82,7 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
   }
 }
 
-/** 405, in OAuth's shape. */
+/** 405, in OAuth's format. */
 export function answerMethod(response: Response): void {
   sendJson(response.set('Allow', 'POST').status(405), {
     error: 'invalid_request',
@@ -90,7 +90,7 @@ export function answerMethod(response: Response): void {
   });
 }
 
-/** The database did not answer: not a no, and never read as a yes. */
+/** The database did not answer, so the request is neither granted nor denied. */
 export function answerUnavailable(response: Response): void {
   response.locals.reason = 'storage_unavailable';
   sendJson(response.set('Retry-After', String(DATABASE_RETRY_AFTER)).status(503), {

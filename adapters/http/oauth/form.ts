@@ -1,4 +1,4 @@
-/** Form bodies (RFC 6749 appendix B), read strictly: a parameter that two readers could read differently is refused. */
+/** Parses form bodies (RFC 6749 appendix B) strictly: refuses a parameter that parsers could read differently. */
 
 import type { IncomingMessage } from 'node:http';
 import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
@@ -38,7 +38,7 @@ export function readForm(bytes: Uint8Array): FormOutcome {
   return { kind: 'read', form };
 }
 
-/** Every parameter that some endpoint here reads: the only names a refusal may repeat. */
+/** Every parameter that an endpoint here reads. A refusal repeats no other name. */
 const KNOWN_PARAMETERS = new Set([
   'grant_type',
   'subject_token',
@@ -56,10 +56,10 @@ const KNOWN_PARAMETERS = new Set([
   'token_type_hint',
 ]);
 
-/** The client disconnected before it had sent the request, so there is no answer. */
+/** The client disconnected before it sent the whole request, so no answer is sent. */
 export const GONE = 'gone';
 
-/** From an HTTP request to its form, or to the refusal that its sender gets (specification "OAuth error bodies"). */
+/** Returns the request's form, or the refusal to send (specification "OAuth error bodies"). */
 export async function readFormRequest(request: IncomingMessage): Promise<Outcome<Form> | typeof GONE> {
   const body = await readTypedBody(
     request,

@@ -1,5 +1,5 @@
 /**
- * From a form to the typed request of a use case: what is required, and the limits (specification "POST /oauth2/token",
+ * Turns a form into the typed request of a use case, and checks required parameters and limits (specification "POST /oauth2/token",
  * "POST /oauth2/introspect", "POST /oauth2/revoke"; decisions "Token endpoint"). A missing assertion is not a missing
  * parameter but a client that did not authenticate, so it passes through as `undefined`.
  */
@@ -20,13 +20,13 @@ const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Decisions "Subject tokens". */
 export const MAX_SUBJECT_TOKEN = 16 * 1024;
 const MAX_ASSERTION = 8 * 1024;
-/** Longer than any URL that servers agree to accept. */
+/** Longer than a URL that all servers accept. */
 const MAX_RESOURCE = 2048;
 /** Room for every scope of a large registration. */
 const MAX_SCOPE = 8192;
-/** An agent_id's 128, with room for a client that adds its own prefix only to be told that it is another. */
+/** Twice the 128 of an agent_id, so that a slightly longer one is refused as wrong and not as too long. */
 const MAX_CLIENT_ID = 256;
-/** Neither white space nor control characters: nothing else could be in a registration, nor stored faithfully. */
+/** No white space and no control characters: no registration contains them. */
 const RESOURCE = /^[^\s\p{Cc}]+$/u;
 
 type TokenRequest =
@@ -123,7 +123,7 @@ export function parseRevocation(form: Form): Outcome<RevocationRequest> {
   return allowed({ token, clientAssertion: form.get('client_assertion'), clientId: form.get('client_id') });
 }
 
-/** The scope's names; `undefined` when it is over-long, names none, or a name is not a scope-token (RFC 6749 §3.3). */
+/** The scope's names; `undefined` if it is too long, empty, or a name is not a scope-token (RFC 6749 §3.3). */
 function readScope(text: string): Scope | undefined {
   if (text.length > MAX_SCOPE) return undefined;
   const scope = parseScope(text);

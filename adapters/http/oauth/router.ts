@@ -1,4 +1,4 @@
-/** `/oauth2/*` (specification "Endpoints"): the surface that agents and tool servers talk to. */
+/** `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { Outcome } from '../../../application/outcome.ts';
@@ -27,14 +27,14 @@ export interface OAuthSurface {
   refresh(request: RefreshRequest): Promise<Outcome<IssuedToken>>;
   introspect(token: string): Promise<IntrospectedToken>;
   revoke(request: RevocationRequest): Promise<Outcome<RevocationResult>>;
-  /** The one exit: records a refusal before it is answered. */
+  /** Every refusal passes through here, and is recorded before it is answered. */
   record<T>(decide: () => Promise<Outcome<T>>): Promise<Outcome<T>>;
   readonly log: Log;
 }
 
 export function oauthRouter(surface: OAuthSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  // Decisions "Token endpoint": on every answer.
+  // Decisions "Token endpoint": no answer may be cached.
   router.use(neverStored, (_request, response, next) => {
     response.setHeader('Pragma', 'no-cache');
     next();
@@ -68,7 +68,7 @@ export function oauthRouter(surface: OAuthSurface): Router {
       answerDenial(response, outcome.denial);
       return;
     }
-    // RFC 7009 §2.2: the same answer for what was revoked and for what is not the agent's to revoke.
+    // RFC 7009 §2.2: the same answer whether or not the token was the agent's to revoke.
     response.locals.reason = outcome.kind === 'denied' ? outcome.denial.reason : outcome.value;
     response.status(200).end();
   });
@@ -77,7 +77,7 @@ export function oauthRouter(surface: OAuthSurface): Router {
   return router;
 }
 
-/** A POST endpoint that takes a form; any other method is a malformed request, and recorded as one. */
+/** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
 function endpoint(
   surface: OAuthSurface,
   router: Router,

@@ -1,6 +1,6 @@
 /**
- * What strangers read first: the metadata documents and the key set (specification "Public"; decisions "Token
- * endpoint", "Agents"). The metadata says what the service does and nothing that it does not.
+ * The public documents: metadata and key sets (specification "Public"; decisions "Token endpoint", "Agents"). The metadata
+ * names only what the service supports.
  */
 
 import express, { type RequestHandler, type Response, type Router } from 'express';
@@ -20,7 +20,7 @@ export function discoveryRouter(surface: { readonly issuer: string; readonly sig
   const sendMetadata: RequestHandler = (_request, response) => answerPublicDocument(response, metadata);
   const documents: readonly (readonly [path: string, send: RequestHandler])[] = [
     ['/.well-known/openid-configuration', sendMetadata],
-    // RFC 8414 §3: where clients that speak OAuth and not OpenID look.
+    // RFC 8414 §3: for clients that use OAuth without OpenID.
     ['/.well-known/oauth-authorization-server', sendMetadata],
     ['/.well-known/jwks.json', (_request, response) => answerPublicDocument(response, surface.signingKeys.published())],
   ];
@@ -46,7 +46,7 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
   };
 }
 
-/** Shorter than any step of a key rotation, long enough to save most requests. */
+/** Shorter than any step of a key rotation, and long enough to save most requests. */
 const CACHE = 'public, max-age=300';
 
 /** Scripts of any origin may read metadata and key sets (decisions "Sizes and forms nobody wrote down"). */
@@ -60,8 +60,8 @@ export interface AgentKeysSurface {
 }
 
 /**
- * `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3): the public keys that a registration
- * holds itself, a disabled agent's too. Mount it at `/agents`.
+ * `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3): the public keys in a registration,
+ * also those of a disabled agent. Mount it at `/agents`.
  */
 export function agentKeysRouter(surface: AgentKeysSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -78,7 +78,7 @@ async function publish(surface: AgentKeysSurface, id: string, response: Response
   const agentId = parseAgentId(id);
   const agent = agentId === undefined ? undefined : await surface.find(agentId);
   if (agent?.keys.kind !== 'inline') {
-    // The same for an agent that is not there and one whose keys are elsewhere.
+    // The same answer for an unknown agent and one whose keys are published elsewhere.
     return answerProblem(response, { status: 404, detail: 'No keys are published here.', reason: 'no_inline_keys' });
   }
   answerPublicDocument(response, agent.keys.jwks);

@@ -9,7 +9,7 @@ type Checks = Readonly<Record<string, { readonly status: Status; readonly detail
 
 export function healthRouter(checks: readonly ReadinessCheck[]): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  // The process is up: nothing is asked that could be down.
+  // Only says that the process runs: asks no database and no provider.
   router
     .route('/healthz')
     .get((request, response) => answer(request, response, {}))

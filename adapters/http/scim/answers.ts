@@ -1,6 +1,6 @@
 /**
- * From outcomes to SCIM's messages (RFC 7644 §3.4.2, §3.12; decisions "SCIM"). An error's sentence is fixed: nothing that
- * was sent is said back.
+ * Turns outcomes into SCIM messages (RFC 7644 §3.4.2, §3.12; decisions "SCIM"). The sentence of an error is fixed and
+ * repeats nothing of the request.
  */
 
 import type { Response } from 'express';
@@ -90,7 +90,7 @@ const REFUSALS: Readonly<Record<Exclude<WriteRefusal['kind'], 'invalid'>, ScimEr
   },
 };
 
-/** The user as RFC 7643 §3 has it: what is kept, and where it is. */
+/** The stored attributes and the location of a user, in the format of RFC 7643 §3. */
 export function presentUser(user: ProvisionedUser, baseUrl: string): Record<string, unknown> {
   return {
     schemas: [USER_SCHEMA],

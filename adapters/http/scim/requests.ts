@@ -11,7 +11,7 @@ import { answerInvalid, answerScimError } from './answers.ts';
 
 /** Decisions "SCIM". */
 export const MAX_PAGE_OF_USERS = 200;
-/** Of any size (decisions "SCIM"); the limit on a request's target bounds its digits. */
+/** Of any size (decisions "SCIM"); the maximum request target limits its digits. */
 const INTEGER = /^-?\d+$/;
 
 const KNOWN = ['filter', 'startIndex', 'count'] as const;
@@ -20,7 +20,7 @@ const KNOWN = ['filter', 'startIndex', 'count'] as const;
  * The query of a listing (RFC 7644 §3.4.2; decisions "SCIM"). Unknown parameters are ignored, because clients send
  * attribute lists and flags. A known parameter must not be repeated.
  *
- * @param url of the request, as it came
+ * @param url of the request, unchanged
  */
 export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersListing) | ScimFault {
   const given = new Map<string, string>();
@@ -38,7 +38,7 @@ export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersLi
   const text = given.get('filter');
   const filter = text === undefined ? undefined : readUserFilter(text);
   if (filter?.kind === 'invalid') return filter;
-  // RFC 7644 §3.4.2.4: less than one is one, a negative count is none.
+  // RFC 7644 §3.4.2.4: a startIndex below one counts as one, a negative count as zero.
   return {
     kind: 'read',
     filter,
@@ -47,7 +47,7 @@ export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersLi
   };
 }
 
-/** Infinite where the digits exceed what a number holds. */
+/** Infinite if the digits exceed the range of a number. */
 function integer(text: string): number | undefined {
   return INTEGER.test(text) ? Number(text) : undefined;
 }
@@ -56,12 +56,12 @@ function within(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most);
 }
 
-/** Decisions "SCIM": providers send either. */
+/** Decisions "SCIM": some providers send the first, others the second. */
 const MEDIA_TYPES = ['application/scim+json', 'application/json'];
 
 /**
- * The message that a request carries (decisions "SCIM", "Token endpoint"); `undefined` once the request has been
- * answered, or its sender has left.
+ * The JSON message in the request's body (decisions "SCIM", "Token endpoint"); `undefined` if the request was already
+ * answered, or the client has disconnected.
  */
 export async function readScimBody(request: Request, response: Response): Promise<JsonObject | undefined> {
   const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/scim+json, in UTF-8.');

@@ -29,7 +29,7 @@ import { readListQuery, readScimBody } from './requests.ts';
 import { serviceProviderConfig, userResourceType, userSchema } from './self-description.ts';
 
 export interface ScimSurface extends BearerAccess {
-  /** The service's own address, without a slash at its end. */
+  /** The service's own address, without a trailing slash. */
   readonly issuer: string;
   /** The attribute that names the person. */
   readonly person: PersonAttribute;
@@ -41,7 +41,7 @@ export interface ScimSurface extends BearerAccess {
   remove(userId: UserId): ReturnType<typeof removeUser>;
 }
 
-/** @param surface `undefined` where the receiver is not configured: then nothing is here */
+/** @param surface `undefined` if the receiver is not configured: every path is then unknown */
 export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
@@ -140,8 +140,8 @@ async function remove(surface: ScimSurface, request: Request<{ userId: string }>
 }
 
 /**
- * Base addresses are entered with a trailing slash (decisions "SCIM"): `/v2//Users` and `/v2/Users/` are `/v2/Users`.
- * Express leaves `request.url` to be rewritten for routing.
+ * Operators enter base addresses with a trailing slash (decisions "SCIM"): `/v2//Users` and `/v2/Users/` are routed as
+ * `/v2/Users`. Express routes by the rewritten `request.url`.
  */
 const toleratedSlashes: RequestHandler = (request, _response, next) => {
   request.url = request.url.replace(/^\/\//, '/').replace(/^\/Users\/(?=\?|$)/, '/Users');

@@ -1,6 +1,6 @@
 /**
- * The request and the response as this service passes them on: what admission found out goes with them, and Node's
- * server makes them with Express's prototypes.
+ * The request and response classes of this service: they carry the results of admission control, and have the
+ * prototypes that Express expects.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,17 +9,17 @@ import type { Express } from 'express';
 export type BodyOutcome =
   | { readonly kind: 'read'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
-  /** Compressed: what is declared and what it inflates to differ, so we read none (RFC 9110 §15.5.16). */
+  /** Compressed bodies are refused, because their inflated length is unknown (RFC 9110 §15.5.16). */
   | { readonly kind: 'unsupported_encoding' }
-  /** The client left before it had sent everything. */
+  /** The client disconnected before it sent the whole body. */
   | { readonly kind: 'aborted' };
 
 export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 
 export interface ServedRequest extends IncomingMessage {
-  /** Asks for the body, where the client waits for that (`Expect: 100-continue`, RFC 9110 §10.1.1). */
+  /** Sends `100 Continue` if the client waits for it before it sends the body (RFC 9110 §10.1.1). */
   invite?: (() => void) | undefined;
-  /** The body, where admission has read it before the application asks. */
+  /** The body, if admission control has already read it. */
   readAhead?: BodyOutcome | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks the form of a request before anything else (RFC 9112 §3, §6; RFC 9110 §7.2), and answers broken protocol. Node's
- * parser refuses most requests that a proxy and a server could read differently; this refuses the others.
+ * Checks the syntax of a request before anything else (RFC 9112 §3, §6; RFC 9110 §7.2), and answers protocol errors.
+ * Node's parser refuses most requests that a proxy and a server could read differently; this refuses the others.
  */
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
@@ -56,13 +56,13 @@ const ORIGIN_FORM = /^\/[!-"$-[\]-~]*$/;
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 function hasDotSegment(url: string): boolean {
-  // Cheaper than the expression, and enough for most requests.
+  // Cheaper than the regular expression, and decides for most requests.
   if (!url.includes('/.') && !url.includes('/%2')) return false;
   const query = url.indexOf('?');
   return DOT_SEGMENT.test(query === -1 ? url : url.slice(0, query));
 }
 
-/** A fixed word, for the log as well. */
+/** A fixed word, also for the log. */
 export type ConnectionError =
   | ShapeFault
   | 'malformed'
@@ -88,8 +88,8 @@ const ERRORS: Readonly<Record<ConnectionError, readonly [status: number, detail:
 };
 
 /**
- * The last response on a connection whose client broke the protocol: fixed words, nothing that the client sent, then the
- * end. Node's parser may have made no request of it, so these are bytes.
+ * The last response on a connection whose client broke the protocol: fixed words that repeat nothing of the request.
+ * Bytes, because Node may have created no response object.
  */
 export function connectionErrorResponse(error: ConnectionError): string {
   const { head, body } = RESPONSES[error];
@@ -111,7 +111,7 @@ const RESPONSES = Object.fromEntries(
   }),
 ) as Record<ConnectionError, Bytes>;
 
-/** What Node's parser refused; `undefined` where the connection itself failed, so that no response can reach the client. */
+/** The error of Node's parser; `undefined` if the connection itself failed, so that no response can reach the client. */
 export function parserError(error: Error): ConnectionError | undefined {
   const code = 'code' in error ? String(error.code) : '';
   return BY_CODE.get(code) ?? (code.startsWith('HPE_') ? 'malformed' : undefined);

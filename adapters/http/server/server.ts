@@ -1,7 +1,7 @@
 /**
- * Node's HTTP server with Node's own limits. What is added: a request that breaks the protocol ends its connection, the
- * requests of one connection are served one after the other, and a stop finishes the requests under way (decisions "How
- * it runs"). Limits on connections for each client are the proxy's (docs/deploying.md).
+ * Node's HTTP server with stricter limits. In addition, a request that breaks the protocol ends its connection, the
+ * requests of one connection are served one after another, and a stop finishes running requests (decisions "How it
+ * runs"). A proxy must limit the connections of each client (docs/deploying.md).
  */
 
 import { once } from 'node:events';
@@ -28,37 +28,37 @@ interface Address {
 
 /** Milliseconds. */
 export interface TimeLimits {
-  /** For the first byte on a connection, and from its first byte for each head. */
+  /** For the first byte on a connection, and then for each complete head. */
   readonly headMs: number;
   /** For head and body together. */
   readonly requestMs: number;
-  /** How long a socket may be idle while a request is under way: a client that takes nothing of its response. */
+  /** How long a socket may be idle during a request, because its client does not read the response. */
   readonly idleMs: number;
-  /** How often Node checks the first two. */
+  /** How often Node checks `headMs` and `requestMs`. */
   readonly checkMs: number;
 }
 
 const TIME_LIMITS: TimeLimits = {
-  // Every head we accept fits into one packet or two; one that trickles in holds a socket.
+  // Every accepted head fits into a few packets; one that arrives slowly occupies a socket.
   headMs: 10_000,
-  // 64 KiB within this time is slower than any network that clients have.
+  // Even a slow network transfers 64 KiB within this time.
   requestMs: 30_000,
-  // As long as for sending. A request keeps its permit until its response is out.
+  // As long as for sending. A request keeps its permit until its response is sent.
   idleMs: 30_000,
   checkMs: 2_000,
 };
 
 /** Longer than the minute for which load balancers keep idle connections, so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** The largest meaningful head has an audit query or a credential in it, and what proxies add. */
+/** Enough for an audit query or a credential, and the headers that proxies add. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Each is a file descriptor and some kilobytes: well under the usual limit of descriptors for a service. */
+/** Each takes a file descriptor and some kilobytes: well below a service's usual limit of descriptors. */
 const MAX_CONNECTIONS = 10_000;
-/** Requests that wait on one connection for the response before theirs (RFC 9112 §9.3.2). Few clients pipeline at all. */
+/** Pipelined requests that wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
 const MAX_PIPELINED = 100;
 /** After the last response, read and discard for at most this long: closing at once would reset the connection. */
 const LINGER_MS = 2_000;
-/** Requests under way get this long to finish after a stop was asked for. */
+/** How long running requests may take to finish during shutdown. */
 const DRAIN_MS = 10_000;
 const POLL_MS = 25;
 
@@ -72,10 +72,10 @@ export interface HttpServerOptions {
 export interface HttpServer {
   readonly address: Address;
   /**
-   * Finishes the requests under way and closes every connection.
+   * Finishes running requests and closes every connection.
    *
-   * @param lingerMs how long the server goes on accepting, with each response the last on its connection: a load balancer
-   * takes a moment to notice, and a request may be on its way. Milliseconds
+   * @param lingerMs milliseconds in which the server still accepts requests and closes each connection after a response,
+   * because a load balancer notices the shutdown late
    */
   stop(lingerMs: number): Promise<void>;
 }
@@ -90,19 +90,19 @@ interface Connection {
   readonly socket: Socket;
   /** The request that is being served, with its response. */
   current: Exchange | undefined;
-  /** A request that was answered before all of it had come. */
+  /** A request that was answered before all of it was received. */
   unread: IncomingMessage | undefined;
-  /** Requests behind it. */
+  /** Requests that wait for `current`. */
   readonly pipelined: Exchange[];
   /** No later request on this connection is served (RFC 9112 §9.6). */
   isLast: boolean;
-  /** Requests that came behind the last one. */
+  /** The number of requests received after the last served one. */
   ignored: number;
-  /** How the client broke the protocol; sent after the responses that are still owed. */
+  /** How the client broke the protocol; answered after the responses to earlier requests. */
   error: ConnectionError | undefined;
 }
 
-/** @throws the system's error when the address cannot be listened on */
+/** @throws the system's error if it cannot listen on the address */
 export async function startHttpServer(at: Address, options: HttpServerOptions): Promise<HttpServer> {
   const { listener, classes, log, limits = TIME_LIMITS } = options;
   const connections = new Map<Duplex, Connection>();
@@ -118,18 +118,18 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     connectionsCheckingInterval: limits.checkMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
-    // A flag of the process must not loosen it.
+    // Node's flag --insecure-http-parser must not change this.
     insecureHTTPParser: false,
-    // protocol-errors.ts asks for it: after Node's own refusal the next request on the connection would be served.
+    // protocol-errors.ts requires the header: after Node's own refusal the connection would serve its next request.
     requireHostHeader: false,
   });
   server.maxConnections = MAX_CONNECTIONS;
-  // One more than are accepted shows that there are too many.
+  // One more than we accept, to detect too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.setTimeout(limits.idleMs);
 
   const sendError = ({ socket, unread }: Connection, error: ConnectionError): void => {
-    // A client that is still sending an answered request would take a second response for that of its next one.
+    // A client that still sends an answered request would mistake a second response for that of its next request.
     if (unread?.complete === false || !socket.writable) {
       socket.destroy();
       return;
@@ -143,9 +143,9 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     connection.isLast = true;
     logError({ reason: error });
     const { current, pipelined } = connection;
-    // The rest of this pipelined request will never come either, and the error is its response.
+    // The rest of this pipelined request will not arrive either, and the error is its response.
     if (pipelined.at(-1)?.request.complete === false) pipelined.pop()?.request.resume();
-    // The rest of this request will never come, so its handler would wait for it until the connection ends.
+    // The rest of this request will not arrive, so its handler would wait until the connection ends.
     const isIncomplete = current !== undefined && !current.request.complete && !current.response.headersSent;
     if (current === undefined || isIncomplete) sendError(connection, error);
     else connection.error = error;
@@ -186,7 +186,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     if (connection === undefined) return;
     if (connection.isLast) {
       connection.ignored += 1;
-      // Node keeps each until the connection ends.
+      // Node keeps each ignored request in memory until the connection ends.
       if (connection.ignored > MAX_PIPELINED) request.socket.destroy();
       request.resume();
       return;
@@ -200,16 +200,16 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     else request.socket.destroy();
   };
   server.on('request', take);
-  // The reader of the body asks for it, so that a client without a credential is refused first.
+  // The body's reader sends `100 Continue`, so that a client without a credential is refused first.
   server.on('checkContinue', (request: ServedRequest, response) => {
     request.invite = () => response.writeContinue();
     take(request, response);
   });
-  // Node's own 417 would go on to serve what follows on the connection.
+  // After Node's own 417 the connection would serve its next request.
   server.on('checkExpectation', take);
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
-    // Node has taken its own listeners off.
+    // Node has removed its own listeners.
     socket.on('timeout', () => endIdle(socket as Socket));
     const connection = connections.get(socket);
     if (connection !== undefined) fail(connection, 'tunnel');
@@ -220,7 +220,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     if (connection === undefined || reason === undefined) socket.destroy();
     else fail(connection, reason);
   });
-  // Node reports the end of keep-alive here as well. A request may take longer; a client must take its response.
+  // Also emitted at the keep-alive timeout. A request may take longer, but a client must read its response.
   const endIdle = (socket: Socket): void => {
     if (connections.get(socket)?.current === undefined || socket.writableLength > 0) socket.destroy();
   };
@@ -228,7 +228,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
 
   server.listen(at.port, at.host);
   await once(server, 'listening');
-  // The system may fail to accept one connection (ENFILE): the server goes on listening for the next.
+  // The system may fail to accept one connection (ENFILE): the server still listens for the next.
   server.on('error', (error) => log.error('a connection could not be accepted', error));
   const { port } = server.address() as AddressInfo;
 
@@ -238,7 +238,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       isStopping = true;
       await until(() => connections.size === 0, lingerMs);
       const deadline = performance.now() + DRAIN_MS;
-      // Node accepts one connection in a turn of the event loop, and closing resets those that wait.
+      // Node accepts one connection per event loop turn, and closing would reset those that wait to be accepted.
       for (let before = -1; before !== accepted && performance.now() < deadline; ) {
         before = accepted;
         await nextTurn();
@@ -248,7 +248,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       server.close();
       await until(() => {
         server.closeIdleConnections();
-        // Node counts a connection on which nothing has come as one with a request under way.
+        // Node does not count a connection without received bytes as idle.
         for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
         return connections.size === 0;
       }, deadline - performance.now());
@@ -258,7 +258,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
   };
 }
 
-/** Also an expectation other than `100-continue` (RFC 9110 §10.1.1). */
+/** Includes an expectation other than `100-continue` (RFC 9110 §10.1.1). */
 function requestFault(request: IncomingMessage): ConnectionError | undefined {
   const { expect } = request.headers;
   const fault = shapeFault(request);

@@ -1,6 +1,6 @@
 /**
- * A log for events that a client can cause at any rate: one line a second for each kind, with a count. A line for each
- * event would cost more than the refusal that it reports.
+ * Logs events that a client can cause at any rate: one line a second for each kind, with a count. A line for each event
+ * would cost more than the refusal that it reports.
  */
 
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -24,7 +24,7 @@ export function throttledLog<Kind extends Readonly<Record<string, string>>>(
       counted.count += 1;
       return;
     }
-    // The process may end before the timer does: its last second is then not logged.
+    // The timer does not keep the process alive, so events of the last second may not be logged.
     if (counts.size === 0) setTimeout(write, LINE_EVERY_MS).unref();
     counts.set(key, { kind, count: 1 });
   };
