@@ -1,4 +1,4 @@
-/** Holds the files to their places, and tries the lint that holds the layers against everything it has to find. */
+/** Checks where source files are, and tests the lint rules that keep the layers apart. */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,9 +11,9 @@ const LAYERS = ['domain', 'application', 'adapters', 'composition'];
 const BESIDE = ['scripts', 'test', 'docs', '.ci'];
 const LEFT_OUT = new Set(['node_modules', 'dist', 'coverage', '.git', '.mandate']);
 const SOURCE = /\.[cm]?[jt]sx?$/;
-/** Names that say nothing, so that anything ends up there. */
+/** Names so vague that such a folder collects anything. */
 const FORBIDDEN_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'shared', 'types', 'misc', 'lib'];
-/** What Biome does not see, and what would silence it. */
+/** Imports that Biome does not see, and comments that would silence its rules. */
 const UNSEEN =
   /\/\/\/\s*<reference\s|biome-ignore(?:-all|-start)?\s+(?:lint(?!\/)|lint\/plugin|[\w/]*(?:noImportCycles|noRestrictedGlobals|noCommonJs))/;
 
@@ -38,7 +38,7 @@ function faultsOfPlace(path: string): readonly string[] {
   return faults;
 }
 
-/** The faults that the repository's own lint finds in these files, by path; the files lie in a folder of their own. */
+/** Runs the repository's lint on these files in a temporary folder, and returns the faults by path. */
 function lint(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-layers-'));
   try {
@@ -64,7 +64,7 @@ interface Diagnostic {
 function report(folder: string): readonly Diagnostic[] {
   const biome = join(process.cwd(), 'node_modules/@biomejs/biome/bin/biome');
   const options = ['lint', '--reporter=json', '--max-diagnostics=none', '--diagnostic-level=info', '.'];
-  // A lint that finds errors exits with 1, so the shell asks for the report and not for the status.
+  // A lint that finds errors exits with 1; the shell ignores the status.
   const text = execFileSync('sh', ['-c', '"$0" "$@" 2>/dev/null || true', process.execPath, biome, ...options], {
     cwd: folder,
     encoding: 'utf8',
@@ -87,7 +87,7 @@ function byPath(diagnostics: readonly Diagnostic[]): ReadonlyMap<string, readonl
 describe('The architecture', () => {
   const files = sourceFiles('');
 
-  it('is looked at in every layer', () => {
+  it('has source files in every layer', () => {
     for (const layer of LAYERS) expect(files.filter((path) => path.startsWith(`${layer}/`)).length, layer).above(0);
   });
 
@@ -103,7 +103,7 @@ describe('The architecture', () => {
     expect(unseen).to.deep.equal([]);
   });
 
-  it('is checked out where no folder is named like a layer, since its lint reads whole paths', () => {
+  it('is checked out below no folder named like a layer, because its lint matches whole paths', () => {
     expect(process.cwd().split(/[\\/]/)).not.to.include.oneOf(LAYERS);
   });
 
@@ -316,7 +316,7 @@ describe('The lint of the architecture', function () {
   const onDemand = ['./commands/serve.ts', '../adapters/http/app.ts'].map((specifier) =>
     add('composition', 'on-demand', `await import('${specifier}');`),
   );
-  it('lets composition import on demand', () => expectNone(onDemand));
+  it('lets composition import dynamically', () => expectNone(onDemand));
 
   for (const source of hidden) {
     const path = add('adapters/http', 'hidden', source);
@@ -331,14 +331,14 @@ describe('The lint of the architecture', function () {
   for (const source of world) {
     const found = ['domain', 'application/token'].map((folder) => add(folder, 'world', source));
     const free = add('adapters/platform', 'world', source);
-    it(`finds the world in the core: ${source}`, () => {
+    it(`finds access to clock, process or network in the core: ${source}`, () => {
       expectFound(found);
       expectNone([free]);
     });
   }
   const values = "new Date(0); clock.now(); a.process(); const b = { fetch: 1 }; const c = 'process'; // Date.now()";
   const valued = add('domain', 'values', values);
-  it('lets the core have values that only sound like the world', () => expectNone([valued]));
+  it('allows names in the core that only look like such access', () => expectNone([valued]));
 
   const undecorated = ['domain', 'application/token', 'adapters/http'].map((at) => add(at, 'decorated', decorated));
   const wired = [add('composition', 'decorated', decorated), add('domain', 'marks', "const at = '@'; // @deprecated")];
@@ -350,7 +350,7 @@ describe('The lint of the architecture', function () {
   files.set('domain/circle/one.ts', "import type { Two } from './two.ts';\nexport type One = Two;");
   files.set('domain/circle/two.ts', "export type { Three as Two } from './three.ts';");
   files.set('domain/circle/three.ts', "import { type One } from './one.ts';\nexport type Three = One;");
-  it('finds a circle of imports, of types too', () => {
+  it('finds an import cycle, also of types', () => {
     expectFound(['one', 'two', 'three'].map((name) => `domain/circle/${name}.ts`));
   });
 });

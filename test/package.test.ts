@@ -1,4 +1,4 @@
-/** The package as others get it: packed as after a fresh clone, and used from an empty project. */
+/** Packs the npm package as from a fresh clone, and uses it from an empty project. */
 
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -27,11 +27,11 @@ const LAYERS = ['domain', 'application', 'adapters', 'composition'];
 interface Subpath {
   readonly use: string;
   readonly peers?: readonly string[];
-  /** Whether the types of packages are taken as they are: those of the MCP SDK alone take ten seconds to check. */
+  /** Skips checking the types of other packages: those of the MCP SDK alone take ten seconds. */
   readonly skipLibCheck?: true;
 }
 
-/** A line of each that would not compile if its types were not there, and what a project needs to have for them. */
+/** For each subpath, code that compiles only with its types, and the packages that it needs. */
 const SUBPATHS: Readonly<Record<string, Subpath>> = {
   'mandate/tool-server': {
     use: `import { createToolServer, type ToolServer } from 'mandate/tool-server';
@@ -83,7 +83,7 @@ describe('the package', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('holds what runs, and nothing else', async () => {
+  it('contains only compiled code and the schemas', async () => {
     const files = await filesIn(packed);
     const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
     expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
@@ -96,7 +96,7 @@ describe('the package', () => {
     );
   });
 
-  it('names nothing that it does not hold', () => {
+  it('contains every file that its manifest names', () => {
     const named = Object.values(manifest.exports).flatMap((target) =>
       typeof target === 'string' ? [target] : [target.types, target.default],
     );
@@ -105,24 +105,24 @@ describe('the package', () => {
     });
   });
 
-  it('asks for no framework that its user does not have', () => {
+  it('requires no framework: every peer dependency is optional', () => {
     const { peerDependencies, peerDependenciesMeta } = manifest;
     for (const name of Object.keys(peerDependencies)) expect(peerDependenciesMeta[name]?.optional, name).to.equal(true);
   });
 
-  it('is tried here with every subpath that it has', () => {
+  it('is tested here with every subpath that it exports', () => {
     const subpaths = Object.keys(manifest.exports).filter((name) => name !== './package.json');
     expect(subpaths.map((name) => name.replace('.', 'mandate'))).to.have.members(Object.keys(SUBPATHS));
   });
 
-  describe('in a project with nothing but jose', () => {
+  describe('in a project with jose only', () => {
     let project: string;
     before(async () => {
       project = await projectWith('bare', ['jose', '@types/node', 'undici-types']);
     });
 
     for (const name of Object.keys(SUBPATHS)) {
-      it(`${name} imports, and loads nothing of the service`, async () => {
+      it(`${name} imports, and loads no code of the service`, async () => {
         const loaded = await loadedModules(name, { cwd: project });
         const own = loaded.flatMap((url) => /\/node_modules\/mandate\/dist\/(.+)$/.exec(url)?.[1] ?? []);
         const [entry, product] = entryOf(name);
@@ -136,7 +136,7 @@ describe('the package', () => {
       });
     }
 
-    it('has types that resolve, where no framework is asked for', async function () {
+    it('has types that resolve for subpaths without a framework', async function () {
       this.timeout(60_000);
       await compiles(
         project,
@@ -147,14 +147,14 @@ describe('the package', () => {
 
   for (const [name, { use, peers, skipLibCheck = false }] of Object.entries(SUBPATHS)) {
     if (peers === undefined) continue;
-    it(`has types that resolve beside the framework of ${name}`, async function () {
+    it(`has types that resolve with the framework of ${name}`, async function () {
       this.timeout(60_000);
       const project = await projectWith(name.replaceAll('/', '-'), ['jose', '@types/node', 'undici-types', ...peers]);
       await compiles(project, [use], skipLibCheck);
     });
   }
 
-  it('has a command that runs, with the dependencies it names', async function () {
+  it('has a command that runs with only the declared dependencies', async function () {
     this.timeout(30_000);
     const project = await projectWith('service', Object.keys(manifest.dependencies));
     const program = join(project, 'node_modules', 'mandate', manifest.bin.mandate);
@@ -162,7 +162,7 @@ describe('the package', () => {
     expect(stdout.trim()).to.equal(manifest.version);
   });
 
-  /** An empty project that has the package, and of our packages those that are named. */
+  /** Creates a project with the package and the named packages of our node_modules. */
   async function projectWith(name: string, packages: readonly string[]): Promise<string> {
     const project = join(folder, name);
     const modules = join(project, 'node_modules');
@@ -177,12 +177,12 @@ describe('the package', () => {
   }
 });
 
-/** Packs what a clone holds after `npm ci`: without anything built. */
+/** Packs a clone after `npm ci`, before any build. */
 async function pack(folder: string): Promise<string> {
   const clone = join(folder, 'clone');
   await mkdir(clone);
   const names = [...LAYERS, 'package.json', 'README.md', 'LICENSE', 'tsconfig.json', 'tsconfig.build.json'];
-  // What a clone holds beside and must not be packed.
+  // Present in a clone, but must not be packed.
   names.push('docs', '.gitignore');
   for (const name of names) await cp(join(root, name), join(clone, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(clone, 'node_modules'), 'junction');
@@ -218,7 +218,7 @@ function entryOf(name: string): readonly [file: string, product: string] {
   return [file, file.split('/').slice(0, 3).join('/')];
 }
 
-/** Of a folder and all below, by their path from it. */
+/** The files of a folder and its subfolders, as relative paths. */
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -1,4 +1,4 @@
-/** The README says what is there: its commands, its paths and the pages it points to. */
+/** The commands and paths that the README names exist. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';

@@ -21,7 +21,7 @@ describe('suites with two lengths', () => {
     expect(long).to.include.members(cutShort);
   });
 
-  it('are told there that they run at full length, before they are loaded', () => {
+  it('are imported there after full-length.ts, which must run first', () => {
     for (const path of long) {
       const up = '../'.repeat(path.split('/').length);
       const thin = `import '${up}support/full-length.ts';\nimport '${up}${path}';\n`;

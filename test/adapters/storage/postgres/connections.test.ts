@@ -19,15 +19,15 @@ import { tcpProxy } from '../../../support/tcp-proxy.ts';
 
 const surroundings = () => ({ clock: { now: () => NOON }, log: capturedLog() });
 
-/** For whoever comes: waits until so many have. */
-function meeting(many: number): () => Promise<void> {
-  let [there, allAreThere] = [0, () => {}];
+/** A barrier: each call resolves once this many calls have been made. */
+function barrier(many: number): () => Promise<void> {
+  let [arrived, release] = [0, () => {}];
   const all = new Promise<void>((resolve) => {
-    allAreThere = resolve;
+    release = resolve;
   });
   return () => {
-    there += 1;
-    if (there === many) allAreThere();
+    arrived += 1;
+    if (arrived === many) release();
     return all;
   };
 }
@@ -52,7 +52,7 @@ describe('connections to Postgres', () => {
     await database.drop();
   });
 
-  /** @param short of the limits, those that are to run out */
+  /** @param short replaces limits by shorter ones */
   const connect = (poolSize: number, short: Partial<Limits> = {}) =>
     openConnections(
       {
@@ -70,7 +70,7 @@ describe('connections to Postgres', () => {
   };
   const sleep = (seconds: number) => ({ name: `sleep_${seconds}`, text: `select pg_sleep(${seconds})` });
 
-  it('answer that they are unavailable when none is free in time', () =>
+  it('throw StorageUnavailable if no connection is free in time', () =>
     using(connect(1, { acquire: 300 }), async ({ run }) => {
       const held = thrownBy(() => run(sleep(0.29)));
       const late = await Promise.all([1, 2, 3].map(() => thrownBy(() => run(sleep(0.29)))));
@@ -84,7 +84,7 @@ describe('connections to Postgres', () => {
       expect((await run({ name: 'one', text: 'select 1 as one' })).rows).to.deep.equal([{ one: 1 }]);
     }));
 
-  it('roll a transaction back whose work fails, and hand its connection on clean', () =>
+  it('roll back a transaction whose work fails, and reuse its connection without leftovers', () =>
     using(connect(1), async ({ transact, run }) => {
       const insert = {
         name: 'insert',
@@ -131,11 +131,11 @@ describe('connections to Postgres', () => {
       expect((await run({ name: 'one', text: 'select 1 as one' })).rows).to.deep.equal([{ one: 1 }]);
     }));
 
-  it('make a decision again that Postgres rolled back because of a deadlock', () =>
+  it('retry a transaction that Postgres rolled back because of a deadlock', () =>
     using(connect(2), async ({ transact }) => {
       const lock = (key: number) => ({ name: `lock_${key}`, text: `select pg_advisory_xact_lock(99, ${key})` });
       let attempts = 0;
-      const bothHoldOne = meeting(2);
+      const bothHoldOne = barrier(2);
       const both = (first: number, second: number) =>
         transact(async (run) => {
           attempts++;
@@ -145,7 +145,7 @@ describe('connections to Postgres', () => {
           return first;
         });
       const { now } = performance;
-      // It is not made again once much time has passed, which it has when the machine is busy.
+      // A stopped clock: on a busy machine the time for retries could run out.
       performance.now = () => 0;
       try {
         expect(await Promise.all([both(1, 2), both(2, 1)])).to.deep.equal([1, 2]);
@@ -155,7 +155,7 @@ describe('connections to Postgres', () => {
       expect(attempts).to.be.greaterThan(2);
     }));
 
-  it('tell a bug of ours from a database that is away', () =>
+  it('do not report a faulty statement as StorageUnavailable', () =>
     using(connect(1), async ({ run }) => {
       for (const text of ['select nothing from nowhere', 'select 1/0', "insert into agents (agent_id) values ('x')"]) {
         const thrown = await thrownBy(() => run({ name: `bug ${text}`, text }));
@@ -163,7 +163,7 @@ describe('connections to Postgres', () => {
       }
     }));
 
-  it('answer that they are unavailable when the ledger has no partition for the month, and write nothing', async () => {
+  it('throw StorageUnavailable and write nothing if the ledger has no partition for the month', async () => {
     const longAgo = plusSeconds(NOON, -400 * 86_400);
     const agent = await registeredAgent(storage);
     const opening = anOpening(agent);
@@ -175,7 +175,7 @@ describe('connections to Postgres', () => {
     expect(await storage.tasks.open(late)).to.deep.equal({ kind: 'opened' });
   });
 
-  it('keep no one waiting for a person whom a stuck transaction has locked', async () => {
+  it('throw StorageUnavailable if a stuck transaction holds the lock of the person', async () => {
     const opening = anOpening(await registeredAgent(storage));
     const outside = await database.outside?.('owner');
     await outside?.sql('begin');
@@ -204,7 +204,7 @@ describe('connections to Postgres', () => {
   });
 });
 
-describe('a Postgres server that goes away', () => {
+describe('a Postgres server that stops or freezes', () => {
   let server: RunningPostgres;
   beforeEach(async function () {
     this.timeout(60_000);
@@ -214,7 +214,7 @@ describe('a Postgres server that goes away', () => {
     await server.stop();
   });
 
-  it('is unavailable and not ready, and so is one that was never there', async function () {
+  it('is unavailable and not ready after its end, and so is a server that never ran', async function () {
     this.timeout(60_000);
     const connectionString = server.server.url(SUPERUSER, 'postgres');
     const storage = withMethods(await openPostgres({ connectionString, limits: TENFOLD_LIMITS }, surroundings()));
@@ -242,10 +242,10 @@ describe('a Postgres server that goes away', () => {
     }
   });
 
-  it('runs no decision after an answer that it was not made, once it thaws', async function () {
+  it('does not run a refused decision after it thaws', async function () {
     this.timeout(60_000);
     const connectionString = server.server.url(SUPERUSER, 'postgres');
-    // The block still waits for its permit when the watchdog refuses it.
+    // Longer than the watchdog's limit, so that the block is refused while it waits for a permit.
     const limits = { ...LIMITS, revoking: { ...LIMITS.revoking, acquire: 30_000 } };
     const storage = await openPostgres({ connectionString, limits }, surroundings());
     await storage.migrate();
@@ -256,24 +256,24 @@ describe('a Postgres server that goes away', () => {
       });
     await kill();
     server.freeze();
-    // The kills hold all permits of operators, so the block waits without a connection.
+    // These use all permits of operators, so the block waits without a connection.
     const kills = [thrownBy(kill), thrownBy(kill)];
     const sponsorKey = newSponsorKey();
     const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
     const blocked = thrownBy(() => storage.decide(placeBlock, { block, reason: 'sponsor_blocked' }));
     for (const thrown of await Promise.all([...kills, blocked])) expect(thrown).to.be.instanceOf(StorageUnavailable);
     server.thaw();
-    // These queue for permits behind the block, so it would be made meanwhile.
+    // These queue for permits behind the block, so a block that was still queued would run before them.
     for (let nth = 0; nth < 50; nth++) await kill();
     expect(await storage.sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
     await storage.close();
   });
 
-  it('is given up on when it falls silent, and used again when it answers', async () => {
+  it('makes calls fail while it does not answer, and is used again when it answers', async () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));
-    // A call waits longer than for the connections that were begun in the silence, on a busy machine too.
+    // `acquire` is longer than opening a connection takes to fail, also on a busy machine.
     const limits = { ...TENFOLD_LIMITS.serving, acquire: 15_000, query: 2_500 };
     const connections = openConnections({ connectionString, poolSize: 2, limits }, capturedLog());
     const one = { name: 'one', text: 'select 1 as one' };
@@ -289,9 +289,9 @@ describe('a Postgres server that goes away', () => {
     await proxy.close();
   });
 
-  it('keeps no process that wants to end, though it is frozen', async function () {
+  it('does not delay the close of its connections while it is frozen', async function () {
     if (process.platform !== 'linux') this.skip();
-    // Those to this server alone that some process holds (an inode): what else this one has open comes and goes.
+    // Counts only open sockets (with an inode) to this server: others of this process come and go.
     const to = server.server.port.toString(16).toUpperCase().padStart(4, '0');
     const held = new RegExp(`^ *\\d+: [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:${to} (?:\\S+ +){6}[1-9]\\d* `, 'gm');
     const sockets = () => readFileSync('/proc/self/net/tcp', 'utf8').match(held)?.length ?? 0;
@@ -302,8 +302,8 @@ describe('a Postgres server that goes away', () => {
       capturedLog(),
     );
     const one = { name: 'one', text: 'select 1 as one' };
-    // Each is kept until the other is there: one that is still being made would be waited for as well.
-    const both = meeting(2);
+    // Both transactions are open at once, so that the pool has made both connections before it closes.
+    const both = barrier(2);
     const isUsed = () =>
       connections.transact(async (run) => {
         await run(one);
@@ -315,7 +315,7 @@ describe('a Postgres server that goes away', () => {
     try {
       const began = performance.now();
       await connections.close();
-      // The pool's own limit for this would be five seconds.
+      // The pool itself would wait five seconds.
       expect(performance.now() - began).to.be.below(4_500);
       for (let tries = 0; sockets() !== before && tries < 200; tries++) await pause(10);
       expect(sockets()).to.equal(before);
@@ -324,7 +324,7 @@ describe('a Postgres server that goes away', () => {
     }
   });
 
-  it('never has its late answer taken for that of another question', async () => {
+  it('never has a late answer returned to another query', async () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));

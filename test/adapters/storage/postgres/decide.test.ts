@@ -13,8 +13,8 @@ import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 
 const WAIT_MS = 2_000;
 
-describe('decisions on a server that is frozen', () => {
-  it('that are in no batch when their time is up are refused without a call', async () => {
+describe('decisions on a frozen server', () => {
+  it('are refused without a call if they are in no batch at their time limit', async () => {
     const started: ((error: Error) => void)[] = [];
     const transact = () => new Promise<never>((_, reject) => started.push(reject));
     const frozen = { knex: createKnex({ client: 'pg' }), transact };

@@ -4,7 +4,7 @@ import { type FreshDatabase, freshDatabase, type OutsideConnection, type Role } 
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { SUPERUSER } from '../../../support/postgres-server.ts';
 
-/** Asked of the catalogue, so that a function that is added later is held to the same rules. */
+/** Queries the catalogue, so that the tests include functions that are added later. */
 describe('the functions of the schema on Postgres', () => {
   let database: FreshDatabase;
   let owner: OutsideConnection;
@@ -30,7 +30,7 @@ describe('the functions of the schema on Postgres', () => {
     return rows.map(({ name }) => name);
   };
 
-  it('may be called by the owner and the serving role only: none is open to every role', async () => {
+  it('may be called by the owner and the serving role only, not by every role', async () => {
     const isOpenToAll = `exists (
       select from aclexplode(coalesce(proacl, acldefault('f', proowner))) acl
         where acl.grantee = 0 and acl.privilege_type = 'EXECUTE')`;
@@ -38,7 +38,7 @@ describe('the functions of the schema on Postgres', () => {
     expect(await functionsThat(`not ${isOpenToAll}`)).to.include.members(['append_records', 'add_checkpoint']);
   });
 
-  it('are migrated beside functions of others, whose rights stay as they are', async () => {
+  it('are migrated without changing the privileges of other functions in the schema', async () => {
     const superuser = await outside('superuser');
     await superuser.sql('create function theirs_open() returns integer language sql as $$ select 1 $$');
     await superuser.sql('create function theirs_closed() returns integer language sql as $$ select 1 $$');
@@ -57,7 +57,7 @@ describe('the functions of the schema on Postgres', () => {
     ]);
   });
 
-  it('leave those of an extension open that the same role owns', async () => {
+  it('are migrated without changing the privileges of an extension that the same role owns', async () => {
     const fresh = await freshDatabase('postgres', 'absent');
     const connection = await fresh.outside?.('superuser');
     if (connection === undefined) throw new Error('Postgres cannot be reached from outside');
@@ -76,7 +76,7 @@ describe('the functions of the schema on Postgres', () => {
     expect(after).to.deep.equal(before);
   });
 
-  it('look up tables in our schema only where they run as their owner, whatever the caller’s search path is', async () => {
+  it('use our schema, not the caller’s search path, if they run as their owner', async () => {
     expect(await functionsThat('prosecdef')).to.include('append_records');
     const lookElsewhere = `prosecdef and not coalesce('search_path=public, pg_temp' = any (proconfig), false)`;
     expect(await functionsThat(lookElsewhere)).to.deep.equal([]);

@@ -4,7 +4,7 @@ import type { StorageCondition } from '../../../../application/ports/storage.ts'
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase } from '../../../support/databases.ts';
 
-describe('a schema as migrated, on Postgres', () => {
+describe('a migrated schema on Postgres', () => {
   let database: FreshDatabase;
   let condition: StorageCondition;
   before(async function () {
@@ -23,7 +23,7 @@ describe('a schema as migrated, on Postgres', () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it('gives the role that serves what its decisions need, and no more', async () => {
+  it('gives the serving role exactly the privileges that decisions need', async () => {
     expect(await condition.role()).to.deep.include({ isSuperuser: false, isOwner: false, surplus: [], missing: [] });
   });
 });

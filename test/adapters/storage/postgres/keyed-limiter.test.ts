@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 
 const [LONG_MS, SHORT_MS] = [20_000, 20];
 
-/** Calls that the test ends, and the order in which they began. */
+/** Calls that the test ends, in the order in which they began. */
 function calls() {
   const began: string[] = [];
   const ends = new Map<string, { resolve(): void; reject(error: Error): void }>();

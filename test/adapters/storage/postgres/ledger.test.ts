@@ -14,13 +14,13 @@ import {
 import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
-/** An append as a service makes it, in a transaction that stays open. */
+/** The SQL of an append by the service, for a transaction that the test keeps open. */
 const appendAt = (seconds: number, detail: string) => {
   const at = toMicrosecondText(plusSeconds(NOON, seconds));
   return appendsEntries(`'${JSON.stringify([{ at, event: 'admin.denied', detail }])}'`);
 };
 
-describe('paging while an append is under way, on Postgres', () => {
+describe('a page of the ledger during an open append, on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
   let writer: OutsideConnection;
@@ -51,33 +51,33 @@ describe('paging while an append is under way, on Postgres', () => {
   const page = (now: number, limit = 4, of = storage) => of.ledger.page({ limit, now: plusSeconds(NOON, now) });
   const details = async (reading: ReturnType<typeof page>) => (await reading).records.map((record) => record.detail);
 
-  it('waits for it before it promises that nothing will come before the next page', async () => {
+  it('waits for the append, so that no record can appear before the next page', async () => {
     const reading = page(7);
     await untilWaiting(observer, 1);
     await writer.sql('commit');
     expect(await details(reading)).to.deep.equal(['1', '2', '3', '4']);
   });
 
-  it('reads as much as a page again when it comes to nothing', async () => {
+  it('is full if the append is rolled back', async () => {
     const reading = page(7);
     await untilWaiting(observer, 1);
     await writer.sql('rollback');
     expect(await details(reading)).to.deep.equal(['1', '2', '4', '5']);
   });
 
-  it('does not wait for the last page, which promises nothing', async () => {
+  it('does not wait if it is the last page', async () => {
     expect(await details(page(7, 5))).to.deep.equal(['1', '2', '4', '5', '6']);
     expect((await page(7, 5)).next).to.equal(undefined);
   });
 
-  it('waits however old the page is for an append whose beginning it may not see', async () => {
+  it('waits, even for old records, if the role may not see when the append began', async () => {
     const reading = page(3_600);
     await untilWaiting(observer, 1);
     await writer.sql('commit');
     expect(await details(reading)).to.deep.equal(['1', '2', '3', '4']);
   });
 
-  it('does not wait for a young append when the page is old', async () => {
+  it('does not wait if its records are much older than the append', async () => {
     await writer.sql('rollback');
     const serving = await database.outside?.('serving');
     await serving?.sql('begin');
@@ -86,15 +86,15 @@ describe('paging while an append is under way, on Postgres', () => {
     await serving?.close();
   });
 
-  it('says that the database cannot answer when the append does not end', async () => {
-    const inEarnest = await database.open({ limits: LIMITS });
-    const thrown = await page(7, 4, inEarnest).catch((error: unknown) => error);
-    await inEarnest.close();
+  it('throws StorageUnavailable if the append does not end', async () => {
+    const withRealLimits = await database.open({ limits: LIMITS });
+    const thrown = await page(7, 4, withRealLimits).catch((error: unknown) => error);
+    await withRealLimits.close();
     expect(thrown).to.be.instanceOf(StorageUnavailable);
   });
 
-  it('finds the record of a decision that took long where the page has not been read yet', async () => {
-    // It takes more than a second, and is dated sixty and a half before what others have recorded meanwhile.
+  it('has the record of a slow decision after all records that were appended before it', async () => {
+    // The append takes more than a second. Its date is 60.5 s before that of a record appended in between.
     await writer.sql('select pg_sleep(1.1)');
     await append(63.5);
     await writer.sql(appendAt(3, 'long'));
@@ -102,7 +102,7 @@ describe('paging while an append is under way, on Postgres', () => {
     expect(await details(page(64, 9))).to.deep.equal(['1', '2', '3', '4', '5', '6', '63.5', 'long']);
   });
 
-  it('holds appends up only for as long as it waits itself', async () => {
+  it('blocks later appends only while it waits itself', async () => {
     const reading = page(7);
     await untilWaiting(observer, 1);
     const appending = append(8);

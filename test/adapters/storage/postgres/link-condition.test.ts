@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { linkCondition } from '../../../../adapters/storage/postgres/condition.ts';
 import { withEnvironment } from '../../../support/captured-output.ts';
 
-describe('how what is sent to Postgres is kept from others', () => {
+describe('the protection of the connection to Postgres', () => {
   for (const [address, link] of [
     ['postgresql://a:b@db.example/mandate', 'plain'],
     ['postgresql://a:b@10.0.0.7:5433/mandate?application_name=sslmode', 'plain'],
@@ -21,7 +21,7 @@ describe('how what is sent to Postgres is kept from others', () => {
     });
   }
 
-  it('takes from the environment what the address leaves out, as the driver does', async () => {
+  it('is read from the environment if the address does not say, as by the driver', async () => {
     await withEnvironment({ PGSSLMODE: 'verify-full' }, async () => {
       expect(linkCondition('postgresql://a:b@db.example/mandate')).to.equal('verified');
     });

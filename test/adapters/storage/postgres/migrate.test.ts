@@ -41,16 +41,16 @@ describe('the ledger’s partitions', () => {
     return rows.map((row) => row.name);
   };
 
-  it('are there for this month and the next two once the schema is', async () => {
+  it('are created with the schema for this month and the next two', async () => {
     expect(await partitions()).to.deep.equal(['ledger_2031_12', 'ledger_2032_01', 'ledger_2032_02']);
   });
 
-  it('are named for the month in UTC, wherever the server or we are', () => {
+  it('are named by the month in UTC', () => {
     expect(partitionOf(NEW_YEARS_EVE)).to.equal('ledger_2031_12');
     expect(partitionOf(instantFromMillis(Date.parse('2032-01-01T00:00:00Z')))).to.equal('ledger_2032_01');
   });
 
-  it('are created further ahead by the role that serves, as often as it asks and on several replicas at once', async () => {
+  it('are created for later months by the serving role, repeatedly and on several replicas at once', async () => {
     const later = instantFromMillis(Date.parse('2032-02-15T00:00:00Z'));
     const other = await database.open();
     await Promise.all([storage, other, storage].map((process) => process.createPartitions(later, 2)));
@@ -64,7 +64,7 @@ describe('the ledger’s partitions', () => {
     await other.close();
   });
 
-  it('begin and end in UTC, whatever the time zone and the style of dates are of who asks', async () => {
+  it('begin and end in UTC, whatever the session’s time zone and date style are', async () => {
     const serving = await database.outside?.('serving');
     await serving?.sql("set timezone = 'UTC+5'; set datestyle = 'Postgres, DMY'");
     await serving?.sql("select create_ledger_partitions('2032-06-15 12:00Z', 0)");
@@ -76,7 +76,7 @@ describe('the ledger’s partitions', () => {
     expect(rows).to.deep.equal([{ ends: "FOR VALUES FROM ('2032-06-01 00:00:00+00') TO ('2032-07-01 00:00:00+00')" }]);
   });
 
-  it('are not made anew for a month that has left, or one before it: no later one could leave then', async () => {
+  it('are not created for an archived month or an earlier one, because no later month could be archived then', async () => {
     await outside.sql(
       "insert into ledger_archives (month, archived_before, archived_at) values ('2031-10', '2031-11-01Z', '2031-12-02Z')",
     );
@@ -84,7 +84,7 @@ describe('the ledger’s partitions', () => {
     expect(await partitions()).to.deep.equal(['ledger_2031_11', 'ledger_2031_12', 'ledger_2032_01', 'ledger_2032_02']);
   });
 
-  it('let appends go on while one is being created', async () => {
+  it('are created without blocking appends', async () => {
     const writer = await database.outside?.('serving');
     await writer?.sql('begin');
     await writer?.sql(appendsEntries(`'[{"at": "2031-12-31T12:00:00Z", "event": "admin.denied"}]'`));
@@ -103,7 +103,7 @@ describe('the ledger’s partitions', () => {
     expect((await ledgerOf(storage)).map((record) => record.detail)).to.deep.equal(['old', 'new']);
   });
 
-  it('are part of being ready: a month without one is not, and is again once it is there', async () => {
+  it('are required for readiness in the current month', async () => {
     expect(await storage.readiness.check()).to.deep.equal({ status: 'Healthy', detail: 'The database answers.' });
     now = instantFromMillis(Date.parse('2032-03-01T00:00:00Z'));
     expect(await storage.readiness.check()).to.deep.equal({
@@ -114,7 +114,7 @@ describe('the ledger’s partitions', () => {
     expect(await storage.readiness.check()).to.deep.include({ status: 'Healthy' });
   });
 
-  it('are open to nobody who was given rights on new tables', async () => {
+  it('grant nothing to roles with default privileges on new tables', async () => {
     await outside.sql('alter default privileges grant all on tables to public');
     await outside.sql('alter default privileges grant all on tables to mandate_app');
     await storage.createPartitions(instantFromMillis(Date.parse('2032-05-01T00:00:00Z')), 0);
@@ -128,13 +128,13 @@ describe('the ledger’s partitions', () => {
     await serving?.close();
   });
 
-  it('are not created without end', async () => {
+  it('are created for at most twelve months ahead', async () => {
     expect(await storage.createPartitions(now, 13).catch((error: unknown) => error)).to.be.instanceOf(Error);
     expect(await partitions()).to.have.length(3);
   });
 });
 
-describe('the role that serves', () => {
+describe('the serving role', () => {
   let database: FreshDatabase;
   before(async function () {
     this.timeout(60_000);
@@ -142,7 +142,7 @@ describe('the role that serves', () => {
   });
   after(() => database.drop());
 
-  it('cannot touch the schema, the migrations or what is archived, nor forge a number', async () => {
+  it('cannot change the schema, the migrations or archived months, nor choose a sequence number', async () => {
     const serving = await database.outside?.('serving');
     for (const statement of [
       'create table mine (x integer)',
@@ -162,7 +162,7 @@ describe('the role that serves', () => {
     await serving?.close();
   });
 
-  it('may be the owner as well, and then the triggers and the rights taken from itself guard the ledger', async () => {
+  it('may be the owner too; then triggers and privileges revoked from itself protect the ledger', async () => {
     const connectionString = String(database.settings['Service:Database:MigrationConnectionString']);
     const storage = withMethods(
       await openPostgres({ connectionString }, { clock: { now: () => NEW_YEARS_EVE }, log: capturedLog() }),
@@ -177,7 +177,7 @@ describe('the role that serves', () => {
     await storage.close();
   });
 
-  it('may have a name that has to be quoted', async function () {
+  it('may have a name that must be quoted', async function () {
     this.timeout(60_000);
     const superuser = await database.outside?.('superuser');
     const name = 'Odd "role" 5.1?';

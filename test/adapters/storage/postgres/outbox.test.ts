@@ -45,7 +45,7 @@ describe('draining the outbox on Postgres', () => {
     return details;
   };
 
-  it('takes no connection from requests while the sink is waited for, and no lock on the ledger', async () => {
+  it('uses no connection of requests and no lock on the ledger while it waits for the sink', async () => {
     const outcome = await drain(async () => {
       expect(await ledgerOf(storage)).to.have.length(2);
       await owner.sql('begin');
@@ -56,7 +56,7 @@ describe('draining the outbox on Postgres', () => {
     expect(outcome).to.deep.equal({ kind: 'delivered', count: 2 });
   });
 
-  it('may pause for twice as long as the sink may take to answer, as nothing else may', async () => {
+  it('may keep its transaction idle for twice the time limit of the sink, other transactions only for that limit', async () => {
     const SINK_LIMIT_SECONDS = 10;
     for (const [limits, seconds] of [
       [SERVING_LIMITS, SINK_LIMIT_SECONDS],
@@ -70,7 +70,7 @@ describe('draining the outbox on Postgres', () => {
     }
   });
 
-  it('leaves a batch due when its connection is lost while the sink is waited for', async () => {
+  it('leaves a batch due if its connection is lost while it waits for the sink', async () => {
     const thrown = await drain(async () => {
       await owner.sql(
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
@@ -82,7 +82,7 @@ describe('draining the outbox on Postgres', () => {
     expect(await drained()).to.deep.equal([]);
   });
 
-  it('says so when a month was archived before the sink took its records, and goes on with the others', async () => {
+  it('warns if a month was archived before the sink took its records, and delivers the others', async () => {
     await append('next month', 31);
     await owner.sql('drop table ledger_2026_09');
     expect(await drained()).to.deep.equal(['next month']);

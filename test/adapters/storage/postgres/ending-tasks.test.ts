@@ -34,10 +34,10 @@ const SPONSOR = newSponsorKey();
 
 const PURGED = { reasons: ['ssf_account_purged'], lift: false, block: 'deleted', end: 'ssf_account_purged' } as const;
 
-/** As a literal of SQL. */
+/** As an SQL literal. */
 const at = (instant: Instant) => `'${toMicrosecondText(instant)}'::timestamptz`;
 
-describe('what ends tasks on Postgres', () => {
+describe('decisions that end tasks on Postgres', () => {
   let database: FreshDatabase;
   let storage: Storage;
   let outside: OutsideConnection;
@@ -60,16 +60,16 @@ describe('what ends tasks on Postgres', () => {
     if (postgres === undefined) throw new Error('there is no Postgres to test on');
     return lockAppends(postgres, outside);
   };
-  it('has connections of its own, four at once, and no process holds more than it is said to', async () => {
+  it('use at most four separate connections, and no process exceeds CONNECTIONS_PER_PROCESS', async () => {
     const agents = [];
     for (let nth = 0; nth < 2; nth++) agents.push((await openedTask(storage)).task.agentId);
-    // Connections are made here, so that nobody has to wait for one while the fence is held.
+    // Opens all connections now, so that no call waits for one while appends are locked.
     const asked = Array.from({ length: limits.POOL_SIZE + 9 }, () => anEntry('admin.denied'));
-    const nobody = [endNothing(), endNothing(), logOut(), logOut()];
-    await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...nobody]);
+    const openers = [endNothing(), endNothing(), logOut(), logOut()];
+    await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...openers]);
     const lock = await lockFence();
     const appends = asked.map((entry) => storage.ledger.append(entry));
-    // All of them share one batch.
+    // All appends share one batch.
     await lock.untilWaiting(1);
     const killed = agents.map((agentId) => storage.tasks.end({ kind: 'agent', agentId }, KILL));
     const loggedOut = agents.map(() => logOut());
@@ -83,7 +83,7 @@ describe('what ends tasks on Postgres', () => {
     await Promise.allSettled(appends);
   });
 
-  it('leaves half of them to providers, however often an operator asks for the same', async () => {
+  it('leave half of these connections to providers, however often an operator repeats a kill switch', async () => {
     const { task } = await openedTask(storage);
     await outside.sql('begin');
     await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${task.agentId}'))`);
@@ -98,7 +98,7 @@ describe('what ends tasks on Postgres', () => {
   });
 
   for (const whose of ['agent', 'person'] as const) {
-    it(`leaves connections to everybody else, however much it keeps waiting for its ${whose}`, async () => {
+    it(`leave connections to others while many decisions wait for one ${whose}`, async () => {
       const sponsorKey = newSponsorKey();
       const agents = await Promise.all([registeredAgent(storage), registeredAgent(storage)]);
       const held = whose === 'agent' ? agents.slice(0, 1) : agents;
@@ -118,13 +118,13 @@ describe('what ends tasks on Postgres', () => {
         expect((await storage.tasks.renew(aRenewal(other))).kind).to.equal('renewed');
       }
       await outside.sql('commit');
-      // Nobody has given up: all this was done while they waited.
+      // No waiting decision timed out, so the calls above ran while they waited.
       const outcomes = await Promise.all(opened);
       expect(outcomes.map(({ kind }) => kind)).to.deep.equal(asked.map(() => 'opened'));
     });
   }
 
-  it('leaves connections to other agents while the tasks of three agents end', async () => {
+  it('leave connections to other agents while the tasks of three agents end', async () => {
     const agents = await Promise.all([1, 2, 3].map(() => registeredAgent(storage)));
     const other = await openedTask(storage);
     await outside.sql('begin');
@@ -140,9 +140,9 @@ describe('what ends tasks on Postgres', () => {
     expect((await Promise.all(opened)).map(({ kind }) => kind)).to.deep.equal(opened.map(() => 'opened'));
   });
 
-  it('waits longer for who is deciding about the same person than a request would, and is done then', async () => {
+  it('wait longer than other decisions for a decision about the same person, and then succeed', async () => {
     const { task } = await openedTask(storage, { sponsorKey: SPONSOR, sponsor: SPONSOR });
-    const inEarnest = await database.open({ limits: limits.LIMITS });
+    const withRealLimits = await database.open({ limits: limits.LIMITS });
     const waits = limits.SERVING_LIMITS.lock + 300;
     await outside.sql('begin');
     await outside.sql(`select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext('${SPONSOR}'))`);
@@ -155,17 +155,17 @@ describe('what ends tasks on Postgres', () => {
     const signal = () => ({ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: KILL.at });
     const action = { ...PURGED, sponsorKey: SPONSOR, statedAt: NOON } as const;
     const decisions = [
-      inEarnest.tasks.end({ kind: 'sponsor', sponsorKey: SPONSOR }, KILL),
-      inEarnest.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
-      inEarnest.sponsors.block(block, 'scim_deactivated'),
-      inEarnest.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: SPONSOR } }),
-      inEarnest.signals.applySecurityEvent({ ...signal(), action }),
-      inEarnest.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: KILL.at }, 10),
+      withRealLimits.tasks.end({ kind: 'sponsor', sponsorKey: SPONSOR }, KILL),
+      withRealLimits.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
+      withRealLimits.sponsors.block(block, 'scim_deactivated'),
+      withRealLimits.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: SPONSOR } }),
+      withRealLimits.signals.applySecurityEvent({ ...signal(), action }),
+      withRealLimits.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: KILL.at }, 10),
     ];
     await pause(waits);
     await outside.sql('commit');
     const outcomes = await Promise.allSettled(decisions);
-    await inEarnest.close();
+    await withRealLimits.close();
     expect(outcomes.map(({ status }) => status)).to.deep.equal(outcomes.map(() => 'fulfilled'));
     const ends = (await ledgerOf(storage)).filter(
       ({ taskId, event }) => taskId === task.taskId && event === 'task.revoked',
@@ -173,7 +173,7 @@ describe('what ends tasks on Postgres', () => {
     expect(ends).to.have.length(1);
   });
 
-  it('takes as many statements for hundreds of tasks as for one', async () => {
+  it('use as many statements for hundreds of tasks as for one', async () => {
     const agent = await registeredAgent(storage);
     const connectionString = String(database.settings['Service:Database:ConnectionString']);
     const stopping = openConnections({ connectionString, poolSize: 1, limits: limits.REVOKING_LIMITS }, capturedLog());
@@ -201,7 +201,7 @@ describe('what ends tasks on Postgres', () => {
     expect(statements[1]).to.equal(statements[0]);
   });
 
-  it('changes nothing when it takes longer than it may, and is unavailable; with more time it is done', async function () {
+  it('change nothing and throw StorageUnavailable beyond their time limit, and succeed with more time', async function () {
     this.timeout(60_000);
     const TASKS = 5_000;
     const agent = await registeredAgent(storage);
@@ -245,7 +245,7 @@ describe('what ends tasks on Postgres', () => {
   }
 });
 
-describe('the limits of talking to Postgres', () => {
+describe('the time limits of calls to Postgres', () => {
   for (const [name, { lock, statement, query }] of Object.entries({
     SERVING: limits.SERVING_LIMITS,
     REVOKING: limits.REVOKING_LIMITS,
@@ -253,7 +253,7 @@ describe('the limits of talking to Postgres', () => {
     READINESS: limits.READINESS_LIMITS,
     AUDITING: limits.AUDITING_LIMITS,
   })) {
-    it(`nest for ${name}: the server reaches its limit first, and says that nothing was done`, () => {
+    it(`nest for ${name}: the server reaches its limit first, and reports that nothing was done`, () => {
       expect([lock, statement, query]).to.deep.equal([lock, statement, query].toSorted((one, other) => one - other));
       expect(new Set([lock, statement, query]).size).to.equal(3);
     });

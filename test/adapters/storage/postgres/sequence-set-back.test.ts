@@ -1,4 +1,4 @@
-/** A sequence that went back to numbers which records have already, as after a failover that carried no sequences. */
+/** The ledger's sequence returns to numbers that records already have, as after a failover that copies no sequences. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -35,7 +35,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
 
   const append = (seconds = 0) => storage.ledger.append(anEntry('admin.denied', { at: plusSeconds(NOON, seconds) }));
   const setBack = (to: number) => owner.sql(`select setval('ledger_seq', ${to})`);
-  const isUnavailable = async (asked: Promise<unknown>) => {
+  const expectUnavailable = async (asked: Promise<unknown>) => {
     expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
     const said = {
       level: 'error',
@@ -45,47 +45,47 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     log.lines.length = 0;
   };
 
-  it('takes no record at a number that is sealed, whether one is queued for a sink or not', async () => {
+  it('appends no record with a sealed number, with or without a sink', async () => {
     const before = await ledgerOf(storage);
     for (const queueing of [false, true]) {
       await storage.outbox.setQueueing(queueing);
-      // At the time of the record that has the number, and at another.
+      // Dated as the record with that number, and otherwise.
       for (const seconds of [0, 3_600]) {
         await setBack(3);
-        await isUnavailable(append(seconds));
+        await expectUnavailable(append(seconds));
         await setBack(9);
-        await isUnavailable(append(seconds));
+        await expectUnavailable(append(seconds));
       }
     }
     expect(await ledgerOf(storage)).to.deep.equal(before);
-    // The first number after the seal.
+    // The first number after the sealed range.
     await append();
     expect((await ledgerOf(storage)).at(-1)?.seq).to.equal(11);
   });
 
-  it('ends no tasks either, whose records would be written together', async () => {
+  it('ends no tasks, because their records could not be appended', async () => {
     await storage.outbox.setQueueing(true);
     const { task } = await openedTask(storage);
     await sealed(storage.checkpoints);
     await setBack(2);
     const revocation = { at: plusSeconds(NOON, 60), reason: 'operator_kill_switch' } as const;
-    await isUnavailable(storage.tasks.end({ kind: 'task', taskId: task.taskId }, revocation));
+    await expectUnavailable(storage.tasks.end({ kind: 'task', taskId: task.taskId }, revocation));
     expect(await owner.sql(`select state from tasks where task_id = '${task.taskId}'`)).to.deep.equal([
       { state: 'live' },
     ]);
   });
 
-  it('seals nothing while it stands below a record that is not sealed: numbers would be there twice', async () => {
+  it('seals nothing while the sequence is below an unsealed record, because a number would be used twice', async () => {
     for (let nth = 0; nth < 4; nth++) await append();
     await setBack(12);
-    await isUnavailable(storage.checkpoints.unsealed());
+    await expectUnavailable(storage.checkpoints.unsealed());
     await setBack(13);
-    await isUnavailable(storage.checkpoints.unsealed());
+    await expectUnavailable(storage.checkpoints.unsealed());
     await setBack(14);
     expect(await storage.checkpoints.unsealed()).to.include({ firstSeq: 11, lastSeq: 14 });
   });
 
-  it('is not ready, says how it is put right, and is as before once that was done', async () => {
+  it('is not ready, names the remedy, and works again after the remedy', async () => {
     await owner.sql("select setval('ledger_seq', 1, false)");
     const { status, detail } = await storage.readiness.check();
     expect(status).to.equal('Unhealthy');
@@ -95,7 +95,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     const remedy = /`(.*)`/.exec(detail ?? '')?.[1] ?? '';
     const page = readFileSync(new URL('../../../../docs/auditing.md', import.meta.url), 'utf8');
     expect(page.replaceAll(/\s+/g, ' ')).to.include(`\`${remedy}\``);
-    await isUnavailable(append());
+    await expectUnavailable(append());
     expect(await owner.sql(remedy)).to.deep.equal([{ setval: '10' }]);
     expect((await storage.readiness.check()).status).to.equal('Healthy');
     await append();
@@ -103,7 +103,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     expect(await faultsOf(storage.checkpoints)).to.deep.equal([]);
   });
 
-  it('is ready at its first record, and with numbers that came to nothing', async () => {
+  it('is ready with its first record, and with unused numbers', async () => {
     await setBack(10_000);
     expect((await storage.readiness.check()).status).to.equal('Healthy');
     const empty = await freshDatabase('postgres');

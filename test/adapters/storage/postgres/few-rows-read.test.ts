@@ -1,7 +1,6 @@
 /**
- * How much of a table is read to end a few tasks, or to forget what is over: it may not grow with all that is there,
- * whatever Postgres believes of the table. It was analysed here when it held one task, and a busy one is always more than
- * was known; and the connection has done the same things often since then, and may have kept how.
+ * Counts the rows that Postgres reads to end a few tasks, or to delete expired rows: they must not grow with the table,
+ * even if its statistics are old and prepared statements have cached plans. The tables were analysed with one task.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -31,12 +30,12 @@ import { NOON } from '../../../support/domain-fixtures.ts';
 import type { Storage } from '../../../support/storage.ts';
 
 const LIVE = 3000;
-/** Of one task and what was delegated from it, looked up for one thing after the other. */
+/** The maximum number of rows read for a task and its delegated task. */
 const FEW = 30;
-/** From the sixth time on a statement's plan may be kept. */
+/** Postgres may cache a statement's plan from its sixth execution. */
 const OFTEN = 12;
 const AT = plusSeconds(NOON, 3);
-/** The one task's time comes a day before that of all others. */
+/** At this time only the tested task has expired; all others expire a day later. */
 const LATER = plusSeconds(AT, 86_400);
 const at = `'${toMicrosecondText(AT)}'::timestamptz`;
 
@@ -98,7 +97,7 @@ const USERS = ['provisioned_users'];
 const COUNTS_USERS = 'a write of a provisioned user';
 const CHILD = `task_${'Z'.repeat(26)}`;
 
-/** Each row is to be forgotten a second after the one before. */
+/** Each row may be deleted a second after the previous one. */
 const REMEMBERED = {
   spent_assertions: "select 'agent', 'jti-' || n, ",
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
@@ -107,19 +106,19 @@ const REMEMBERED = {
 };
 
 const KEPT = {
-  'where they are kept when they seem good enough': 'auto',
-  'where they are kept from the first time on': 'force_generic_plan',
+  'cached if Postgres estimates them as good enough': 'auto',
+  'cached from the first execution': 'force_generic_plan',
 };
 for (const [where, mode] of Object.entries(KEPT)) {
-  describe(`a few rows of many on Postgres, with plans ${where}`, () => {
+  describe(`a few rows of a large table on Postgres, with plans ${where}`, () => {
     let database: FreshDatabase;
     let storage: Storage;
     let outside: OutsideConnection;
     let client: pg.Client;
     let theOne: TheOne;
     let measured: { rows: number; scans: number; answer: unknown };
-    /** Counts over these tables, and reads this at the end of each transaction, which is rolled back. */
-    let asked: { tables: readonly string[]; said: string };
+    /** Each transaction counts the rows read from `tables`, runs `query` at its end, and is rolled back. */
+    let asked: { tables: readonly string[]; query: string };
     let decisions: Deciding;
     let sweeping: Sweeping;
 
@@ -154,7 +153,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
         const before = await counted();
         const answer = await work(run);
         const after = await counted();
-        const { rows } = await client.query(asked.said);
+        const { rows } = await client.query(asked.query);
         await client.query('rollback');
         measured = { rows: after.rows - before.rows, scans: after.scans - before.scans, answer: rows };
         return answer;
@@ -162,7 +161,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       const connections = { knex, run, transact, line: () => ({}) as never, close: async () => undefined };
       decisions = postgresDecisions({ own: connections, operator: connections, provider: connections });
       sweeping = postgresSweeping(connections);
-      asked = { tables: TASKS, said: 'select 1' };
+      asked = { tables: TASKS, query: 'select 1' };
       const acts = [
         ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),
         ...Object.values(SWEEPING).map(
@@ -200,7 +199,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
 
     async function counted() {
       const named = asked.tables.map((table) => `'${table}'::regclass`).join();
-      // Also those of earlier transactions that are not reported yet.
+      // Includes earlier transactions whose counts are not reported yet.
       const { rows } = await client.query(`select
           sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
         from pg_stat_xact_user_tables`);
@@ -209,8 +208,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
     const stateOf = () => `select state from tasks where task_id = '${theOne.task.taskId}'`;
 
     for (const [what, end] of Object.entries(ENDINGS)) {
-      it(`are all that is read by ${what}, and not all that are live`, async () => {
-        asked = { tables: TASKS, said: stateOf() };
+      it(`are read by ${what}, not all live tasks`, async () => {
+        asked = { tables: TASKS, query: stateOf() };
         await end(decisions, theOne);
         expect(measured.answer).to.deep.equal([{ state: 'revoked' }]);
         expect(measured.rows).to.be.at.most(FEW);
@@ -228,8 +227,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
     }
 
     for (const [what, [sweep, leaves]] of Object.entries(SWEEPING)) {
-      it(`are all that is read by ${what}, and not all that are live`, async () => {
-        asked = { tables: TASKS, said: stateOf() };
+      it(`are read by ${what}, not all live tasks`, async () => {
+        asked = { tables: TASKS, query: stateOf() };
         await sweep(decisions);
         expect(measured.answer).to.deep.equal(leaves);
         expect(measured.rows).to.be.at.most(FEW);
@@ -237,15 +236,15 @@ for (const [where, mode] of Object.entries(KEPT)) {
       });
     }
 
-    it('are all that is read to delete ended tasks, and not all that are live', async () => {
-      asked = { tables: TASKS, said: 'select 1' };
+    it('are read to delete ended tasks, not all live tasks', async () => {
+      asked = { tables: TASKS, query: 'select 1' };
       await decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 });
       expect(measured.rows).to.be.at.most(FEW);
       expect(measured.scans).to.equal(0);
     });
 
-    it('are all that is read of the logouts to judge a subject token', async () => {
-      asked = { tables: ['logouts'], said: 'select 1' };
+    it('are read from the logouts to check a subject token', async () => {
+      asked = { tables: ['logouts'], query: 'select 1' };
       const agent = await storage.agents.find(theOne.task.agentId);
       if (agent === undefined) throw new Error('the agent is gone');
       const opening = anOpening(agent, { sponsor: 'person-7', sessionId: 'no-session', createdAt: AT });
@@ -256,9 +255,9 @@ for (const [where, mode] of Object.entries(KEPT)) {
     });
 
     for (const table of Object.keys(REMEMBERED)) {
-      it(`are all that is read of ${table} to forget them, and not all that is remembered`, async () => {
-        const said = `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`;
-        asked = { tables: [table], said };
+      it(`are read from ${table} to delete expired rows, not the whole table`, async () => {
+        const query = `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`;
+        asked = { tables: [table], query };
         await sweeping.forget(plusSeconds(AT, 5), 100);
         expect(measured.answer).to.deep.equal([{ left: 5 }]);
         expect(measured.rows).to.be.at.most(FEW);
