@@ -120,7 +120,7 @@ onEveryDatabase('agents', ({ storage }) => {
     expect(records.filter((record) => record.reason === 'agent_already_exists')).to.have.length(19);
   });
 
-  it('refuses a name that a database would store as another one', async () => {
+  it('refuses a name that the database would store as other text', async () => {
     for (const displayName of ['nul \u0000', 'lone \ud800']) {
       const agent = anAgent({ agentId: newAgentId(), revision: 1, displayName });
       const thrown = await agents()

@@ -1,4 +1,4 @@
-/** An operator, SCIM and Shared Signals block one person concurrently. The sources come one by one in the judges' tests. */
+/** An operator, SCIM and Shared Signals block one person concurrently. test/application has them one after another. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -39,7 +39,7 @@ onEveryDatabase(
       });
     }
 
-    it('are as each source stated last, from three processes; no task outlives them, and each act has its record', async function () {
+    it('are as each source stated last, from three processes; no task outlives them, and each act is recorded', async function () {
       this.timeout(120_000);
       const open = () => database().open();
       const processes = [await open(), await open(), await open()] as const;

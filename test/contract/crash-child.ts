@@ -1,4 +1,4 @@
-/** Opens tasks without end and prints the id of each, until its parent process kills it. */
+/** Opens tasks in a loop and prints their ids, until its parent process kills it. */
 
 import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';

@@ -20,7 +20,7 @@ for (const kind of databases) {
     });
     after(() => database.drop());
 
-    it('leaves every task that it answered for, and each with its grant, record and assertion', async function () {
+    it('loses no task that it has reported, and stores each with its grant, record and assertion', async function () {
       this.timeout(60_000);
       const answered: string[] = [];
       for (let round = 1; round <= ROUNDS; round++) {

@@ -1,4 +1,4 @@
-/** SQLite in memory runs the code of a SQLite file. So one decision of each port is enough here. */
+/** In-memory SQLite runs the same code as a SQLite file, so one test of all storage ports is enough. */
 
 import { expect } from 'chai';
 import { sqliteInMemory } from '../support/databases.ts';
@@ -10,7 +10,7 @@ import { anOpening, aRefusal, aRenewal, ledgerOf, registeredAgent } from './stor
 onEveryDatabase(
   'every storage port',
   ({ storage }) => {
-    it('opens, renews and ends a task, blocks its person, and seals the records of it all', async () => {
+    it('opens, renews and ends a task, blocks its person, and seals the records', async () => {
       const { agents, tasks, sponsors, ledger, checkpoints } = storage();
       const agent = await registeredAgent(storage());
       expect(await agents.find(agent.agentId)).to.deep.equal(agent);

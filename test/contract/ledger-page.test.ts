@@ -11,7 +11,7 @@ import { anEntry, ledgerOf } from './storage-fixtures.ts';
 
 /** Records that are read in pages of one record. */
 const MANY = byLength({ short: 1_000, full: 5_000 });
-/** Long after all records of these suites: no append that could come before them is under way. */
+/** Long after all records of these suites, so that no running append could precede them. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
 
 onEveryDatabase('paging through the ledger', ({ storage }) => {

@@ -99,7 +99,7 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
     return sponsorKey;
   };
 
-  it('records the entry under the reason that holds now: its own, that of the block, or a replay', async () => {
+  it('records the entry under the current reason: its own, that of a block, or a replay', async () => {
     const agentId = newAgentId();
     const entry = aRefusal('scope_widened', { agentId, sponsor: 'ada', audience: 'https://jira.example' });
     const reasons: string[] = [];

@@ -34,7 +34,7 @@ for (const kind of everyDatabase) {
 }
 
 for (const kind of databases) {
-  describe(`migrating beside other connections on ${kind.name}`, () => {
+  describe(`migrating while other connections are open on ${kind.name}`, () => {
     let database: FreshDatabase;
     let storage: Storage;
     let outside: OutsideConnection;

@@ -18,7 +18,7 @@ import {
   registeredAgent,
 } from './storage-fixtures.ts';
 
-/** Then every failed record is due again. */
+/** At this time every failed record is due again. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
 
 onEveryDatabase('a ledger without a sink', ({ storage }) => {
@@ -117,12 +117,12 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(record).to.deep.equal((await ledgerOf(storage)).find(({ seq }) => seq === record?.seq));
   });
 
-  it('waits after each failure twice as long as before, from one second up to five minutes', async () => {
+  it('doubles the wait after each failure, from one second up to five minutes', async () => {
     await append('unlucky');
     for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
       const asked = time;
       const outcome = await outbox().drain({ now: asked, limit: 10 }, async () => {
-        // The sink takes its time to fail.
+        // The failing delivery itself takes time.
         time = plusSeconds(asked, 10);
         return false;
       });
@@ -144,7 +144,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     await append('unlucky too');
     const second = await drain(plusSeconds(NOON, 1), false);
     expect(details(second.given)).to.deep.equal(['unlucky', 'unlucky too']);
-    // The one has failed twice, the other once.
+    // The first record has failed twice, the second once.
     expect(details((await drain(plusSeconds(NOON, 1), true)).given)).to.deep.equal(['unlucky too']);
     expect(details((await drain(plusSeconds(NOON, 2), true)).given)).to.deep.equal(['unlucky']);
   });
@@ -169,7 +169,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(details(first)).to.deep.equal(['0', '1', '2', '3']);
     expect(details(other.given)).to.deep.equal(['4', '5']);
     expect((await drain(MUCH_LATER, true)).outcome).to.deep.equal({ kind: 'nothing_due' });
-    // An append meanwhile is not held up either.
+    // An append does not wait for the drain either.
     await append('6');
     answer(false);
     expect(await slow).to.deep.equal({ kind: 'failed', count: 4 });

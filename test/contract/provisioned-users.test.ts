@@ -124,7 +124,7 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     expect(await found('userName', '%')).to.deep.equal([]);
   });
 
-  it('have unique names in any case, and can take a name that was given up', async () => {
+  it('have unique names in any case, and can take the former name of another user', async () => {
     const [user, other] = [await created(), await created()];
     expect(await create(aUser({ userName: user.userName.toUpperCase() }))).to.equal('uniqueness');
     expect(await replace(other, changed(other, { userName: user.userName }))).to.equal('uniqueness');
@@ -275,7 +275,7 @@ onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
 });
 
 onEveryDatabase(
-  'a write of a user, beside concurrent decisions and failing writes,',
+  'a write of a user, with concurrent decisions and failing writes,',
   (stage) => {
     const { storage } = stage;
     const { secondWaitsForFirst, expectRollback } = outsideConnection(stage);
@@ -336,7 +336,7 @@ onEveryDatabase(
       expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
 
-    it('as a deactivation makes a user wait who leaves the person, and who then lifts nothing', async () => {
+    it('as a deactivation makes the move of another user to another person wait, which then lifts nothing', async () => {
       const leaving = await created({ active: false });
       const { sponsorKey } = leaving;
       const staying = await created({ sponsorKey });
@@ -349,7 +349,7 @@ onEveryDatabase(
       expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
 
-    it('as a create makes a user wait who takes the same name, and who is then refused', async () => {
+    it('as a create makes another user with the same name wait, and then be refused', async () => {
       const user = await created();
       const { userName } = aUser();
       const outcomes = await secondWaitsForFirst(

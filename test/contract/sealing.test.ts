@@ -1,6 +1,6 @@
 /**
- * Sealers of several processes on one Postgres, beside appends that stay open with low numbers or are rolled back. SQLite
- * runs one decision after another, so it has no such case.
+ * Sealers of several processes on one Postgres, while appends with low sequence numbers stay open or are rolled back.
+ * SQLite runs one decision after another, so it has no such case.
  */
 
 import { spawn } from 'node:child_process';
@@ -27,20 +27,20 @@ const appendMany = (count: number) => `select append_records(array[entry]) from 
   json_populate_record(null::ledger_entry, '{"at": "${toMicrosecondText(NOON)}", "event": "admin.denied"}') entry`;
 
 /**
- * Appends about `total` records in transactions of `each`. Every fifth transaction stays open for `holdMs`, and every
+ * Appends about `total` records in transactions of `each`. Every fifth transaction stays open for `openMs`, and every
  * seventh is rolled back. Returns the number of committed records.
  */
-async function appendAtOnce(database: FreshDatabase, total: number, each: number, holdMs: number): Promise<number> {
+async function appendAtOnce(database: FreshDatabase, total: number, each: number, openMs: number): Promise<number> {
   const perWriter = Math.ceil(total / WRITERS / each);
   let kept = 0;
   const write = async (writer: number) => {
     const connection = await reach(database);
     for (let nth = 0; nth < perWriter; nth++) {
-      const turn = nth * WRITERS + writer;
-      const rolledBack = turn % 7 === 3;
+      const transaction = nth * WRITERS + writer;
+      const rolledBack = transaction % 7 === 3;
       await connection.sql('begin');
       await connection.sql(appendMany(each));
-      if (turn % 5 === 2) await pause(holdMs);
+      if (transaction % 5 === 2) await pause(openMs);
       await connection.sql(rolledBack ? 'rollback' : 'commit');
       if (!rolledBack) kept += each;
     }
@@ -151,7 +151,7 @@ describe('sealing while others append, on Postgres', () => {
   });
 
   describe('in short passes', () => {
-    /** The faults that the same work leaves if this pass seals the ledger. */
+    /** Appends records while this pass seals them, and returns the faults of the checkpoints. */
     const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
       await raiseSealerLockTimeout(database);
       let appending = true;
@@ -173,12 +173,12 @@ describe('sealing while others append, on Postgres', () => {
       expect(await faultsWith(async () => void (await seal(storage.checkpoints)), 3)).to.deep.equal([]);
     });
 
-    it('leaves faults if an append takes its number before the fence', async () => {
+    it('leaves faults if an append takes its number before the lock on the ledger (the fence)', async () => {
       const owner = await reach(database, 'owner');
       const [row] = await owner.sql("select pg_get_functiondef('append_records'::regproc) as definition");
       const definition = String(row?.definition);
       const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
-      // A decision may do other work between the number and the fence: the sleep stands for that work.
+      // A decision may do other work between the number and the lock: the sleep simulates it.
       const late = `perform pg_sleep(0.005); ${fence} end`;
       const wrong = definition.replace(fence, '').replace(/\bend(?=\s*\$function\$)/, late);
       expect(wrong.split(fence)).to.have.length(2);
@@ -188,7 +188,7 @@ describe('sealing while others append, on Postgres', () => {
       expect(faults.join()).to.match(/sealed \d+ records and holds/);
     });
 
-    it('leaves faults if the sealer reads the records in the statement that takes the fence', async () => {
+    it('leaves faults if the sealer reads the records in the statement that takes that lock', async () => {
       const faults = await withClient(database, (client) =>
         faultsWith(async () => {
           const unsealed = await newestRange(

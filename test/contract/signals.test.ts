@@ -106,11 +106,11 @@ onEveryDatabase('a logout that is remembered', (stage) => {
     for (const of of [{ sponsor }, { sponsor, sponsorKey, sessionId: undefined }]) {
       expect(await open(of, LOGGED_OUT)).to.equal('logged_out');
     }
-    // By sub, as the tasks that it ends. A session can have the name of a person.
+    // By sub, like the tasks that it ends. A session id may equal the sub of a person.
     for (const of of [{ sponsorKey }, { sessionId: sponsor }]) expect(await open(of, NOON)).to.equal('opened');
   });
 
-  it('is stored with the latest time of several, and refuses until its last microsecond', async () => {
+  it('is stored with the latest of several times, and refuses tokens until it expires, to the microsecond', async () => {
     const [latest, over] = [plusSeconds(LOGGED_OUT, 5), plusSeconds(LATER, A_DAY)];
     const sponsor = `ada-${randomUUID()}`;
     for (const statedAt of [LOGGED_OUT, latest, LOGGED_OUT]) await send(remembered(personLogout(sponsor), statedAt));
@@ -248,7 +248,7 @@ onEveryDatabase('a signal', (stage) => {
 });
 
 onEveryDatabase(
-  'a signal, beside concurrent decisions and failing writes,',
+  'a signal, with concurrent decisions and failing writes,',
   (stage) => {
     const { storage, database } = stage;
     const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
@@ -258,7 +258,7 @@ onEveryDatabase(
         process.tasks.open(opening);
     const send = sendTo(stage);
 
-    it('is stored with its receiver, its issuer and the time to forget it', async () => {
+    it('is stored with its receiver, its issuer and the time after which it may be deleted', async () => {
       const logout = personLogout('nobody');
       const event = anEvent('enabled', newSponsorKey());
       await send(logout);
@@ -349,7 +349,7 @@ onEveryDatabase(
         if (opened?.kind !== 'opened') {
           expect([opened, state]).to.deep.equal([later, undefined]);
         } else if (state !== 'revoked') {
-          // A live task came after the signal: no block is left, and the signal's record precedes the task's.
+          // A live task was opened after the signal: no block is left, and the signal's record precedes the task's.
           expect(later.kind).to.equal('opened');
           expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
           const inOrder = records.toSorted((one, other) => one.seq - other.seq);

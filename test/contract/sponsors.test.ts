@@ -77,7 +77,7 @@ onEveryDatabase('blocks', ({ storage }) => {
     expect(await findBlocks(sponsorKey)).to.deep.equal([ssf, admin, scim]);
   });
 
-  it('are lifted one by one, each on record, and a person without one can start a task again', async () => {
+  it('are lifted one by one, each with a record, and a person without a block can start a task again', async () => {
     const { task, grantHash } = await openedTask(storage());
     const { sponsorKey } = task;
     const [ssf, admin] = [aBlock(sponsorKey), aBlock(sponsorKey, { source: 'admin', blockedAt: after(1) })];
@@ -137,7 +137,7 @@ onEveryDatabase('blocks', ({ storage }) => {
 });
 
 onEveryDatabase(
-  'blocks, beside live tasks and failing writes,',
+  'blocks, with live tasks and failing writes,',
   (stage) => {
     const { storage } = stage;
     const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);

@@ -33,7 +33,7 @@ import {
   renewTimes,
 } from './storage-fixtures.ts';
 
-/** The tasks of each test are due at a time of that test, before all other tasks. */
+/** The tasks of each test expire at a separate time, before all other tasks. */
 let nth = 0;
 const nextDue = (): Instant => plusSeconds(NOON, 10 * ++nth);
 
@@ -69,7 +69,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     await kill(storage(), child.task.taskId, due);
   });
 
-  it('comes in batches, the oldest expiry first, and passes over a revoked task', async () => {
+  it('runs in batches, the oldest expiry first, and skips a revoked task', async () => {
     const due = nextDue();
     const agent = await registeredAgent(storage());
     const openings: TaskOpening[] = [];
@@ -125,7 +125,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     for (let round = 0; round < repetitions(20); round++) {
       const due = nextDue();
       const opening = await openedTask(storage(), { expiresAt: due }, agent);
-      // The kill switch has a clock that is behind, for which the task is live.
+      // By the clock of the kill switch, which is behind, the task is live.
       const earlier = instantFromMicros(due - 1);
       const decide = [() => expire(storage(), due, 20), () => kill(other, opening.task.taskId, earlier)];
       if (round % 2 === 1) decide.reverse();
@@ -137,7 +137,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
   });
 
   if (kind.engine === 'postgres') {
-    it('passes over a task that a kill switch holds, and does not wait for it', async () => {
+    it('skips a task that a kill switch has locked, and does not wait for it', async () => {
       const connection = await outside();
       const due = nextDue();
       const held = await openedTask(storage(), { expiresAt: due });
@@ -180,7 +180,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
     return opening;
   };
 
-  it('takes tasks that ended by then, whatever their expiry was, with their grants, and leaves the ledger', async () => {
+  it('deletes tasks that ended by the given time, whatever their expiry, with their grants, and keeps the ledger', async () => {
     const at = nextDue();
     const early = await revokedTask(at, { expiresAt: plusSeconds(LONG_AFTER, 1) });
     const late = await revokedTask(instantFromMicros(at + 1), { expiresAt: plusSeconds(at, 1) });
@@ -200,7 +200,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
     expect(await storage().decide(deleteAgent, deletion), 'the agent has no tasks now').to.equal('removed');
   });
 
-  it('leaves a task while a task delegated from it is stored: the last of a chain goes first', async () => {
+  it('keeps a task while a task delegated from it is stored: the last of a chain is deleted first', async () => {
     const root = await openedTask(storage());
     const child = await openedTask(storage(), { parentTaskId: root.task.taskId });
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
@@ -210,7 +210,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
     expect([await remove(storage()), await remove(storage()), await remove(storage())]).to.deep.equal([1, 1, 0]);
   });
 
-  it('comes in batches, the earliest end first', async () => {
+  it('runs in batches, the earliest end first', async () => {
     const at = nextDue();
     const openings: TaskOpening[] = [];
     for (const after of [2, 0, 1]) openings.push(await revokedTask(instantFromMicros(at + after)));
@@ -220,7 +220,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
   });
 
   if (kind.engine === 'postgres') {
-    it('passes over a task that another instance is deleting, and does not wait for it', async () => {
+    it('skips a task that another instance is deleting, and does not wait for it', async () => {
       const connection = await outside();
       while ((await remove(storage())) > 0);
       const at = nextDue();
@@ -236,8 +236,8 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
   }
 });
 
-onEveryDatabase('the sweeper forgets', ({ storage, outside, kind }) => {
-  /** Stores a row that can be forgotten at `forgetAt`, and answers whether it is still known. */
+onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
+  /** Stores a row that may be deleted at `forgetAt`, and returns whether it is still stored. */
   type Store = (forgetAt: Instant) => Promise<() => Promise<boolean>>;
   const signal = (forgetAt: Instant) => ({ issuer: 'https://idp.example', jti: `${forgetAt}`, forgetAt, at: NOON });
   const stores: Readonly<Record<string, Store>> = {

@@ -1,6 +1,6 @@
 /**
- * Two decisions that meet: the second waits for the first, and sees all that it wrote. Each class of locks has its cases
- * here, in both orders. test/application/decisions has the locks of each decision.
+ * Two concurrent decisions with a common lock: the second waits for the first, and sees all that it wrote. Each class of
+ * locks has its cases here, in both orders. test/application/decisions has the locks of each decision.
  */
 
 import { expect } from 'chai';
@@ -29,7 +29,7 @@ import {
   withClientAssertion,
 } from './storage-fixtures.ts';
 
-interface Meeting {
+interface Overlap {
   first(): Promise<unknown>;
   second(): Promise<unknown>;
   readonly verdicts: readonly [unknown, unknown];
@@ -51,8 +51,8 @@ const block =
 const change = (storage: Storage, agent: Agent) => () =>
   storage.decide(changeAgent, { agent: { ...agent, revision: agent.revision + 1 }, entry: anEntry('agent.updated') });
 
-/** Persons, rows of tasks, agents, rows of grants. */
-const MEETINGS: Readonly<Record<string, (storage: Storage) => Promise<Meeting>>> = {
+/** Overlaps on the lock of a person, the row of a task, the lock of an agent and the row of a grant. */
+const OVERLAPS: Readonly<Record<string, (storage: Storage) => Promise<Overlap>>> = {
   async 'a block, then an exchange, which is refused'(storage) {
     const opening = anOpening(await registeredAgent(storage));
     return {
@@ -93,7 +93,7 @@ const MEETINGS: Readonly<Record<string, (storage: Storage) => Promise<Meeting>>>
       records: [['token.issued'], revoked('operator_kill_switch'), revoked('parent_revoked')],
     };
   },
-  async 'a change of the agent, then an exchange, which is judged again'(storage) {
+  async 'a change of the agent, then an exchange, which gets agent_changed'(storage) {
     const agent = await registeredAgent(storage);
     return {
       first: change(storage, agent),
@@ -122,8 +122,8 @@ const MEETINGS: Readonly<Record<string, (storage: Storage) => Promise<Meeting>>>
   },
 };
 
-onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }) => {
-  for (const [title, prepare] of Object.entries(MEETINGS)) {
+onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind }) => {
+  for (const [title, prepare] of Object.entries(OVERLAPS)) {
     it(`wait for each other: ${title}`, async () => {
       const { first, second, verdicts, records } = await prepare(storage());
       const connection = await outside();
@@ -153,7 +153,7 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
     }
   });
 
-  it('never undo a narrowing: the other refresh was judged before it', async () => {
+  it('never undo a narrowing by a refresh that read the wider scope', async () => {
     for (let round = 0; round < 40; round++) {
       const opening = await openedTask(storage());
       const order = [aRenewal(opening, { scope: ['jira:read'] }), aRenewal(opening)];
@@ -164,7 +164,7 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
     }
   });
 
-  it('lose no refresh to a revocation: it is summed up or refused', async () => {
+  it('count every refresh in the summary at the revocation, or refuse it', async () => {
     for (let round = 0; round < 10; round++) {
       const opening = await openedTask(storage());
       const { agentId, taskId } = opening.task;
@@ -182,7 +182,7 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
     }
   });
 
-  it('open one task when two processes are given one assertion', async () => {
+  it('open one task when two processes receive the same assertion', async () => {
     const agent = await registeredAgent(storage());
     const other = await database().open();
     for (let round = 0; round < 20; round++) {
@@ -210,7 +210,7 @@ onEveryDatabase('two decisions that meet', ({ storage, database, outside, kind }
   });
 
   if (kind.engine === 'postgres') {
-    it('lock their assertions in one order, so that they never wait in a circle', async () => {
+    it('lock their assertions in one order, so that they cannot deadlock', async () => {
       const connection = await outside();
       const agent = await registeredAgent(storage());
       const { agentId } = agent;

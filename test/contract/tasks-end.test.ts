@@ -214,7 +214,7 @@ onEveryDatabase(
           const outcomes = await secondWaitsForFirst(() => storage().tasks.end(select(before), kill), open);
           expect(outcomes).to.deep.equal([ended(1), { kind: 'opened' }]);
         });
-        // By sequence number: a page is in the order of the times, and the exchange is dated earlier.
+        // Sorted by sequence number: a page is sorted by time, and the exchange is dated earlier.
         const inOrder = records.toSorted((one, other) => one.seq - other.seq);
         expect(inOrder.map(({ event, taskId }) => [event, taskId])).to.deep.equal([
           ['task.revoked', before.task.taskId],
@@ -249,7 +249,7 @@ onEveryDatabase(
         const opening = await openedTask(storage());
         await renewTimes(storage(), opening, 1);
         const lock = await lockAppends(kind, outside());
-        // Has its own record, so that it waits at the ledger's fence.
+        // Has its own record, so that it waits to append it.
         const first = storage().tasks.renew(aRenewal(opening, { recordEach: true }));
         await lock.untilWaiting(1);
         const killing = storage().tasks.end(select(opening), kill);

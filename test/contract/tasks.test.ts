@@ -106,7 +106,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     return storage().decide(logOutNow, { ...signal, loggedOut, remember });
   };
 
-  it('accepts a token that was issued after the logout of its person, and one of any time once that is forgotten', async () => {
+  it('accepts a token issued after the logout of its person, and any token once the logout has expired', async () => {
     for (const [issuedAt, createdAt] of [
       [plusSeconds(NOON, 1), NOON],
       [NOON, plusSeconds(NOON, 9)],
@@ -265,9 +265,9 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await storage().decide(spendAssertion, revocation.assertion)).to.equal('replayed');
   });
 
-  it('goes through a task whose expiry is recorded, and leaves that task as it ended', async () => {
+  it('also ends the live tasks delegated from an expired task, and leaves that task as it ended', async () => {
     const root = await openedTask(storage());
-    // By the clock of the revocation, which is behind, the task has time left.
+    // By the clock of the revocation, which is behind, the task has not expired.
     const over = plusSeconds(at, 2);
     const child = await openedTask(storage(), { parentTaskId: root.task.taskId, expiresAt: over });
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
@@ -280,7 +280,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await stateOf(child)).to.deep.equal([{ kind: 'expired', at: over }, at]);
   });
 
-  it('leaves a task whose time is up to the sweeper, and ends a live task delegated from it', async () => {
+  it('leaves a task past its expiry to the sweeper, and ends a live task delegated from it', async () => {
     const opening = await openedTask(storage(), { expiresAt: at });
     const records = await recordedBy(storage(), async () => {
       expect(await storage().decide(revokeGrant, aRevocation(opening))).to.equal('already_ended');
@@ -358,7 +358,7 @@ onEveryDatabase('tokens and assertions', ({ storage }) => {
     expect(await factsOf(opening.task, tokenId)).to.deep.include({ tokenRevocation: { at, reason } });
   });
 
-  it('knows no token of a task that is not stored', async () => {
+  it('finds no token of a task that is not stored', async () => {
     expect(await storage().tasks.tokenFacts(makeTokenId(ulid()), makeTaskId(ulid()))).to.equal(undefined);
   });
 

@@ -31,7 +31,7 @@ function fixture(limits: { concurrency: number; queue: number; waitMs?: number }
 }
 
 describe('A concurrency limiter', () => {
-  it('grants permits at once while there are any, then in the order of asking', () => {
+  it('grants permits at once while some are free, then in the order of the requests', () => {
     const s = fixture({ concurrency: 2, queue: 3 });
     for (const name of ['a', 'b', 'c', 'd']) s.ask(name);
     expect(s.started).to.deep.equal(['a', 'b']);
@@ -86,7 +86,7 @@ describe('A concurrency limiter', () => {
     expect([s.started, s.refused]).to.deep.equal([['a', 'c'], ['late']]);
   });
 
-  it('grants nothing to an entry that has left, and frees its place at once', () => {
+  it('grants nothing to an entry that has left, and removes it from the queue at once', () => {
     const s = fixture({ concurrency: 1, queue: 2 });
     s.ask('a');
     const b = s.ask('b');

@@ -6,7 +6,7 @@ export interface CapturedOutput<Result> {
   readonly err: string;
 }
 
-/** No other code may write meanwhile. */
+/** No other code may write to the streams during `run`. */
 export async function capturingOutput<Result>(run: () => Promise<Result>): Promise<CapturedOutput<Result>> {
   const [out, err]: [string[], string[]] = [[], []];
   const release = [keep(process.stdout, out), keep(process.stderr, err)];

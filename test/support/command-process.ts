@@ -1,4 +1,4 @@
-/** Runs `mandate` as an operator does: in a child process, from the sources, with nothing but settings in its environment. */
+/** Runs `mandate` as an operator does: in a child process, from the sources, with only the settings in its environment. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { asProgram } from '../../scripts/from-source.ts';

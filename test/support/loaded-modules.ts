@@ -15,7 +15,7 @@ const HOOKS = `
 `;
 
 /**
- * The addresses of all modules that an import loads, in their order. @param specifier a package, resolved from `cwd`,
+ * The URLs of all modules that an import loads, in order. @param specifier a package, resolved from `cwd`,
  * or an address. @throws if the import fails
  */
 export async function loadedModules(

@@ -126,7 +126,7 @@ function processesOf(data: string): readonly number[] {
   return [Number(first), ...children.split(' ').filter(Boolean).map(Number)];
 }
 
-/** A session may have ended meanwhile. */
+/** The process may have ended already. */
 function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -184,7 +184,7 @@ function anyoneMayEnter(directory: string): boolean {
   return open && (parent === directory || anyoneMayEnter(parent));
 }
 
-/** @throws if the process ends, or the time is over, before it prints the text on standard error */
+/** @throws if the process ends, or the time limit is reached, before it prints the text on standard error */
 function untilSaid(child: ChildProcess, text: string): Promise<void> {
   return new Promise((done, failed) => {
     let said = '';

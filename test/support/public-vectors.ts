@@ -1,4 +1,4 @@
-/** Public test vectors beside the checkout, in `../shared/vectors/public`. Suites that use them are skipped without them. */
+/** Public test vectors outside the checkout, in `../shared/vectors/public`. Without them their suites are skipped. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { sampleByLength } from './length.ts';

@@ -204,7 +204,7 @@ for (const database of databases) {
       expect(answers).to.deep.equal([404, 409, refused, 204, lifted, 409, refused, 404]);
     });
 
-    it('keep the person refused by SCIM after the operator has lifted their own block', async () => {
+    it('still refuse the person by the block of SCIM after the operator has lifted the operator’s block', async () => {
       const { sub, place, lift } = aPerson();
       await place.admin();
       later();
@@ -242,7 +242,7 @@ for (const database of databases) {
       acts<SignalAct>('account-disabled', 'account-purged', 'account-enabled', 'late'),
     );
 
-    it("that meet end as each source's last request says, with every request recorded and no task left", async function () {
+    it("that race end as each source's last request says, with every request recorded and no task left", async function () {
       this.timeout(120_000);
       await fc.assert(
         fc.asyncProperty(several, async ([operatorActs, scimActs, signalActs]) => {

@@ -116,7 +116,7 @@ for (const database of databases) {
       const theAgent = (nth: number) => agents[nth] ?? fail();
       const thePerson = (nth: number) => people[nth] ?? fail();
 
-      /** The prediction from before or after the request: time passes meanwhile. */
+      /** The prediction from before or after the request, because time passes during it. */
       async function agree(ask: () => Promise<Answer>, foretell: () => Expectation): Promise<[Answer, Expectation]> {
         const before = foretell();
         const answer = await ask();

@@ -157,7 +157,7 @@ function traffic(balancer: LoadBalancer, agent: RegisteredAgent) {
     live = [...live.filter(isPresented), { token, kid, expiresAt }];
   }
 
-  /** Counts a refusal as lost unless the token has expired since. */
+  /** Counts a refusal as a lost verification unless the token has expired. */
   function refused(what: string, { expiresAt }: Issued) {
     if (Date.now() < expiresAt) lost.push(what);
   }

@@ -168,7 +168,7 @@ for (const database of databases) {
       expect(refreshed.status, refreshed.text).to.equal(200);
     });
 
-    it('leaves no active task if exchanges and the logout meet on two replicas', async () => {
+    it('leaves no active task if exchanges and the logout race on two replicas', async () => {
       for (let round = 0; round < 6; round += 1) {
         const [sub, sid] = [newPerson(), randomUUID()];
         const exchanges = [mandate, replica, mandate, replica, mandate, replica].map((at) =>

@@ -53,7 +53,7 @@ describe('mandate serve', () => {
     expect(kinds.size).to.equal(wrongConfigurations.length).and.least(150);
   });
 
-  it('names an unknown setting and suggests the nearest name, beside an invalid one', async () => {
+  it('names an unknown setting and suggests the nearest name, in addition to an invalid one', async () => {
     const changes = { 'Service:UpstreamIdp:Audience': undefined, 'Service:UpstreamIdp:Audiense': 'zq7-recognised' };
     const { result, out, err } = await start({ changes });
     expect(result).to.equal(1);

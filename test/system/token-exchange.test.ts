@@ -158,7 +158,7 @@ for (const database of databases) {
       expect(answer.status, answer.text).to.equal(200);
     });
 
-    it('accepts a client_assertion beside the actor_token, and spends both', async () => {
+    it('accepts a client_assertion in addition to the actor_token, and spends both', async () => {
       const actor_token = agent.assertion({ instance: 'pod-7' });
       const client_assertion = agent.assertion({ instance: 'another' });
       const lines = await mandate.recorded(async () => {

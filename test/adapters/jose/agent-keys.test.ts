@@ -75,7 +75,7 @@ describe('The inline keys of an agent', () => {
     expect(await verdict(inline({ ...without(ps.publicJwk, 'alg'), kid: rs.kid }), jwsBy(inPss))).to.equal('verified');
   });
 
-  it('verify with any key_ops and ext beside them', async () => {
+  it('verify with any key_ops and ext in the JWK', async () => {
     const decorated = { ...es.publicJwk, key_ops: ['sign', 'verify'], ext: 'yes', x5c: 7 };
     expect(await verdict(inline(decorated), jwsBy(es))).to.equal('verified');
   });

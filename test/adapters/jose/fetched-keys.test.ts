@@ -12,7 +12,7 @@ function source() {
       return new Promise<string | undefined>((resolve) => waiting.push(resolve));
     },
     fetches: () => fetches,
-    /** Answers all fetches under way, and waits until their callers have continued. */
+    /** Answers all running fetches, and waits until their callers have continued. */
     async answer(keys: string | undefined): Promise<void> {
       for (const resolve of waiting.splice(0)) resolve(keys);
       await new Promise(setImmediate);
@@ -64,7 +64,7 @@ describe('Fetched keys', () => {
     expect(await second).to.deep.equal({ keys: 'second', fresh: true });
   });
 
-  it('are fetched again in the background after refreshAfter, and used meanwhile', async () => {
+  it('are fetched again in the background after refreshAfter, and the cached keys are used until then', async () => {
     const published = await holding('old');
     clock.advance(299);
     expect(await published.current()).to.deep.equal({ keys: 'old', fresh: false });

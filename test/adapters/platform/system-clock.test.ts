@@ -85,7 +85,7 @@ describe('systemClock', () => {
     expect(Math.abs(clock.now() - time.shown())).to.be.lessThan(1000);
   });
 
-  it('stands still after the wall clock was set back until that has caught up', () => {
+  it('stops after the wall clock was set back, until the wall clock has caught up', () => {
     const time = world(START);
     const clock = systemClock(time);
     const before = clock.now();

@@ -1,4 +1,4 @@
-/** Races that no real service shows on demand: other clients register and remove the same agents in between. */
+/** Races that a real service does not produce on demand: other clients register and remove the same agents. */
 
 import { expect } from 'chai';
 import { type Applied, applyDeclarations } from '../../../application/admin/apply-declarations.ts';
@@ -57,7 +57,7 @@ async function applied(answers: readonly unknown[], changes: Partial<Registratio
 const { agentId } = agent;
 
 describe('Applying a declaration', () => {
-  it('changes an agent that another client registered meanwhile', async () => {
+  it('changes an agent that another client registered after the lookup', async () => {
     const other = { ...agent, displayName: 'Registered by another' };
     expect(await applied([undefined, { kind: 'already_exists' }, other, { kind: 'changed' }])).to.deep.equal({
       asked: [
@@ -71,7 +71,7 @@ describe('Applying a declaration', () => {
     });
   });
 
-  it('registers an agent that another client removed meanwhile', async () => {
+  it('registers an agent that another client removed after the lookup', async () => {
     const answers = [agent, { kind: 'not_found' }, undefined, { kind: 'registered' }];
     const { outcomes, end } = await applied(answers, { displayName: 'Other' });
     expect([outcomes, end]).to.deep.equal([[{ kind: 'created' }], 'done']);

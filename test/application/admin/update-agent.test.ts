@@ -60,7 +60,7 @@ describe('changing an agent', () => {
     expect(pauses).to.deep.equal([20]);
   });
 
-  it('answers not_found if the agent is removed meanwhile', async () => {
+  it('answers not_found if the agent is removed after the lookup', async () => {
     const { agents } = storage;
     const entry = { at: clock.now(), event: 'agent.deleted', agentId: ID, decision: 'allow' } as const;
     const racing: Agents = {
@@ -85,7 +85,7 @@ describe('changing an agent', () => {
     expect(await recorded()).to.deep.equal([]);
   });
 
-  it('judges a key again that can’t be imported', async () => {
+  it('refuses new keys that cannot be imported', async () => {
     const jwks = {
       keys: [
         {

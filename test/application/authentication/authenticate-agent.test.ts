@@ -110,7 +110,7 @@ describe('authenticating an agent', () => {
     ['lives too long', 'actor_lifetime_too_long', { exp: NOW + 301 }],
     ['has no jti', 'actor_missing_jti', { jti: undefined }],
   ] as const) {
-    it(`names the agent once the signature has verified if its assertion ${what}, and does not use the assertion up`, async () => {
+    it(`names the agent once the signature has verified if its assertion ${what}, and leaves the assertion unused`, async () => {
       agent = { ...agent, enabled: false };
       expect(await authenticate(signed(claims))).to.deep.equal({
         kind: 'denied',

@@ -1,4 +1,4 @@
-/** What holds for all decisions: their names, the transactions they run in, and the two orders that engines follow. */
+/** Properties of all decisions: names, kinds of transaction, the order of locks and the order of effects. */
 
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
@@ -64,14 +64,14 @@ describe('The order of locks', () => {
     expect(new Set(LOCK_ORDER).size).to.equal(LOCK_ORDER.length);
   });
 
-  it('knows a shared lock from an exclusive one', () => {
+  it('distinguishes shared from exclusive locks', () => {
     expect(shared('agent', 'a')).to.deep.equal({ on: 'agent', key: 'a', mode: 'shared' });
     expect(exclusive('grant', 'g')).to.deep.equal({ on: 'grant', key: 'g', mode: 'exclusive' });
   });
 });
 
 describe('The order of effects', () => {
-  it('has every effect once, and the append last: it holds the fence of the ledger until the end', () => {
+  it('has every effect once, and the append last, because an append locks the ledger until the commit', () => {
     // Does not compile if an effect is missing.
     const complete: Exclude<EffectName, (typeof EFFECT_ORDER)[number]> extends never ? true : false = true;
     expect(complete).to.equal(true);

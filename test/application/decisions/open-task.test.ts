@@ -81,7 +81,7 @@ describe('Opening a task', () => {
       false,
     ],
   ] as const) {
-    it(`${refused ? 'is refused' : 'goes on'} after ${title}`, () => {
+    it(`${refused ? 'is refused' : 'succeeds'} after ${title}`, () => {
       const logouts = [ofPerson, ofSession].map((times) => times && { forgetAt: LATER, ...times });
       const judgement = openTask.judge({ ...opening, refuseLoggedOut: { issuedAt } }, { ...clear, logouts });
       expect(judgement).to.deep.equal(refused ? { verdict: { kind: 'logged_out' }, effects: [] } : opened(opening));
@@ -103,7 +103,7 @@ describe('Opening a task', () => {
     });
   }
 
-  it('opens below a live task', () => {
+  it('opens with a live parent task', () => {
     expect(openTask.judge(delegated, { ...clear, parent: liveParent })).to.deep.equal(opened(delegated));
   });
 
@@ -120,7 +120,7 @@ describe('Opening a task', () => {
     expect(openTask.asks(delegated), 'the parent').to.deep.equal({ ...questions, parent });
   });
 
-  it('asks about logouts of the sub and of the session only where logouts refuse tasks', () => {
+  it('asks about logouts of the sub and of the session only if logouts refuse tasks', () => {
     const ofPerson = { fact: 'logout', about: { kind: 'person', name: task.sponsor } };
     const ofSession = { fact: 'logout', about: { kind: 'session', name: 'session-7' } };
     expect(openTask.asks(guarded).logouts).to.deep.equal([ofPerson, ofSession]);

@@ -68,7 +68,7 @@ describe('placeBlock', () => {
     });
 
     for (const other of SOURCES.filter((one) => one !== source)) {
-      it(`places a block of ${source} beside one of ${other}, and records it`, () => {
+      it(`places a block of ${source} in addition to one of ${other}, and records it`, () => {
         const [block, existing] = [aBlock(source), aStatedBlock({ source: other })];
         expect(placeBlock.judge({ block, reason }, { blocks: [existing], live: NO_TASKS })).to.deep.equal({
           verdict: { blocks: [withoutStatement(existing), block], revokedTasks: 0 },

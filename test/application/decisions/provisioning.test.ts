@@ -92,7 +92,7 @@ describe('The statements of a write of a user', () => {
     ['disabled', 'scim_deactivated'],
     ['deleted', 'scim_deleted'],
   ] as const) {
-    it(`block a person as ${state} and end the tasks, recorded after the signal, also beside other blocks`, () => {
+    it(`block a person as ${state} and end the tasks, recorded after the signal, also if other sources block the person`, () => {
       const live = liveTasks([task], [child]);
       const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
       for (const blocks of [[], others]) {
@@ -191,7 +191,7 @@ describe('The statements of a write of a user', () => {
     });
   }
 
-  it('end tasks beside an existing block for a repeated deactivation, and record the signal again', () => {
+  it('end tasks for a repeated deactivation although the block exists, and record the signal again', () => {
     const reason = 'scim_deactivated';
     const person = facts({ blocks: [disabled], live: liveTasks([task], [child]) });
     const ended = revoked(at, [task, reason], [child, 'parent_revoked']);

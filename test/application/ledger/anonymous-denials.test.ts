@@ -18,7 +18,7 @@ describe('anonymous denials', () => {
   let storage: Storage;
   /** If set, the database does not answer; the attempts are counted. */
   let away: Error | undefined;
-  /** If set, the database answers so many times, and then never. */
+  /** If set, the database answers this many times, and then never. */
   let answers: number;
   let attempts: number;
   /** The database answers once this has resolved. */
@@ -108,7 +108,7 @@ describe('anonymous denials', () => {
     ]);
   });
 
-  it('are answered without a database, try it once in a window, and are all in the next summary', async () => {
+  it('are answered while the database is unavailable, with one attempt a window, and are all in the next summary', async () => {
     away = new StorageUnavailable('away');
     await times(5);
     expect(attempts).to.equal(1);
@@ -188,14 +188,14 @@ describe('anonymous denials', () => {
     expect((await written()).slice(1)).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('that can not be written at the shutdown are logged with their count', async () => {
+  it('that cannot be written at the shutdown are logged with their count', async () => {
     await times(3);
     away = new StorageUnavailable('away');
     await denials.closeAll();
     expect(log.lines.join()).to.include('"reason":"invalid_request","count":2');
   });
 
-  it('rethrow an error that is not the database’s, and are counted even then', async () => {
+  it('rethrow an error other than StorageUnavailable, and are still counted', async () => {
     away = new RangeError('a bug');
     expect(await failureOf(denials.record(malformed))).to.equal(away);
     away = undefined;

@@ -1,5 +1,5 @@
 /**
- * Tampering by the owner of the database, who can lift every guard: a thousand edits, each found, named and undone. The
+ * Tampering by the database owner, who can remove every guard: a thousand edits, each found, named and undone. The
  * seal does not cover two things, which are not edited here: the microseconds of a time, and the exact number of a
  * record within the gap around it.
  */

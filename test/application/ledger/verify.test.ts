@@ -344,7 +344,7 @@ describe('verifying the ledger', () => {
       });
     });
 
-    it('does not take altered or inserted records for archived ones', async () => {
+    it('does not mistake altered or inserted records for archived ones', async () => {
       const [, second] = await sealSome(4);
       fixture.withoutTriggers.exec("update ledger set reason = 'x' where seq = 7");
       expect(faultOf(await fixture.verify(archived(second)))).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
@@ -352,7 +352,7 @@ describe('verifying the ledger', () => {
       expect(faultOf(await fixture.verify(archived(second)))).to.have.property('kind', 'tree_size');
     });
 
-    it('notices that a month is archived meanwhile', async () => {
+    it('notices that a month is archived during the verification', async () => {
       const [, second] = await sealSome(4);
       const { checkpoints } = fixture.storage;
       let asked = 0;

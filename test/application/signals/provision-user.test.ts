@@ -59,7 +59,7 @@ describe('A write of a provisioned user under concurrent changes', () => {
     written(await patchUser(service, userId, { Operations: [{ op: 'add', path: 'userName', value: ulid() }] }));
   const rename = (user: ProvisionedUser) => renameBy(plain(), user);
 
-  it('is judged again on the other client’s write, twice if needed', async () => {
+  it('is retried with the user that the other client wrote, twice if needed', async () => {
     for (const times of [1, 2]) {
       const { userId } = await aUser();
       const { service, reads } = interrupted(times, rename);
@@ -86,7 +86,7 @@ describe('A write of a provisioned user under concurrent changes', () => {
     }
   });
 
-  it('answers not_found if the user was removed meanwhile', async () => {
+  it('answers not_found if the user was removed after the read', async () => {
     const drop = ({ userId }: ProvisionedUser) => removeUser(plain(), userId);
     for (const write of [
       (service: Provisioning, { userId }: ProvisionedUser) => patchUser(service, userId, DEACTIVATION),

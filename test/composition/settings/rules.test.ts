@@ -122,7 +122,7 @@ describe('The rules between settings', () => {
           refuse() {},
         });
       } catch {
-        // An undefined list cannot be walked. The reads before that count.
+        // Iterating over an undefined list throws. Only the reads before that matter.
       }
       expect(rule.about.map(String)).to.include.members(read);
     }

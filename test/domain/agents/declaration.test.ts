@@ -77,7 +77,7 @@ describe('A declaration', () => {
     );
   });
 
-  it('is judged only by the bounds that hold at every server', () => {
+  it('is checked only against bounds that every server has', () => {
     const century = 36_525 * 86_400;
     expect(judged({ maxTaskTtl: century, maxTokenTtl: century })).to.include({ maxTaskTtl: century });
     expect(judged({ maxTaskTtl: 1, maxTokenTtl: 1 })).to.include({ maxTokenTtl: 1 });

@@ -16,20 +16,20 @@ describe('the lifetimes of a registration', () => {
     expect(resolve(undefined, undefined)).to.deep.equal(resolved(1800, 300));
   });
 
-  it('cut an unnamed token lifetime to a named task lifetime below the default', () => {
+  it('shorten an absent token lifetime to a given task lifetime below the default', () => {
     expect(resolve(120, undefined)).to.deep.equal(resolved(120, 120));
   });
 
-  it('leave an unnamed token lifetime at the default under a longer task lifetime', () => {
+  it('keep an absent token lifetime at the default with a longer task lifetime', () => {
     expect(resolve(7200, undefined)).to.deep.equal(resolved(7200, 300));
   });
 
-  it('are those that it names, even far from the defaults', () => {
+  it('are the given ones, even far from the defaults', () => {
     expect(resolve(86_400, 3600)).to.deep.equal(resolved(86_400, 3600));
     expect(resolve(60, 30)).to.deep.equal(resolved(60, 30));
   });
 
-  it('extend the default task lifetime to a longer named token lifetime', () => {
+  it('extend the default task lifetime to a longer given token lifetime', () => {
     expect(resolve(undefined, 2700)).to.deep.equal(resolved(2700, 2700));
   });
 
@@ -74,7 +74,7 @@ describe('the lifetimes of a registration', () => {
     expect(resolveLifetimes({ maxTaskTtl: undefined, maxTokenTtl: 3600 }, narrow).kind).to.equal('refused');
   });
 
-  // Arbitrary settings that pass the start-up checks, and arbitrary named lifetimes.
+  // Arbitrary settings that pass the start-up checks, and arbitrary given lifetimes.
   const someRules: fc.Arbitrary<LifetimeRules> = fc
     .tuple(...Array.from({ length: 6 }, () => fc.integer({ min: 1, max: 200_000 })))
     .map((numbers) => numbers.sort((a, b) => a - b))
@@ -97,7 +97,7 @@ describe('the lifetimes of a registration', () => {
     );
   const someLifetime = fc.option(fc.integer({ min: -1, max: 210_000 }), { nil: undefined });
 
-  it('keep a token within its task, both within bounds, and named lifetimes unchanged, under any settings', () => {
+  it('keep a token within its task, both within bounds, and given lifetimes unchanged, under any settings', () => {
     fc.assert(
       fc.property(someRules, someLifetime, someLifetime, (settings, task, token) => {
         const verdict = resolveLifetimes({ maxTaskTtl: task, maxTokenTtl: token }, settings);

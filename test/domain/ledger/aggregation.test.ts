@@ -41,14 +41,14 @@ describe('the aggregation of anonymous denials', () => {
     expect(windows.takeAll()).to.deep.equal([malformed, unknown, admin, signal].map((one) => ({ ...one, count: 1 })));
   });
 
-  it('ends a window exactly when its time since the first denial is over', () => {
+  it('ends a window exactly its length after the first denial', () => {
     occur(malformed, 1);
     occur(malformed, 1, later(WINDOW - MICRO));
     expect(windows.takeEnded(later(WINDOW - MICRO))).to.deep.equal([]);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([{ ...malformed, count: 1 }]);
   });
 
-  it('ends only the windows whose time is over', () => {
+  it('ends only the windows that have reached their length', () => {
     occur(malformed, 2);
     occur(admin, 3, later(1));
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([{ ...malformed, count: 1 }]);
@@ -71,14 +71,14 @@ describe('the aggregation of anonymous denials', () => {
     expect(windows.takeEnded(later(0))).to.deep.equal([{ ...malformed, count: 1 }]);
   });
 
-  it('adds given-back denials to the open window', () => {
+  it('adds denials whose summary failed to the open window', () => {
     occur(malformed, 2);
     windows.giveBack(malformed, 6);
     expect(occur(malformed, 1, later(1))).to.deep.equal(['counted']);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([{ ...malformed, count: 8 }]);
   });
 
-  it('keeps given-back denials without an open window, and still records the next denial', () => {
+  it('keeps denials whose summary failed if no window is open, and still records the next denial', () => {
     windows.giveBack(malformed, 2);
     windows.giveBack(malformed, 3);
     expect(windows.occurred(malformed, NOON)).to.deep.equal({ kind: 'first', ended: { ...malformed, count: 5 } });

@@ -68,7 +68,7 @@ describe('the claims of a logout token', () => {
     });
   }
 
-  it('are judged in the order of the list of reasons: the first fault is reported', () => {
+  it('are checked in the order of the list of reasons: the first fault is reported', () => {
     const order = logoutDenialReasons.slice(logoutDenialReasons.indexOf('logout_untrusted_issuer'));
     const faults: Record<string, Record<string, unknown>> = {};
     // One fault for each reason. `malformed` is out of order: it is found at the identifiers.

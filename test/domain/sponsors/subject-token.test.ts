@@ -55,7 +55,7 @@ const refusals: readonly [string, Record<string, unknown>, string, string | unde
   ['has a control character in its sid', { sid: 'session\u0000' }, 'subject_malformed', 'ada'],
 ];
 
-describe('judging the claims of a subject token', () => {
+describe('checking the claims of a subject token', () => {
   for (const [what, changes, reason, subject] of refusals) {
     it(`refuses a token that ${what}`, () => {
       expect(judge(changes)).to.deep.equal({ kind: 'refused', faults: [reason], subject });

@@ -46,7 +46,7 @@ describe('the policy', () => {
     });
   });
 
-  it("judges the scope first, then the audience, then the depth: the specification's order", () => {
+  it("checks the scope first, then the audience, then the depth: the specification's order", () => {
     const all = { ...asked, requested: ['none'], audience: 'https://no.example', depth: 9 };
     expect(judgePolicy(agent, all)).to.include({ reason: 'scope_intersection_empty' });
     expect(judgePolicy(agent, { ...all, requested: ['jira:read'] })).to.include({ reason: 'audience_not_allowed' });

@@ -12,7 +12,7 @@ const facts: TokenFacts = {
 const byClient = { at: NOON, reason: 'client_revoked' } as const;
 const byBlock = { kind: 'revoked', at: plusSeconds(NOON, -9), reason: 'sponsor_blocked' } as const;
 
-describe('the standing of a token', () => {
+describe('the state of a token', () => {
   it('is active only if token, task and agent are all valid', () => {
     expect(judgeStanding(facts, NOON)).to.deep.equal({ kind: 'active' });
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
 import { describeVectors } from '../../support/public-vectors.ts';
 
-/** Any JSON value that all readers agree on. */
+/** Any JSON value that all parsers read alike. */
 const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' });
 
 describe('strict JSON', () => {
@@ -102,7 +102,7 @@ describeVectors<Record<string, string>>('strict JSON and the JSON test suite', '
     expect(refused.map(([name]) => name)).to.have.members(ambiguous);
   });
 
-  /** Decodes like the surfaces: only valid UTF-8, and no byte order mark. */
+  /** Decodes like the HTTP endpoints: only valid UTF-8, and no byte order mark. */
   function read(body: string): Json | undefined {
     const bytes = Buffer.from(body, 'base64');
     try {

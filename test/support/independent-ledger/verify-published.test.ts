@@ -8,7 +8,7 @@ const { jwk, records, checkpoints } = publishedLedger;
 const jwks = { keys: [jwk] };
 const published = checkpoints.map(({ signed_bytes, ...checkpoint }) => checkpoint);
 
-/** Other tests judge the service by this verifier, so published vectors check it. */
+/** Other tests check the service with this verifier, so published vectors check the verifier. */
 describe('The independent verifier', () => {
   for (const { about, record, canonical_json, leaf } of canonicalRecords) {
     it(`computes the canonical form and the leaf of ${about}`, () => {

@@ -97,7 +97,7 @@ describe('A request', () => {
   });
 
   it('is admitted and routed by the same path', async () => {
-    // Otherwise the limits of another surface would apply.
+    // If admission matched another path than the router, the limits of another surface would apply.
     const { served } = await effectsOf(mandate, async () => {
       for (const path of ['/oauth2/token', '/oauth2/introspect', '/healthz', '/scim/v2/Users', '/audit']) {
         for (const target of [`http://x${path}`, `${path}#`, path.replaceAll('/', '\\').replace('\\', '/')]) {

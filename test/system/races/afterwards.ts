@@ -1,4 +1,4 @@
-/** After a revocation has been answered by one process, no other process answers active or renews the task. */
+/** Once one process has answered a revocation, no other process answers active or renews the task. */
 
 import { expect } from 'chai';
 import type { Answer } from '../../support/mandate.ts';

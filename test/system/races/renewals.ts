@@ -33,7 +33,7 @@ export function renewalsThatRace(setup: RaceSetup): void {
 
 interface EndedRenewal extends Pair {
   readonly target: Target;
-  /** What each replica answers about the first token and the renewed one. */
+  /** Each replica's introspection of the first token and of the renewed one. */
   readonly seen: readonly Answer['body'][];
   readonly again: Answer;
 }

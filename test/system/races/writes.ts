@@ -26,7 +26,7 @@ export function writesThatRace(setup: RaceSetup): void {
   });
 }
 
-/** Signals in a token with a `jti`. */
+/** The signals whose token has a `jti`. */
 const signals = endings.filter(({ record, refuses }) => record !== undefined && refuses === undefined);
 const TIMES = 3;
 

@@ -247,7 +247,7 @@ describe('Agent files', () => {
     ]);
   });
 
-  it('are refused by name when they are absent, directories or over 4 MiB', async () => {
+  it('are refused, with their path, when they are absent, directories or over 4 MiB', async () => {
     const files = [join(folder, 'absent.yaml'), folder, write('long.yaml', ' '.repeat(4 * 1_048_576 + 1))];
     const read = await readAgentFiles(files, judge);
     expect(read.kind === 'wrong' && read.problems.map(describeFileProblem)).to.deep.equal([

@@ -87,7 +87,7 @@ describe('The admin surface', () => {
       expect(shown).to.include({ source, kind });
     });
 
-    it(`places and lifts the operator’s block beside a block of ${source}, which it shows first`, async () => {
+    it(`places and lifts the operator’s block if ${source} has blocked the person before, and shows the older block first`, async () => {
       await placed('ada', source, kind);
       const theirs = (await api.send('get', path('ada'))).body;
       api.clock.advance(90);

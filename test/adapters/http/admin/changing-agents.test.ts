@@ -59,7 +59,7 @@ describe('PATCH /admin/agents/{agent_id}', () => {
     });
   }
 
-  describe('judges the merged registration as a whole:', () => {
+  describe('checks the merged registration as a whole:', () => {
     it('a task lifetime below the stored token lifetime is refused', async () => {
       expect(await errorsOf({ max_task_ttl: 'PT3M' })).to.deep.equal({
         max_token_ttl: ['Must not be longer than max_task_ttl.'],

@@ -98,7 +98,7 @@ describe('POST /admin/agents', () => {
     expect(reasons.filter((reason) => reason === 'agent_already_exists')).to.have.lengthOf(19);
   });
 
-  describe('first judges the shape of the body,', () => {
+  describe('first checks the shape of the body,', () => {
     it('and names every missing field at once', async () => {
       expect(await errorsOf({})).to.deep.equal({
         agent_id: ['Must be set.'],
@@ -167,7 +167,7 @@ describe('POST /admin/agents', () => {
     });
   });
 
-  describe('then judges the registration as a whole,', () => {
+  describe('then checks the registration as a whole,', () => {
     it('and reports every field at once', async () => {
       const errors = await errorsOf(
         aRegistrationBody({

@@ -155,7 +155,7 @@ describe('The concurrency limit', () => {
       await eventually(() => begun === nth);
     }
     const [slowest, ...others] = senders;
-    // The rest of the form arrives while the denial is being recorded. The refusal stands.
+    // The rest of the form arrives while the denial is being recorded. The request is still refused.
     slowest?.send(whole.slice(-1));
     await eventually(() => refused !== undefined);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,4 @@
-/** Connections that clients reset, pipeline or flood, and the stop of the server meanwhile. */
+/** Connections that clients reset, pipeline or flood, also while the server stops. */
 
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -13,7 +13,7 @@ import { serverWith } from '../../../support/http-server.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Much longer than the ten seconds that a stop gives requests under way. */
+/** Much longer than the ten seconds in which running requests may finish during a stop. */
 const STOPPED_MS = 20_000;
 
 async function start(handler: RequestListener) {

@@ -1,4 +1,4 @@
-/** How the tool server judges an introspection answer. */
+/** How the tool server checks an introspection answer. */
 
 import { expect } from 'chai';
 import {

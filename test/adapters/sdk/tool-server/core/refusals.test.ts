@@ -34,7 +34,7 @@ const METADATA = 'https://jira.example/.well-known/oauth-protected-resource/api'
 
 type Headers = readonly (readonly [string, string])[];
 
-/** A route of `POLICIES`, or the name of an MCP tool that none of them stands for. */
+/** A route of `POLICIES`, or the name of an MCP tool without such a route. */
 interface Target {
   readonly route: string;
   readonly path: string;
@@ -220,7 +220,7 @@ for (const surface of [...frameworks.map(web), mcp]) {
       expect((await rawRequest(`${app.url}/healthz`, 'HEAD', [])).status).to.equal(200);
     });
 
-    it('judges a HEAD request by the policy of the GET route', async () => {
+    it('applies the policy of the GET route to a HEAD request', async () => {
       const head = { ...issue, route: 'HEAD /issues/:key' };
       expect((await surface.send(app, head, [])).status).to.equal(401);
       expect((await surface.send(app, head, bearer())).status).to.equal(200);
