@@ -42,7 +42,7 @@ export function issuerProblem(text: string): string | undefined {
 
 /**
  * A token request names an audience, and the service compares it character by character. URL parsers drop tabs and line
- * feeds and turn backslashes around, so two readers could see two URLs. Only the characters of RFC 3986 are accepted.
+ * feeds and turn backslashes into slashes, so two readers could see two URLs. Only the characters of RFC 3986 are accepted.
  */
 function readAddress(text: string): URL | undefined {
   const host = text.length <= MAX_URL_LENGTH ? HTTP_URL.exec(text)?.[1] : undefined;

@@ -29,7 +29,7 @@ export type AgentKeySource =
 
 export interface Agent extends Registration {
   /**
-   * Each change adds one; decisions name the revision they were judged on. The first revision is the microsecond of
+   * Each change adds one; decisions name the revision they are based on. The first revision is the microsecond of
    * the registration. An id that is deleted and registered again therefore never repeats a revision.
    */
   readonly revision: number;

@@ -10,7 +10,7 @@ export interface LifetimeRules {
   readonly maxTokenTtl: number;
 }
 
-/** The lifetimes that a registration names; `undefined` leaves one to the defaults. */
+/** The lifetimes in a registration; `undefined` means the default. */
 interface NamedLifetimes {
   readonly maxTaskTtl: number | undefined;
   readonly maxTokenTtl: number | undefined;
@@ -21,7 +21,7 @@ export interface Lifetimes {
   readonly maxTokenTtl: number;
 }
 
-/** A named lifetime outside its bounds, or a token lifetime longer than the task's. */
+/** A given lifetime outside its bounds, or a token lifetime longer than the task's. */
 export type LifetimeProblem =
   | { readonly lifetime: keyof Lifetimes; readonly fault: 'out_of_bounds'; readonly min: number; readonly max: number }
   | { readonly lifetime: 'maxTokenTtl'; readonly fault: 'longer_than_task' };
@@ -31,8 +31,8 @@ type ResolvedLifetimes =
   | { readonly kind: 'refused'; readonly problems: readonly LifetimeProblem[] };
 
 /**
- * A default never overrides a named lifetime. An unnamed token lifetime is cut to the task's; an unnamed task lifetime
- * grows to the token's.
+ * A default never overrides a given lifetime. An absent token lifetime is at most the task's; an absent task lifetime is
+ * at least the token's.
  */
 export function resolveLifetimes(named: NamedLifetimes, rules: LifetimeRules): ResolvedLifetimes {
   const maxTaskTtl =

@@ -77,7 +77,7 @@ const CURVES: ReadonlyMap<string, KeyKind> = new Map([
 ]);
 
 /**
- * In which of the algorithms a signature can safely be verified with the key. Only the structure is judged here: the
+ * In which of the algorithms a signature can safely be verified with the key. Only the structure is checked here: the
  * import of the key finds out whether its point lies on the curve. Each problem is the end of a fixed sentence that begins with
  * the key's name. It repeats nothing of the key.
  */

@@ -1,6 +1,6 @@
 /**
  * A change to a registration (specification "Admin API", PATCH; decisions "Agents"): the sent fields replace those of
- * the stored registration. The result is a draft again, and is judged as a whole.
+ * the stored registration. The result is a draft again, and is checked as a whole.
  */
 
 import type { Agent, Registration } from './agent.ts';
@@ -33,7 +33,7 @@ export function carriedFields(patch: RegistrationPatch): readonly RegistrationFi
 }
 
 /**
- * Whether the patch disables the agent and does nothing else. Such a patch grants nothing, so it is not judged again:
+ * Whether the patch disables the agent and does nothing else. Such a patch grants nothing, so it is not checked again:
  * an operator can disable an agent even if newer settings make its registration invalid.
  */
 export function onlyDisables(patch: RegistrationPatch): boolean {

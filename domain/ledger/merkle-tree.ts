@@ -8,7 +8,7 @@ export type Hash = (bytes: Uint8Array) => Uint8Array;
 
 const HASH_BYTES = 32;
 
-/** The first hashed byte: it separates leaves from inner nodes, so neither can pass for the other. */
+/** The first hashed byte: it separates leaves from inner nodes, so neither can be mistaken for the other. */
 const LEAF = 0x00;
 const NODE = 0x01;
 

@@ -64,7 +64,7 @@ export function judgeLogoutToken(
   if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.now)) return refused('logout_expired');
   // The provider's keys also sign access tokens, ID tokens and sometimes security event tokens.
   if (!isLogoutType({ ...jws, claims }) || !carriesLogoutEvent(claims)) return refused('logout_not_a_logout_event');
-  // §2.4 forbids `nonce`, so that a logout token cannot pass for an ID token, nor an ID token for a logout token.
+  // §2.4 forbids `nonce`, so that logout tokens and ID tokens cannot be mistaken for each other.
   if (member(claims, 'nonce') !== undefined) return refused('logout_nonce_present');
 
   const [subject, sessionId] = [readIdentifier(claims, 'sub'), readIdentifier(claims, 'sid')];
@@ -84,7 +84,7 @@ function isLogoutType(jws: CompactJws): boolean {
   return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
 }
 
-/** §2.6 requires the member and ignores its content. Providers put other events beside it. */
+/** §2.6 requires the member and ignores its content. Providers may add other events. */
 function carriesLogoutEvent(claims: JsonObject): boolean {
   const events = member(claims, 'events');
   return isJsonObject(events) && member(events, LOGOUT_EVENT) !== undefined;

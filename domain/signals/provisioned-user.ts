@@ -24,7 +24,7 @@ export interface ProvisionedUser {
 /** The fields that a client can set. */
 type UserFields = Pick<ProvisionedUser, 'userName' | 'externalId' | 'active' | 'sponsorKey'>;
 
-/** Fields that are not judged yet. */
+/** Fields that are not checked yet. */
 export interface UserDraft {
   readonly userName: string | undefined;
   readonly externalId: string | undefined;

@@ -69,7 +69,7 @@ export interface SecurityAction {
   /** Lifts this receiver's own block, unless that was stated later (`isOutdated`). Never together with a new block. */
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
-  /** Why the person's live tasks end; `undefined` if they go on. */
+  /** Why the person's live tasks end; `undefined` if they continue. */
   readonly end: RevocationReason | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Judges the claims of a subject token after its signature was verified: they name the person for whom an agent asks
+ * Checks the claims of a subject token whose signature was verified: they name the person for whom an agent asks
  * (specification "Exchange" rules 3 and 5; decisions "Subject tokens").
  */
 
@@ -82,7 +82,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   if (sub.fault !== undefined) faults.push(sub.fault);
   // A refusal names the person only if every check up to sub has passed: before that, the sub is not trusted.
   const subject = faults.length === 0 ? sub.subject : undefined;
-  // A delegated token re-exchanged would come out clean of the first delegate (RFC 8693 §4.1).
+  // Exchanging a delegated token would drop its first delegate from the new token (RFC 8693 §4.1).
   if (member(claims, 'act') !== undefined) faults.push('subject_already_delegated');
 
   const sponsorKey = parseSponsorKey(textClaim(claims, expected.sponsorKeyClaim) ?? '');
@@ -97,7 +97,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   if (faults.length > 0 || subject === undefined || sponsorKey === undefined || !isSessionUsable) {
     return { kind: 'refused', faults, subject };
   }
-  // An iat may be any safe integer, and databases cannot store all of them as times: 1970 stands for anything earlier.
+  // An iat may be any safe integer, but databases cannot store all of them as times: an earlier one becomes 1970.
   const issuedAt = issued === undefined ? undefined : instantFromSeconds(Math.max(0, issued));
   return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, scope: personScope(claims) } };
 }

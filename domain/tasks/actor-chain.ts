@@ -48,7 +48,7 @@ function readActor(value: Json): Actor | undefined {
   return isInstance(instance) ? { sub, instance, depth } : undefined;
 }
 
-/** Exactly the control plane's own spelling. {@link namesAgent} is laxer, because it looks for impostors. */
+/** Exactly the control plane's own spelling. {@link namesAgent} accepts more spellings, to detect imitations. */
 function isAgentSubject(sub: string): boolean {
   return sub.startsWith(AGENT_PREFIX) && parseAgentId(sub.slice(AGENT_PREFIX.length)) !== undefined;
 }

@@ -13,7 +13,7 @@ export function makeGrant(secret: string): string {
   return `${PREFIX}${secret}`;
 }
 
-/** Whether a presented token has the prefix of a grant. Otherwise it is taken for a task token. */
+/** Whether a presented token has the prefix of a grant. Otherwise it is treated as a task token. */
 export function looksLikeGrant(token: string): boolean {
   return token.startsWith(PREFIX);
 }

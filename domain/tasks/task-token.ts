@@ -71,7 +71,7 @@ export type Standing =
   | { readonly kind: 'revoked'; readonly revocation: Revocation }
   | { readonly kind: 'agent_disabled' };
 
-/** Judges a token whose signature has verified and which has not expired. */
+/** The state of a token that has a valid signature and has not expired. */
 export function judgeStanding(facts: TokenFacts, now: Instant): Standing {
   if (facts.tokenRevocation !== undefined) return { kind: 'revoked', revocation: facts.tokenRevocation };
   if (facts.taskState.kind === 'revoked') return { kind: 'revoked', revocation: facts.taskState };
