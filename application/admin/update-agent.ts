@@ -52,7 +52,7 @@ export async function updateAgent(
     const stored = await service.agents.find(agentId);
     if (stored === undefined) return { kind: 'not_found' };
 
-    // 2. Merge the patch, and judge the result as a whole.
+    // 2. Merge the patch, and check the result as a whole.
     const verdict = await judgePatch(service, stored, patch);
     if (verdict.kind === 'invalid') return verdict;
 

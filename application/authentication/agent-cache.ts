@@ -1,6 +1,6 @@
 /**
  * The agent cache: registrations as last read, so that an exchange or refresh need not read them again. The cache alone
- * never allows anything: the committing decision names the revision it was judged on, and storage refuses any other
+ * never allows anything: the committing decision names the revision it is based on, and storage refuses any other
  * revision (`agent_changed`). It never refuses anything either: a refusal based on a cached agent is final only after
  * the agent has been read again.
  */
@@ -66,8 +66,8 @@ const MAX_ATTEMPTS = 8;
 const KEPT_CHANGING = 'What the request was judged on changed in every round. Retry the request.';
 
 /**
- * Retry on conflict. A decision names the versions it was judged on (the agent's revision, the grant's scope). If one
- * changed before the decision could commit, nothing was written, and the whole request is judged again. Denied with
+ * Retry on conflict. A decision names the versions it is based on (the agent's revision, the grant's scope). If one
+ * changed before the decision could commit, nothing was written, and the whole request is checked again. Denied with
  * `overloaded` after the last conflict. Only the record is written then, and no assertion is spent.
  */
 export async function retryOnConflict<T>(

@@ -27,7 +27,7 @@ export async function validateSubjectToken(
   const { issuer } = signature;
   const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now: clock.now() });
   if (verdict.kind === 'refused') {
-    // The judge names at least one fault; refuse even if it named none.
+    // `faults` has at least one element; refuse even if it is empty.
     const [first = 'subject_malformed'] = verdict.faults;
     return denied(first, { about: { sponsor: verdict.subject } });
   }

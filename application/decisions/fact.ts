@@ -27,8 +27,8 @@ export interface Facts {
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
-   * is up is not live. Locks their rows until the transaction ends, so that no task joins them. A running renewal is waited
-   * for when their grants are revoked, and counted.
+   * is up is not live. Locks their rows until the transaction ends, so that no task joins them. Revoking
+   * their grants waits for a running renewal, and counts it.
    */
   live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
   /**
@@ -113,7 +113,7 @@ export type Question<Name extends FactName = FactName> = {
   readonly [Each in Name]: { readonly fact: Each; readonly about: About<Each> };
 }[Name];
 
-/** A decision's questions by names of its own. */
+/** A decision's questions, by names that the decision chooses. */
 export type Questions = Readonly<Record<string, Question | readonly (Question | undefined)[] | undefined>>;
 
 /** The answers to such questions, under the same names. */

@@ -1,6 +1,6 @@
 /**
- * The locks of the decisions, and the one order in which they are taken. Two transactions that lock in one order never
- * wait for each other in a circle. SQLite takes none of them: its transactions write one after another.
+ * The locks of the decisions, and the one order in which they are taken. Two transactions that lock in one order
+ * cannot deadlock. SQLite takes none of them: its transactions write one after another.
  */
 
 /**

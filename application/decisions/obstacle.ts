@@ -5,7 +5,7 @@ import type { BlockKind, SponsorBlock } from '../../domain/sponsors/block.ts';
 import { isReplayed } from './assertion.ts';
 
 export type Obstacle =
-  /** The agent's revision is no longer the judged one: judge again. */
+  /** The agent changed after the request was checked: check the request again. */
   | { readonly kind: 'agent_changed' }
   /** The assertion was used before, by the decision that committed first. */
   | { readonly kind: 'replayed' }

@@ -16,7 +16,7 @@ export interface TaskOpening {
   readonly task: Task;
   readonly grantHash: GrantHash;
   readonly assertion: SpentAssertion;
-  /** The revision that was judged. */
+  /** The revision against which the request was checked. */
   readonly agentRevision: Agent['revision'];
   /** Set if remembered logouts refuse tasks: the `iat` of the subject token (`log-out.ts`, `remember`). */
   readonly refuseLoggedOut?: Pick<Person, 'issuedAt'> | undefined;
@@ -39,7 +39,7 @@ export const openTask = decision({
 
   locks: ({ task, assertion }: TaskOpening) => [
     shared('sponsor', task.sponsorKey),
-    // A logout names `sub` only. Where `sub` is the sponsor key, the lock above holds it off.
+    // A logout names `sub` only. If `sub` is the sponsor key, the lock above covers it.
     ...(task.sponsor === task.sponsorKey ? [] : [shared('subject', task.sponsor)]),
     ...(task.sessionId === undefined ? [] : [shared('session', task.sessionId)]),
     shared('agent', task.agentId),

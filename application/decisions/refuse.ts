@@ -21,7 +21,7 @@ export interface Refusal {
 
 /**
  * The verdict is the recorded reason. It differs from the entry's reason if an earlier check fails now:
- * - `actor_replayed` if the assertion, or the client assertion beside it, was used before. The other one is used up.
+ * - `actor_replayed` if the assertion, or the client assertion sent with it, was used before. The other one is used up.
  * - the block's reason if the person is blocked.
  */
 export const refuse = decision({

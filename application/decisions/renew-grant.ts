@@ -17,7 +17,7 @@ export interface Renewal {
   readonly agentId: AgentId;
   readonly sponsorKey: SponsorKey;
   readonly grantHash: GrantHash;
-  /** The grant's scope when the request was judged. */
+  /** The grant's scope when the request was checked. */
   readonly grantScope: Scope;
   /** The grant's new scope. */
   readonly scope: Scope;
@@ -31,7 +31,7 @@ export interface Renewal {
 
 /**
  * Nothing is written unless the grant is renewed. `grant_changed`: the grant's scope is no longer `grantScope`, or its
- * task has ended. Read the grant and judge again.
+ * task has ended. Read the grant and check the request again.
  */
 export type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' } | Obstacle;
 

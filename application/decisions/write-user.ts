@@ -34,7 +34,7 @@ export const addUser = decision({
   judge: ({ user, maxUsers, statements, at }, { named, count, ...people }): Judgement<AddUserVerdict> => {
     if (named !== undefined) return { verdict: 'uniqueness', effects: [] };
     if (count >= maxUsers) {
-      // A create makes one statement, so what is left of it is still the first person's.
+      // A create makes one statement, so a remaining statement is still about the first person.
       const effective = { statements: statementsWithoutRoom(statements), at };
       return { verdict: 'full', effects: applyStatements(effective, people) };
     }

@@ -79,7 +79,7 @@ function remedyForQuery(problem: Problem): string {
   }
 }
 
-/** What the examinations of one person ask. */
+/** The sources for the examinations of one person. */
 export interface PersonSources {
   readonly storage: () => Promise<Pick<StorageCondition, 'findBlocks' | 'isLoggedOut'> | undefined>;
   readonly clock: Clock;

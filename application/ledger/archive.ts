@@ -95,7 +95,7 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   const ready = await findOrWrite(content, last, archiving);
   if ('stop' in ready) return ready.stop;
 
-  // 5. In one transaction, record it and drop the month.
+  // 5. In one transaction, record the export and drop the month.
   const { stored } = ready;
   const at = archiving.clock.now();
   const sha256 = await stored.sha256();

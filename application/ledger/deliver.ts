@@ -15,7 +15,7 @@ const MAX_BATCHES = 1000;
 
 /**
  * Sends batches until nothing is due, a batch fails, or `shouldContinue` returns false. A failed batch waits (Outbox), and
- * records that become due meanwhile are left to the next pass. A sink that is down is sent one batch, not all of them.
+ * records that become due during the pass are left to the next one. A sink that is down is sent one batch, not all of them.
  *
  * @throws StorageUnavailable
  */

@@ -35,7 +35,7 @@ export interface LedgerPage {
 export interface Ledger {
   /**
    * One page, oldest first. No record that commits later sorts before `next`. Continuing from it therefore neither
-   * skips nor repeats a record, whatever is appended meanwhile.
+   * skips nor repeats a record, whatever is appended in between.
    */
   page(query: LedgerQuery): Promise<LedgerPage>;
 }

@@ -1,4 +1,4 @@
-/** What is read of the stored agents, tasks, blocks and users. All methods may throw StorageUnavailable. */
+/** Queries of the stored agents, tasks, blocks and users. All methods may throw StorageUnavailable. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';

@@ -106,7 +106,7 @@ export interface StorageCondition {
   close(): Promise<void>;
 }
 
-/** Deletes rows that were kept only for some time. No decision depends on a row whose time is over. */
+/** Deletes expired rows. No decision depends on an expired row. */
 export interface Sweeping {
   /**
    * Deletes up to `limit` rows of each kind that had to be kept only until `until`: used assertions, revoked tokens,

@@ -1,6 +1,6 @@
 /**
- * The writes of a provisioned user (specification "/scim/v2"; decisions "SCIM"). Each is judged on the user as read. It
- * is applied, with its statements about people, only if that user has not changed since.
+ * The writes of a provisioned user (specification "/scim/v2"; decisions "SCIM"). Each write is computed from the user as
+ * read, and applied, with its statements about people, only if the user has not changed since.
  */
 
 import { makeUserId, type UserId } from '../../domain/identifiers.ts';
@@ -93,7 +93,7 @@ async function change(
     if (stored === undefined) return { kind: 'not_found' };
     if (read.kind === 'invalid') return read;
 
-    // 2. Apply the assignments, and judge the result as a whole.
+    // 2. Apply the assignments, and check the result as a whole.
     const { draft, known } = start(stored);
     const judged = judgeUser(applied(draft, read.assignments), service.person, known);
     if (judged.kind === 'invalid') return judged;

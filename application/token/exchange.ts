@@ -30,7 +30,7 @@ import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 export interface ExchangeRequest {
   readonly subjectToken: string;
   readonly actorToken: string | undefined;
-  /** Some OAuth libraries send a `client_assertion` beside the `actor_token`. */
+  /** Some OAuth libraries send a `client_assertion` in addition to the `actor_token`. */
   readonly clientAssertion: string | undefined;
   readonly clientId: string | undefined;
   readonly resource: string;
@@ -126,7 +126,7 @@ const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one a
 
 /**
  * Authenticates by the `actor_token`, and by the `client_assertion` if one was sent. Both must be the same agent's, and
- * are used up together. If the `client_assertion` is refused, the `actor_token` is used up: it has verified by then.
+ * are used up together. If the `client_assertion` is refused, the `actor_token` is used up: it has already verified.
  */
 async function authenticateBoth(
   authentication: AgentAuthentication,

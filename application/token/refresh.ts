@@ -74,7 +74,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     const maxAge = Math.min(service.sponsorCacheTtl, lifetime, secondsBetween(task.createdAt, asked));
     const sponsorDenial = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
     if (sponsorDenial !== undefined) return refuse(sponsorDenial);
-    // The sponsor check may have taken a while; the task may have expired meanwhile.
+    // The task may have expired during the sponsor check.
     const now = service.clock.now();
     const endedSince = judgeGrant(grant, now);
     if (endedSince !== undefined) return refuse(endedSince);

@@ -14,7 +14,7 @@ interface TaskExpiry {
   readonly batchSize: number;
   /**
    * Seconds by which this instance's clock may be ahead of another's. Only tasks that expired at least that long ago
-   * are swept: a stored expiry holds for every instance, and for none may it come early.
+   * are swept: a stored expiry counts for every instance, so it must not come early for any.
    */
   readonly clockAheadBy: number;
 }
