@@ -14,7 +14,7 @@ export function checkpointSigner(key: SigningKey): CheckpointSigner {
   return {
     kid: key.keyId,
     async sign(text) {
-      // Tokens are signed with the same key, over text that has no brace in it: neither passes for the other.
+      // Tokens are signed with the same key, but over text without braces: neither can be mistaken for the other.
       const signature = await key.sign(Buffer.from(text));
       return signature.toString('hex');
     },
@@ -26,14 +26,14 @@ const KEY_RULES: KeyRules = { algorithms: [SIGNING_ALGORITHM], kinds: 'an EC key
 /** One signature is written in one way only: r and s, 64 bytes, in lowercase. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
 
-/** @param jwks the service's own, which have been judged */
+/** @param jwks the service's own keys, which have been checked */
 export function checkpointVerifier(jwks: JwkSet): CheckpointVerifier {
   return verifierWith(jwks.keys.map((jwk) => ({ jwk, algorithms: [SIGNING_ALGORITHM] })));
 }
 
 /**
- * A verifier with the ES256 keys of a set from elsewhere; other keys in it are passed over. `undefined` when it is no
- * key set, or holds no key that a checkpoint could be verified with.
+ * A verifier with the ES256 keys of a set from elsewhere; other keys in it are skipped. `undefined` if it is not a
+ * key set, or has no key that can verify a checkpoint.
  */
 export function readCheckpointVerifier(jwks: Json | undefined): CheckpointVerifier | undefined {
   const listed = isJsonObject(jwks) ? member(jwks, 'keys') : undefined;

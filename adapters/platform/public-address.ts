@@ -1,6 +1,6 @@
 /**
  * Which addresses are public, by the IANA special-purpose address registries (RFC 6890) and IPv6's global unicast space
- * (RFC 4291 §2.4). An address that embeds an IPv4 address is judged by the embedded one.
+ * (RFC 4291 §2.4). An address that embeds an IPv4 address is classified by the embedded one.
  */
 
 import type { LookupAddress } from 'node:dns';
@@ -82,8 +82,8 @@ export type Resolve = (hostname: string, options: { readonly all: true }) => Pro
 export const NOT_PUBLIC = 'The host has an address that is not public.';
 
 /**
- * A `lookup` for sockets that connects to public hosts only. The socket connects to the addresses that were judged:
- * nothing asks the resolver a second time in between, so a host cannot change its answer (DNS rebinding). A host with
+ * A `lookup` for sockets that connects to public hosts only. The socket connects to the addresses that were checked:
+ * the host is not resolved a second time, so a host cannot change its answer (DNS rebinding). A host with
  * one address that is not public is refused whole: a resolver may order its addresses as it likes.
  */
 export function publicLookup(resolve: Resolve, isPublic: (address: string) => boolean): LookupFunction {

@@ -1,6 +1,6 @@
 /**
- * Collects items into batches, so that decisions that wait together share one transaction (group commit). What has come
- * by the end of a turn of the event loop goes as one batch, and so does what has come while other batches were under way.
+ * Collects items into batches, so that decisions that wait together share one transaction (group commit). The items of
+ * one event loop turn form a batch, and so do the items that arrive while other batches run.
  */
 
 export interface Collector<Item> {

@@ -13,7 +13,7 @@ interface LogEntry {
   readonly cause: ErrorReport | undefined;
 }
 
-/** The reserved members of a line, beside the fields. */
+/** The reserved members of a line, in addition to the fields. */
 const RESERVED = new Set(['level', 'message', 'timestamp', 'cause']);
 
 /** Text that JSON writes without escapes: nearly every text in a log. */

@@ -1,4 +1,4 @@
-/** The trace of a request (W3C Trace Context): where it is kept, and what carries it on. */
+/** The trace of a request (W3C Trace Context): where it is stored, and how it is passed on. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Network } from '../../application/ports/network.ts';

@@ -79,7 +79,7 @@ export type VerificationReport =
       readonly counts: {
         readonly checkpoints: number;
         readonly records: number;
-        /** Checkpoints whose records have left. */
+        /** Checkpoints whose records were archived. */
         readonly archived: number;
         /** Records that no checkpoint covers yet. */
         readonly unsealed: number;
@@ -97,11 +97,11 @@ export type VerificationReport =
   | {
       readonly kind: 'broken';
       readonly fault: ExportFault;
-      /** What was verified before the fault. */
+      /** The verified part before the fault. */
       readonly verified: {
         readonly checkpoints: number;
         readonly records: number;
-        /** Checkpoints whose records have left; none in an export. */
+        /** Checkpoints whose records were archived; none in an export. */
         readonly archived?: number;
         readonly lastMark: Mark | undefined;
       };

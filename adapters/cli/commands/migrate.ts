@@ -1,6 +1,6 @@
 import { type Command, command, exitCode, type Run } from '../command.ts';
 
-/** @param run brings the schema up to date; it is idempotent */
+/** @param run updates the schema; it is idempotent */
 export function migrateCommand(run: Run): Command {
   return command({
     usage: 'migrate',

@@ -53,7 +53,7 @@ export class Refused extends Error {
   readonly error: string;
   /**
    * With `access_denied`: the control plane's reason, such as `sponsor_disabled`. With `unexpected_answer`: an
-   * Unacceptable. `scope_given_up`: `narrow` named a scope that the task had given up, and no request was sent.
+   * Unacceptable. `scope_given_up`: `narrow` named a scope that the task no longer has, and no request was sent.
    */
   readonly reason: string | undefined;
 

@@ -116,7 +116,7 @@ export function renewingTask(
     } catch (error) {
       if (error instanceof TaskOver) ended ??= error;
       else if (error instanceof NotNow) backOff(error.retryAfterMs);
-      // A refused narrowing concerns the scopes it named, so renewals go on.
+      // A refused narrowing concerns only the scopes it named, so renewals continue.
       else if (error instanceof Refused && scope === undefined) backOff(REFUSAL_STANDS_MS, error);
       throw error;
     }
@@ -152,7 +152,7 @@ export function renewingTask(
     async narrow(scope) {
       if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
       while (narrowing !== undefined) await settled(narrowing);
-      // Set before the first await, so that no renewal starts meanwhile.
+      // Set before the first await, so that no renewal starts in between.
       narrowing = settled(renewing ?? Promise.resolve())
         .then(() => renew(scope))
         .finally(() => {

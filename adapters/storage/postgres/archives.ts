@@ -1,10 +1,10 @@
 /**
  * Removes archived months from the ledger on Postgres (specification "Ledger and seal"), as the role that owns the tables,
- * while the service goes on appending.
+ * while the service keeps appending.
  *
  * Detaching a partition locks the ledger. That lock has a short time limit, because all later appends queue behind it.
- * The ledger's fence (`LOCK.ledgerFence`) comes first, as in every append. In the other order the sealer would wait for an append that waits for this
- * transaction.
+ * The ledger's fence (`LOCK.ledgerFence`) comes first, as in every append. In the other order the sealer would wait for an
+ * append that waits for this transaction.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,7 +24,7 @@ import { partitionOf, readSchemaStatus } from './migrate.ts';
 
 /** Requests wait up to two seconds for a lock; this wait is shorter, so that no request fails because of it. */
 const LOCK_LIMIT_MS = 1_000;
-/** The pauses, in milliseconds, between attempts, in which the queued appends go on. */
+/** The pauses, in milliseconds, between attempts, in which the queued appends run. */
 const LOCK_PAUSES_MS = [500, 1_000, 2_000, 4_000] as const;
 
 const holdOff = { name: 'hold_off', text: `select pg_try_advisory_xact_lock(${LOCK.archive}, 0) as held` };
@@ -52,7 +52,7 @@ const hasUndelivered = {
 };
 
 const lockLimit = { name: 'lock_limit', text: `select set_config('lock_timeout', '${LOCK_LIMIT_MS}', true)` };
-/** Takes the fence, as every append does before it takes its number. */
+/** Takes the ledger's fence, as every append does before it takes its number. */
 const takeFence = { name: 'take_fence', text: `select pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)` };
 const lockLedger = { name: 'lock_ledger', text: 'lock table only ledger in access exclusive mode' };
 

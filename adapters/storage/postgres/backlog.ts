@@ -4,7 +4,7 @@ import type { OutboxBacklog, SealingBacklog } from '../../../application/ports/s
 import type { Instant } from '../../../domain/instant.ts';
 import type { Run } from './connections.ts';
 
-/** Counting stops here: more is no more alarming. */
+/** Counting stops here: a larger backlog needs no other alert. */
 const COUNTED = 100_000;
 
 const newest = {

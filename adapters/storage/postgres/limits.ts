@@ -77,7 +77,7 @@ export const RESERVED_CONNECTIONS = 6;
 export const READINESS_POOL_SIZE = 2;
 
 /**
- * While very many tasks of an agent end, each decision about the agent waits, and holds a connection meanwhile. This limit
+ * While very many tasks of an agent end, each decision about the agent waits, and holds a connection. This limit
  * leaves the other connections to other decisions.
  */
 export const CONNECTIONS_PER_AGENT = 4;

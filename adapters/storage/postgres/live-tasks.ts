@@ -7,7 +7,7 @@ import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 
 /**
- * The tree begins at the selected task, live or ended, or at the live tasks of the selection, and goes on through ended
+ * The tree begins at the selected task, live or ended, or at the live tasks of the selection, and continues through ended
  * tasks. Each task is looked up by itself (`offset 0`, `for update`): no planner knows how few there are, and a join would
  * read all live tasks. The rows are locked in the order of their keys. The answer is one JSON text: a row for each of
  * 100,000 tasks would cost the event loop far more.
@@ -56,8 +56,8 @@ const selectChildren = {
 };
 
 /**
- * An exchange that delegates from one of the tasks may be for a person and by an agent whose locks nobody holds here. It
- * holds its parent's row instead. So it has committed once that row is locked here, and is found by reading again.
+ * An exchange that delegates from one of the tasks may be for a person and by an agent whose locks this decision does not hold.
+ * It holds its parent's row instead. So it has committed once that row is locked here, and is found by reading again.
  */
 export async function readLiveTasks(run: Run, { selection, at }: About<'live_tasks'>): Promise<LiveTasks> {
   const { column, key } = selectedBy(selection);

@@ -1,4 +1,4 @@
-/** Opens the ledger in a Postgres database for somebody who only looks at it, as an auditor does. */
+/** Opens the ledger in a Postgres database read-only, for example for an auditor. */
 
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LedgerReading } from '../storage.ts';
@@ -8,10 +8,10 @@ import { orRefusal } from './errors.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 
-/** While a page is worked through the next one is read, and the checkpoints too. */
+/** The next page and the checkpoints are read while one page is processed. */
 const POOL_SIZE = 3;
 
-/** @param connectionString of a role that may read the ledger; nothing is asked of the server yet */
+/** @param connectionString of a role that may read the ledger; does not connect yet */
 export function openPostgresLedger(connectionString: string, log: Log): LedgerReading {
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {

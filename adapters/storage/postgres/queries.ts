@@ -106,7 +106,7 @@ const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_loc
 
 /**
  * By ctid, because by keys a planner would join the rows, and read the whole table for each batch. A logout may be
- * renewed meanwhile: its row then has to be forgotten later, so the time is compared again. Postgres before 17.7 does not
+ * renewed in between: its row must then be kept longer, so the time is compared again. Postgres before 17.7 does not
  * compare the `ctid` of a changed row again.
  */
 const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({

@@ -38,8 +38,8 @@ export const OUR_FUNCTIONS = `pg_proc f join pg_class l on l.oid = 'ledger'::reg
     and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = f.oid and deptype = 'e')`;
 
 /**
- * Takes EXECUTE on our functions from every role but the owner, which Postgres gives to all, and takes away what the
- * serving role had on our tables. Then grants the above. Safe to repeat.
+ * Revokes EXECUTE on our functions, which Postgres grants to every role, and the serving role's privileges on our tables.
+ * Then grants the above. Safe to repeat.
  */
 export async function grantToServingRole(transaction: Knex.Transaction, servingRole: string): Promise<void> {
   const { rows } = await transaction.raw('select current_user as owner, current_schema() as schema');

@@ -20,7 +20,7 @@ import { appendEnds, appendEntries } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
- * @param deadline by `performance.now()`, for what may hold very many rows. The first portion takes the time that it needs.
+ * @param deadline by `performance.now()`, for effects on very many rows. The first portion has no time limit.
  * @throws StorageUnavailable after the deadline. The decision is then rolled back and does not run again.
  */
 export function applyEffects(run: Run, effects: readonly Effect[], deadline: number): void {

@@ -143,7 +143,7 @@ interface LiveTaskRow extends Pick<TaskRow, 'task_id' | 'sponsor'> {
 type TaskIdRow = Pick<TaskRow, 'task_id'>;
 
 /**
- * A tree begins at the task that is selected, live or ended, or at the live tasks of the selection, and goes on through
+ * A tree begins at the task that is selected, live or ended, or at the live tasks of the selection, and continues through
  * ended tasks. The cross join keeps its order, so each task is looked up by its key: SQLite's planner does not know how
  * few the tree holds, and would read all live tasks.
  */

@@ -22,8 +22,8 @@ export const MIGRATION_LIMIT_MS = 60_000;
 export const ANSWER_LIMIT_MS = 8_000;
 
 /**
- * The time limit of a decision that ends tasks. After it everything is rolled back, and the answer is 503. All other
- * decisions wait meanwhile, and are refused after ANSWER_LIMIT_MS. Ending all tasks of one agent, each with renewals to
+ * The time limit of a decision that ends tasks. After it everything is rolled back, and the answer is 503. Until then all other
+ * decisions wait, and are refused after ANSWER_LIMIT_MS. Ending all tasks of one agent, each with renewals to
  * sum up, took
  *
  *     10,000      100,000      300,000

@@ -1,6 +1,6 @@
 /**
  * Opens the ledger in a SQLite file read-only, for an auditor or the doctor. Nothing is written to the file, which may be
- * in use, or may not be a database. SQLite may leave a `-shm` and an empty `-wal` beside it.
+ * in use, or may not be a database. SQLite may leave a `-shm` and an empty `-wal` file next to it.
  */
 
 import { access, constants, stat } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export type LedgerFileProblem =
   /** This user may not read it. */
   | 'not_permitted'
   | 'not_a_database'
-  /** To read a file in write-ahead mode, SQLite keeps an index beside it. */
+  /** To read a file in write-ahead mode, SQLite needs an index file next to it. */
   | 'folder_not_writable'
   | AddonFault
   | 'failed';
@@ -52,7 +52,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),
     link: async () => undefined,
-    // The database has no clock of its own.
+    // SQLite has no clock.
     now: async () => undefined,
     role: async () => undefined,
     months: async () => undefined,
@@ -81,7 +81,7 @@ async function refuseUnreadable(path: string): Promise<void> {
   }
 }
 
-/** The codes for a readable file beside which SQLite cannot create its files. */
+/** The codes for a readable file in whose directory SQLite cannot create files. */
 const BESIDE = /^SQLITE_(CANTOPEN|READONLY)(_|$)/;
 
 function problemOf(error: unknown): LedgerFileProblem {

@@ -97,7 +97,7 @@ export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
   };
 }
 
-/** Deletes rows whose time is over, on SQLite. */
+/** Deletes expired rows on SQLite. */
 
 const deletions = [
   deleteFrom('spent_assertions', 'agent_id, jti'),

@@ -36,7 +36,7 @@ export interface ToolServerOptions {
 export type CheckedOptions = Required<ToolServerOptions>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Clients give up before that; and a Node timer beyond 2^31 ms fires at once. */
+/** Clients time out earlier; and a Node timer beyond 2^31 ms fires at once. */
 const MAX_TIMEOUT_MS = 60_000;
 /** Every second of skew extends the life of an expired token, so a clock further off must be corrected. */
 const MAX_SKEW_SECONDS = 300;

@@ -53,7 +53,7 @@ const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 /** A longer Node timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The SDK's answer for an unknown session, so that a stranger cannot tell whether the session exists. */
+/** The SDK's answer for an unknown session, so that other clients cannot tell whether the session exists. */
 const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
 
 /** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */

@@ -8,7 +8,7 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { deserializeError, type SerializedError, serializeError } from './errors.ts';
 
-/** What a thread serves. Arguments and answers are structured-cloned. */
+/** The methods that a thread serves. Arguments and results are structured-cloned. */
 export type Methods<Served> = { readonly [Name in keyof Served]: (...args: never[]) => Promise<unknown> };
 
 /** Each message is a list of these. */

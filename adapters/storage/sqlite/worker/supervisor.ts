@@ -1,6 +1,6 @@
 /**
  * Restarts a database thread that died. That is as safe as a restart of the process: all commits are in the file, the
- * next reader of the file rolls back everything else, and no caller was told otherwise. A service that stayed down could
+ * next reader of the file rolls back everything else, and no caller got an answer for it. A service that stayed down could
  * not revoke either. Until the thread is open again every call is refused as StorageUnavailable.
  */
 
