@@ -33,7 +33,7 @@ export const ADDON_FAULTS: Readonly<Record<AddonFault, string>> = {
   addon_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
 };
 
-/** A schema that `mandate migrate` brings up to date. */
+/** A schema that `mandate migrate` can update. */
 export function describeOldSchema(status: 'absent' | 'behind'): string {
   return `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`;
 }
@@ -63,7 +63,7 @@ const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
 };
 
 /**
- * A sentence about a connection string with which no connection can succeed, so that the error is not taken for an
+ * A sentence about a connection string with which no connection can succeed, so that the error is not mistaken for an
  * unreachable database; `undefined` if the driver can use it.
  */
 export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<string | undefined> {

@@ -44,7 +44,7 @@ interface Service {
   readonly storage: Storage;
   /** The background jobs, for tests to run at once. */
   readonly jobs: Jobs;
-  /** Finishes requests and jobs under way, then closes everything. */
+  /** Finishes running requests and jobs, then closes everything. */
   stop(): Promise<void>;
 }
 

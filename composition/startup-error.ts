@@ -1,12 +1,12 @@
 /** Why the service does not start, for the person who starts it. */
 
-/** What is wrong with one setting. Never holds a value. */
+/** The fault of one setting, without its value. */
 export interface SettingError {
   /** The key as an operator writes it, such as `Service:Signing:Keys:0:Path`. */
   readonly key: string;
   /** Completes a sentence that begins with the key. */
   readonly problem: string;
-  /** What would be accepted, beginning in lower case. */
+  /** The accepted values, beginning in lower case. */
   readonly accepted: string;
 }
 

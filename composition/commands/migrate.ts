@@ -6,7 +6,7 @@ import { openStorage } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import { runCommand, settingSources, validSection } from './run-command.ts';
 
-/** Creates the schema, or brings it up to date. */
+/** Creates or updates the schema. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
   return runCommand(async (log) => {
     const settings = settingSources(overrides);

@@ -33,7 +33,7 @@ export async function examineEverything(settings: DoctorSettings, clock: Clock):
   return [...settings.findings, ...found];
 }
 
-/** Half the time limit of an examination: a sink that has not accepted a connection by then counts as unreachable. */
+/** Half the time limit of an examination: a sink that accepts no connection in this time counts as unreachable. */
 const REACH_LIMIT_MS = 5000;
 
 function allExaminations(

@@ -1,6 +1,5 @@
 /**
- * What the doctor examines: the configured signing keys and database, and other servers, read with the service's own
- * adapters.
+ * The doctor's sources: the configured signing keys and database, and other servers, read with the service's own adapters.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -112,7 +111,7 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   }
 }
 
-/** Closing waits for running queries. By then the findings are complete, so a query that hangs is abandoned. */
+/** Closing waits for running queries. The findings are already complete, so a query that hangs is abandoned. */
 const CLOSE_LIMIT_MS = 1000;
 
 /** Closes the database if it was opened. Never rejects. */

@@ -75,7 +75,7 @@ export function sinkChoice(
 }
 
 interface ProvisioningChoice {
-  /** The one in use, then the one before, where it is still accepted. */
+  /** The current one, then the previous one if it is still accepted. */
   readonly credentials: readonly Secret[];
   readonly person: 'externalId' | 'userName';
   readonly maxUsers: number;
@@ -96,7 +96,7 @@ export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): P
 interface TransmitterChoice {
   readonly issuer: string;
   readonly audience: string;
-  /** The one in use, then the one before, where it is still accepted. */
+  /** The current one, then the previous one if it is still accepted. */
   readonly credentials: readonly Secret[];
 }
 

@@ -316,7 +316,7 @@ export const catalogue = {
   NODE_ENV: defaulted('production', text(), '`development` makes this a development host; no other value does.'),
 } as const satisfies Readonly<Record<string, Setting>>;
 
-/** Settings of former versions: setting one is an error, because what it asked for no longer happens. */
+/** Settings of former versions. Setting one is an error, because it would have no effect. */
 export const removedSettings: Readonly<Record<string, string>> = {
   'Service:Audit:Chains': 'there is one chain of checkpoints, which needs no setting',
 };

@@ -150,7 +150,7 @@ export const rules: readonly Rule[] = [
   burstHoldsASecond('Service:RateLimit:Signals'),
 ];
 
-/** While `key` has the value, some settings are required beside it and others refused. */
+/** While `key` has the value, some other settings are required and others refused. */
 function whileIs<Key extends keyof Settings & SettingKey>(
   key: Key,
   value: Settings[Key] & (string | boolean),

@@ -4,7 +4,7 @@ import type { ValueType } from './value-type.ts';
 
 /**
  * - `required`: the service does not start without it.
- * - `optional`: may stay unset; a rule may still ask for it in some company.
+ * - `optional`: may stay unset; a rule may still require it together with other settings.
  * - `defaulted`: has a fixed default.
  * - `computed`: has a default that depends on other settings or on the machine (settings.ts).
  */
@@ -15,7 +15,7 @@ export interface Setting<Value = unknown, P extends Presence = Presence> {
   readonly type: ValueType<Value>;
   /** Sentences in Markdown, for the settings table. */
   readonly meaning: string;
-  /** The default as an operator would write it, or for a computed one what it depends on. */
+  /** The default as an operator would write it; for a computed one, the settings that it depends on. */
   readonly default: string | undefined;
 }
 
