@@ -14,9 +14,9 @@ import { type BuildOptions, buildSync } from 'esbuild';
 const FOLDER = 'MANDATE_PROGRAMS';
 /** In the folder of package.json and node_modules, which programs look for in parent folders. */
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
-/** A program that opens SQLite looks for this thread beside itself. */
+/** A program that opens SQLite looks for this thread's file in its own folder. */
 const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker/main.ts', import.meta.url));
-/** Machine code, and drivers that Knex knows and we do not have. */
+/** Not bundled: machine code, and drivers that Knex supports but that are not installed. */
 const STAYS_OUTSIDE = [
   ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],
   'tedious',
@@ -82,7 +82,7 @@ export function runFolder(): string {
   return folder;
 }
 
-/** A program finds the schema of an engine in a folder of that name, beside the folder of the code that reads it. */
+/** A program finds the schema of an engine in a folder of that name, next to the folder of the code that reads it. */
 function copySchemas(folder: string): void {
   for (const engine of ['postgres', 'sqlite']) {
     const source = fileURLToPath(new URL(`../adapters/storage/${engine}/schema.sql`, import.meta.url));

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: exchange, refresh and introspection on SQLite and Postgres, beside a peer on the same machine in the
- * same run. docs/performance.md describes the method.
+ * `npm run bench`: exchange, refresh and introspection on SQLite and Postgres, and for comparison another server (the peer)
+ * on the same machine in the same run. docs/performance.md describes the method.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -7,7 +7,7 @@
  * The ceiling is the rate with 32 requests always under way. The offered load is one, two and three times the ceiling,
  * independent of the responses. Ceiling and overload alternate, and the sums over all periods are compared: a shared
  * machine varies from minute to minute. Then come twice the ceiling with a connection for each request, and
- * introspections and revocations beside a token endpoint at twice its ceiling. The service has its default
+ * introspections and revocations during twice the ceiling at the token endpoint. The service has its default
  * configuration without rate limits, because all load comes from one address. Exits with 1 if a goal is missed.
  */
 
@@ -23,14 +23,14 @@ import { FASTEST, measureCeiling, rateOf, type Throughput, type Workload } from 
 const FACTORS = [1, 2, 3];
 /**
  * At two and three times the ceiling: the least share of the ceiling that is served, the maximum time of a refusal, the
- * maximum memory, and the maximum p99 of the requests beside the overload.
+ * maximum memory, and the maximum p99 of these other requests.
  */
 const GOALS = { share: 0.7, refusedMs: 1200, megabytes: 300, besideMs: 250 };
 /** A period at the ceiling, between two overloads. */
 const CEILING_SECONDS = 3;
 /** A period prepares this many times the requests of the fastest period so far. It ends early if that is too few. */
 const HEADROOM = 1.5;
-/** Requests a second, beside a saturated token endpoint. */
+/** Other requests a second, during the overload of the token endpoint. */
 const BESIDE = { introspection: 100, revocation: 30 };
 
 interface Goal {
@@ -135,7 +135,7 @@ async function alternate(
   return { ceilings, overloads, cpu: Number.isNaN(cpu.ceilings) ? undefined : cpu };
 }
 
-/** Requests beside a token endpoint at twice its ceiling: first alone for a second, then beside the overload. */
+/** Other requests during twice the ceiling at the token endpoint: first alone for a second, then during the overload. */
 async function besideOverload(mandate: MandateUnderTest, seconds: number): Promise<readonly Goal[]> {
   const { exchange } = mandate;
   const { target } = exchange;

@@ -1,5 +1,5 @@
 /**
- * The peer, a child process: `oidc-provider` with its state in memory. It answers client_credentials requests with
+ * The peer (a server to compare with), a child process: `oidc-provider` with its state in memory. It answers client_credentials requests with
  * `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and has no ledger.
  */
 

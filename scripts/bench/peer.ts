@@ -1,4 +1,4 @@
-/** The peer as a workload: a child process (peer-server.ts) that answers client_credentials requests. */
+/** The peer, a server to compare with, as a workload: a child process (peer-server.ts) that answers client_credentials requests. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

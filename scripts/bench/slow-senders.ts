@@ -3,9 +3,9 @@
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/slow-senders.ts [sqlite|postgres] [seconds]
  *
- * Exchanges come at half the ceiling, alternately alone and beside 300 slow clients (slow-clients.ts, a separate process):
+ * Exchanges come at half the ceiling, alternately alone and with 300 slow clients (slow-clients.ts, a separate process):
  * three periods of each kind, of this many seconds. The service has its default configuration without rate limits, because
- * all load comes from one address. Exits with 1 if an exchange is not answered 200, or if the p99 beside the slow clients
+ * all load comes from one address. Exits with 1 if an exchange is not answered 200, or if the p99 with the slow clients
  * is more than twice the p99 alone (the median of the three ratios).
  */
 
@@ -23,7 +23,7 @@ import { measureCeiling, rateOf, type Workload } from './workload.ts';
 
 const SLOW_CLIENTS = 300;
 const ROUNDS = 3;
-/** The maximum ratio of p99 beside the slow clients to p99 alone. */
+/** The maximum ratio of p99 with the slow clients to p99 alone. */
 const GOAL = 2;
 const SHARE_OF_CEILING = 0.5;
 const CEILING_SECONDS = 3;

@@ -1,5 +1,5 @@
 /**
- * The cost of the tool server's check of a task token with cached keys, beside a bare jose verification of the same
+ * The cost of the tool server's check of a task token with cached keys, compared with a bare jose verification of the same
  * tokens, in the same process and the same run:
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/tool-server.ts [rounds] [tokens in a round]

@@ -22,7 +22,7 @@ export interface LiveMemory {
 }
 
 const LIMIT_MS = 60_000;
-/** V8 returns pages to the system on other threads. */
+/** How long V8's other threads may take to return freed memory to the system. */
 const RELEASE_MS = 2_000;
 const POLL_MS = 100;
 

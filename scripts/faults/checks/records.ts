@@ -45,7 +45,7 @@ const RULES: readonly Rule[] = [
     ...{ kind: 'exchange for a blocked person', isAnswered: isRefused, subject: 'sub' },
     isRecord: deniedExchange('sponsor_disabled'),
   },
-  // A repeated block has no record. A block besides one of another source has one.
+  // A repeated block has no record. A block in addition to one of another source has one.
   { ...done('block', 'sub', 'sponsor.blocked', 'sponsor_blocked'), isIdempotent: true },
   done('deactivate', 'sub', 'sponsor.signal', 'scim_deactivated'),
   done('activate', 'sub', 'sponsor.signal', 'scim_reactivated'),

@@ -33,7 +33,7 @@ interface OpenTask {
   readonly grant: string;
 }
 
-/** Small enough that concurrent requests meet at the same task. */
+/** Small enough that concurrent requests often name the same task. */
 const POOL_SIZE = 200;
 
 /** The share of each action, of all. */

@@ -105,7 +105,7 @@ async function atRate(perSecond: number, act: (nth: number) => Promise<boolean>)
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
     if (due - sent > most) {
       began += ((due - sent - most) / perSecond) * 1000;
-      // This process was suspended. First it reads which connections the service has closed meanwhile.
+      // This process was suspended. First it reads which connections the service has closed since.
       await pause(TICK_MS);
     }
     for (const until = Math.min(due, sent + most); sent < until; sent++) {

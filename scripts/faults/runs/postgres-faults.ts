@@ -64,7 +64,7 @@ export async function terminateSessions(postgres: TemporaryPostgres, everyMs: nu
   return ended;
 }
 
-/** From the end of a fault to the start of the next, by `wallClock`. A request that ends later may meet the next fault. */
+/** From the end of a fault to the start of the next, by `wallClock`. A request that ends later may overlap with the next fault. */
 interface Period {
   readonly from: number;
   readonly until: number;

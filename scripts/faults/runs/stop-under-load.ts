@@ -35,7 +35,7 @@ export function stopUnderLoad({ perSecond, times, servesMs, ...options }: StopOp
     for (let nth = 0; nth < times; nth++) {
       const least = (await driver.count()) + (perSecond * servesMs * LEAST_OF_ANSWERS) / 1000;
       await pause(servesMs);
-      // After this limit the run goes on: its comparisons report the losses.
+      // After this limit the run continues: its comparisons report the losses.
       const limit = performance.now() + servesMs * LONGEST_WAIT;
       while ((await driver.count()) < least && performance.now() < limit) await pause(POLL_MS);
       const stopped = wallClock();
