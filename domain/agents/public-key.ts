@@ -3,7 +3,7 @@
 import { decodeCanonical, isTextList } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 
-/** A public JSON Web Key; members beyond these are kept as they came. */
+/** A public JSON Web Key; other members are kept unchanged. */
 export interface Jwk {
   readonly kty: string;
   readonly kid?: string;
@@ -57,7 +57,7 @@ const MAX_MODULUS_BITS = 8192;
 /** Smaller exponents have allowed forgeries; OpenSSL refuses exponents of more than 64 bits. */
 const MIN_EXPONENT = 65537n;
 const MAX_EXPONENT = 2n ** 64n - 1n;
-/** The limit of a token's `kid` as well (compact-jws.ts). */
+/** Also the limit of a token's `kid` (compact-jws.ts). */
 const MAX_KEY_ID = 256;
 
 interface KeyKind {

@@ -36,7 +36,7 @@ type Occurrence =
 
 export interface Aggregation {
   occurred(denial: AnonymousDenial, now: Instant): Occurrence;
-  /** Removes and returns the summaries of the ended windows, and the counts that were given back. */
+  /** Removes and returns the summaries of the ended windows, and the counts whose summaries failed. */
   takeEnded(now: Instant): readonly Summary[];
   /** The same for every window, open ones included. */
   takeAll(): readonly Summary[];
@@ -46,7 +46,7 @@ export interface Aggregation {
 
 interface Window {
   readonly denial: AnonymousDenial;
-  /** The time of the first occurrence; `undefined` for a window that only holds a given-back count. */
+  /** The time of the first occurrence; `undefined` for a window with only the count of a failed summary. */
   readonly openedAt: Instant | undefined;
   counted: number;
 }

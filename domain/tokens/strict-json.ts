@@ -1,5 +1,5 @@
 /**
- * Reads JSON that is signed or that decides something. It refuses text that JSON readers disagree about: a member named
+ * Reads JSON that is signed or on which a decision depends. It refuses text that JSON readers disagree about: a member named
  * twice (RFC 7519 §4 lets a reader take either), ill-formed Unicode, and unlimited nesting.
  */
 
