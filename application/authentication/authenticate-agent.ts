@@ -37,7 +37,7 @@ interface Credentials {
 
 export interface AuthenticatedAgent {
   readonly agent: Agent;
-  /** Not used up yet: the decision on the request does that. */
+  /** Not spent yet: the decision on the request spends it. */
   readonly assertion: SpentAssertion;
   readonly instance: string | undefined;
 }

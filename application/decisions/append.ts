@@ -1,4 +1,4 @@
-/** Appends an entry that needs no decision (specification "Audit events"). It is durable with the answer. */
+/** Appends an entry that needs no decision (specification "Audit events"). The entry is durable before the answer. */
 
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { decision } from './decision.ts';

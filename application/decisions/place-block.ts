@@ -21,7 +21,7 @@ export interface BlockVerdict {
   readonly revokedTasks: number;
 }
 
-/** An existing block of this source stays as it is and gets no record. The tasks end in any case. */
+/** An existing block of this source stays unchanged and gets no record. The tasks end in any case. */
 export const placeBlock = decision({
   name: 'place_block',
   transaction: 'operator',

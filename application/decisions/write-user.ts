@@ -46,7 +46,7 @@ export const addUser = decision({
 });
 
 export interface UserChange extends ProvisioningEffects {
-  /** The user as it was read. */
+  /** The user as the caller read it. */
   readonly stored: ProvisionedUser;
   readonly user: ProvisionedUser;
 }
@@ -86,7 +86,7 @@ function takesName({ stored, user }: Pick<UserChange, 'stored' | 'user'>): boole
 }
 
 export interface UserDeletion extends ProvisioningEffects {
-  /** The user as it was read. */
+  /** The user as the caller read it. */
   readonly stored: ProvisionedUser;
 }
 

@@ -53,7 +53,7 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
   const { clock, log } = service;
   const windows = aggregation(windowSeconds);
 
-  /** Writes the summaries in order. At the first failure, that one and all later ones are given back. */
+  /** Writes the summaries in order. At the first failure, that one and all later ones are counted again. */
   const write = async (summaries: readonly Summary[]): Promise<void> => {
     let written = 0;
     try {

@@ -1,4 +1,4 @@
-/** The passes over expired tasks, and over rows that are kept no longer. No request depends on them. */
+/** The passes that expire tasks and delete old rows. No request depends on them. */
 
 import { plusSeconds } from '../../domain/instant.ts';
 import { deleteEndedTasks, expireDueTasks } from '../decisions/sweep.ts';
