@@ -20,7 +20,7 @@ type Finding = { readonly report: keyof Question } & (
 
 /** Time limit in seconds for a query about a person (decisions). */
 const TIMEOUT_SECONDS = 10;
-/** A person's record with many attributes. */
+/** Enough for a person's record with many attributes. */
 const MAX_BYTES = 256 * 1024;
 
 export function polledSponsors(

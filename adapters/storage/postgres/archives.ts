@@ -134,8 +134,8 @@ async function readExported(run: Run): Promise<Exported> {
 
 type Outcome = Awaited<ReturnType<Archives['remove']>>;
 
-/** Rolls the transaction back, and carries the outcome out of it. */
-class PutBack extends Error {
+/** Thrown to roll the transaction back; carries the outcome. */
+class RolledBack extends Error {
   readonly outcome: Outcome;
 
   constructor(outcome: Outcome) {
@@ -149,7 +149,7 @@ async function attempt(transact: Connections['transact'], departure: Departure):
     await transact((run) => leave(run, departure));
     return 'removed';
   } catch (error) {
-    if (error instanceof PutBack) return error.outcome;
+    if (error instanceof RolledBack) return error.outcome;
     if (isLockTimeout(error)) return 'locked';
     throw error;
   }
@@ -164,10 +164,10 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   const exported = await readExported(run);
   const unchanged = exported.lastCheckpoint === before.lastCheckpoint && exported.lastSeq === before.lastSeq;
   const { rows } = await run<{ name: string }>(partitions);
-  if (!unchanged || !rows.some(({ name }) => name === partition)) throw new PutBack('overtaken');
+  if (!unchanged || !rows.some(({ name }) => name === partition)) throw new RolledBack('overtaken');
   const highest = (await run<{ last_seq: number | null }>(highestIn(partition))).rows[0]?.last_seq ?? 0;
-  if (highest > (range?.lastSeq ?? before.lastSeq)) throw new PutBack('gained');
-  if (await isUndelivered(run, highest)) throw new PutBack('undelivered');
+  if (highest > (range?.lastSeq ?? before.lastSeq)) throw new RolledBack('gained');
+  if (await isUndelivered(run, highest)) throw new RolledBack('undelivered');
 
   await appendEntries(run, [entry]);
   await run({ name: `detach_${partition}`, text: `alter table ledger detach partition ${partition}` });
