@@ -42,7 +42,7 @@ export async function doctor(request: DoctorRequest, overrides: readonly Setting
   return code;
 }
 
-/** A program that pipes a token into the command writes it at once. */
+/** The time limit for a piped token; a program that pipes one writes it at once. */
 const STDIN_LIMIT_MS = 10_000;
 
 /** Explains a subject token from standard input, with the settings, keys and blocks of the service. */
