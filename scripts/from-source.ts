@@ -1,4 +1,4 @@
-import { processProgram } from './one-piece.ts';
+import { processProgram } from './bundled-programs.ts';
 
 /** Node's arguments for a program that the loader translates at run time, including its threads. */
 export const fromSource: readonly string[] = ['--import', new URL('./typescript-loader.mjs', import.meta.url).href];

@@ -13,7 +13,7 @@ import worker_threads, { isMainThread } from 'node:worker_threads';
 if (isMainThread) {
   const tsx = await import('tsx/esm/api');
   tsx.register();
-  const { runFolder, threadProgram } = await import('./one-piece.ts');
+  const { runFolder, threadProgram } = await import('./bundled-programs.ts');
   // Before any other process of the run is started.
   runFolder();
 
