@@ -182,7 +182,7 @@ onEveryDatabase(
     const { storage } = stage;
     const { expectRollback } = outsideConnection(stage);
 
-    it('stay as they were if the record cannot be written', async () => {
+    it('are unchanged if the record cannot be written', async () => {
       const agent = await registeredAgent(storage());
       const other = anAgent({ agentId: newAgentId(), revision: 1 });
       for (const act of [

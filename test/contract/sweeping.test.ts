@@ -48,7 +48,7 @@ const kill = ({ tasks }: Storage, taskId: TaskId, at: Instant) =>
 onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) => {
   const grantOf = ({ task, grantHash }: TaskOpening) => storage().tasks.findGrant(task.agentId, grantHash);
 
-  it('is recorded once, to the microsecond and dated by the sweep, and revokes the grant', async () => {
+  it('ends a task at its expiry to the microsecond, records it once with the time of the sweep, and revokes the grant', async () => {
     const due = nextDue();
     const opening = await openedTask(storage(), { expiresAt: due, delegationDepth: 2 });
     const child = await openedTask(storage(), { parentTaskId: opening.task.taskId });

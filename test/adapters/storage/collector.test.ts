@@ -86,7 +86,7 @@ describe('The collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['aaa', 'Ab']);
   });
 
-  it('lets items that go in turn share a batch, but no two batches', async () => {
+  it('lets items with `inTurn` share a batch, but not run in two batches at once', async () => {
     const collected = collecting({ underWay: 2, uses: (item) => [{ key: item, exclusive: true, inTurn: true }] });
     await submitAll(collected, 'aa');
     await submitAll(collected, 'ab');

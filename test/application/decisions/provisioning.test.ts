@@ -232,7 +232,7 @@ describe('The statements of a write of a user', () => {
 });
 
 describe('Writes of several users', () => {
-  it('block each person with an inactive user or without any, and free the person of the last active write', async () => {
+  it('block each person with an inactive user or without any user, and unblock the person of the last active write', async () => {
     const write = fc.record({
       user: fc.integer({ min: 0, max: 3 }),
       person: fc.constantFrom(ADA, GRACE, MARY),

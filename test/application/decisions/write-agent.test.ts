@@ -64,7 +64,7 @@ describe('changeAgent', () => {
     ['a later revision', 5, 'changed'],
     ['no agent', undefined, 'not_found'],
   ] as const) {
-    it(`writes nothing over ${title}`, () => {
+    it(`writes nothing if ${title} is stored`, () => {
       expect(changeAgent.judge(input, { revision: stored })).to.deep.equal({ verdict, effects: [] });
     });
   }

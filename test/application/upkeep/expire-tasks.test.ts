@@ -59,7 +59,7 @@ describe('a pass over expired tasks', () => {
     expect(await expireTasks(storage.service, () => storage.batches.length < 3)).to.equal(60);
   });
 
-  it('sweeps tasks that were over by the clock difference when it began, and dates each batch by the clock', async () => {
+  it('sweeps tasks that had expired for longer than the clock difference when it began, and dates each batch by the clock', async () => {
     const storage = due(45);
     const begun = storage.service.clock.now();
     await expireTasks(storage.service);

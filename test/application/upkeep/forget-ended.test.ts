@@ -37,7 +37,7 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
 }
 
 describe('a pass that deletes old rows', () => {
-  it('deletes tasks that ended a retention ago, and rows that have expired by every instance’s clock', async () => {
+  it('deletes tasks whose retention is over, and rows that have expired by every instance’s clock', async () => {
     const storage = answering([], []);
     await forgetEnded(storage.service);
     expect(storage.calls).to.deep.equal([

@@ -65,7 +65,7 @@ describe('A declaration', () => {
     });
   }
 
-  it('leaves fields alone that it does not name', () => {
+  it('does not change fields that it does not name', () => {
     const silent = { maxTaskTtl: undefined, maxTokenTtl: undefined, highRiskAudiences: undefined, enabled: undefined };
     expect(differing(silent)).to.deep.equal([]);
   });

@@ -73,7 +73,7 @@ describe('the figures of the benchmark', () => {
     expect(median([])).to.be.NaN;
   });
 
-  it('have percentiles: the value that this share does not exceed', () => {
+  it('have percentiles: a value that is at least as large as this share of all values', () => {
     const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1);
     expect(percentile(hundred, 0.5)).to.equal(50);
     expect(percentile(hundred, 0.99)).to.equal(99);

@@ -91,7 +91,7 @@ describe('A slow client', () => {
     expect(more).to.deep.equal([]);
     expect(answer?.status).to.equal(408);
     expect(answer?.headers.get('connection')).to.equal('close');
-    // The default limits are ten seconds and more.
+    // The upper bound is below the default limits, which are ten seconds or more.
     expect(afterMs).to.be.within(limitMs - 2, limitMs + 8_000);
   };
 

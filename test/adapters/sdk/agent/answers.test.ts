@@ -1,4 +1,4 @@
-/** The answers of the control plane that the agent library accepts. They are made up, so that they can be wrong. */
+/** Which answers of the control plane the agent library accepts. A fake control plane also sends wrong ones. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';

@@ -25,7 +25,7 @@ function altered(value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
   if (typeof value !== 'string') return 'altered';
   if (value === 'allow') return 'deny';
-  // The result is still a hash, an instant or a word.
+  // The altered text still has the form of a hash, an instant or a word.
   return value.replace(/[0-9a-z](?=[^0-9a-z]*$)/, (last) => (last === '1' ? '2' : '1'));
 }
 

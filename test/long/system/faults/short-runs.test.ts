@@ -2,10 +2,10 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { processProgram } from '../../../../scripts/bundled-programs.ts';
 import { randomKills } from '../../../../scripts/faults/runs/kills.ts';
 import { postgresFaults, terminateSessions } from '../../../../scripts/faults/runs/postgres-faults.ts';
 import { stopUnderLoad } from '../../../../scripts/faults/runs/stop-under-load.ts';
-import { processProgram } from '../../../../scripts/one-piece.ts';
 
 const MAIN = fileURLToPath(new URL('../../../../composition/main.ts', import.meta.url));
 const SEED = 20_261_121;
