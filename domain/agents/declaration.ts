@@ -10,7 +10,7 @@ import { isSameRegistration } from './registration.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
 import { carriedFields, type RegistrationPatch } from './registration-patch.ts';
 
-/** It holds every required field, so that a missing agent can be registered from it. */
+/** Has every required field, so that a missing agent can be registered from it. */
 export interface Declaration extends RegistrationPatch {
   readonly agentId: string;
   readonly displayName: string;

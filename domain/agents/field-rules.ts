@@ -12,7 +12,7 @@ import type { AgentKeySource } from './agent.ts';
 import { checkJwkSet } from './key-set.ts';
 import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
-/** It has to fit on one line of an operator's screen. */
+/** Fits on one line of an operator's screen. */
 const MAX_DISPLAY_NAME_LENGTH = 256;
 /** A scope travels in tokens and request lines; a hundred characters are already unusual. */
 const MAX_SCOPE_LENGTH = 256;

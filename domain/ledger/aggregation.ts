@@ -31,7 +31,7 @@ export interface Summary extends AnonymousDenial {
 }
 
 type Occurrence =
-  /** It opens a window. Write the summary of the ended window first, if there is one, and then this denial. */
+  /** The first denial of a window. Write the summary of the ended window first, if there is one, and then this denial. */
   { readonly kind: 'first'; readonly ended: Summary | undefined } | { readonly kind: 'counted' };
 
 export interface Aggregation {
