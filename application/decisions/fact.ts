@@ -79,7 +79,7 @@ export interface GrantFacts {
   readonly revokedAt: Instant | undefined;
 }
 
-/** There may be very many, so they are named only: everything else about them stays in the database. */
+/** There may be very many tasks, so only their ids are read. */
 export interface LiveTasks {
   /** In the order of their creation: a task comes after the task that it was delegated from. */
   readonly taskIds: readonly TaskId[];

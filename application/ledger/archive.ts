@@ -116,7 +116,7 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
       return undefined;
     }
     case 'gained':
-      // The export lacks the gained record. Withdraw it, so that its name is free for a complete one.
+      // The export lacks the added record. Delete the export, so that its name is free for a complete one.
       if (ready.kind === 'written') await archiving.folder.withdraw(stored);
       return { kind: 'gained', month, partition };
     case 'undelivered':

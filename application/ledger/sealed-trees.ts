@@ -28,7 +28,7 @@ export interface SealedTrees {
 
 /** How long tampering that spares the proved record's block can stay unnoticed. */
 export const KEPT_SECONDS = 60;
-/** After this age a requested tree is read again in the background, so that no proof waits for a busy checkpoint. */
+/** After this age a requested tree is read again in the background, so that proofs seldom wait for one. */
 export const RENEWED_AFTER_SECONDS = 30;
 /** Room for hundreds of checkpoints of fifty thousand records. */
 const MAX_BYTES = 32 * 1024 * 1024;

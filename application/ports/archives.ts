@@ -31,7 +31,7 @@ export interface ExportedRange extends SeqRange {
 export interface Departure {
   readonly month: Month;
   readonly at: Instant;
-  /** The archived part before this month. If it has changed, the departure is refused. */
+  /** The archived part before this month. If it has changed, the removal is refused. */
   readonly before: Exported;
   /** `undefined` if there was nothing to export. */
   readonly range: ExportedRange | undefined;
@@ -43,7 +43,7 @@ export interface Departure {
 export interface Archives {
   /**
    * Runs `work` under a database-wide lock; `busy` if another process holds it. The lock ends with the process or its
-   * connection. `remove` is safe even then: it is refused if another departure came first.
+   * connection. `remove` is safe even then: it is refused if another process removed a month first.
    */
   exclusively<Answer>(work: () => Promise<Answer>): Promise<{ readonly answer: Answer } | 'busy'>;
 
@@ -59,7 +59,7 @@ export interface Archives {
    * In every case but `removed`, nothing happened:
    * - `undelivered`: the sink still lacks records of this month or earlier.
    * - `gained`: the partition holds a record above the exported range.
-   * - `overtaken`: the month is gone, or another departure came first.
+   * - `overtaken`: the month is gone, or another process removed a month first.
    *
    * If it throws, whether the month was removed is unknown.
    */

@@ -1,6 +1,6 @@
 import type { Decision } from '../decisions/decision.ts';
 
-/** The port of everything that writes (docs/decisions/0017-lock-read-judge-write.md). */
+/** The port of all writes (docs/decisions/0017-lock-read-judge-write.md). */
 export interface Decisions {
   /**
    * Runs one decision as one transaction: takes its locks, reads its facts, judges, and applies the effects. Everything is
