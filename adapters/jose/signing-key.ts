@@ -92,7 +92,7 @@ function privateKeyObject(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey({ key: pem, format: 'pem' });
   } catch {
-    // OpenSSL's message may quote what it read.
+    // OpenSSL's message may quote its input.
     return undefined;
   }
 }

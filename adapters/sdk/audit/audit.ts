@@ -62,7 +62,7 @@ export interface Auditor {
   /** Verifies that the checkpoint sealed this record at this index, and verifies the checkpoint's signature. */
   verifyRecord(record: unknown, proof: unknown): Verdict;
   /**
-   * Verifies each checkpoint's signature and its link to the one before.
+   * Verifies each checkpoint's signature and its link to the previous one.
    *
    * @param checkpoints oldest first, without a gap; they begin with the ledger's first, unless `after` is given
    * @param after the last checkpoint of the previous page, already verified

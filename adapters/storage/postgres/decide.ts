@@ -153,8 +153,8 @@ function partition<Item>(items: readonly Item[], test: (item: Item) => boolean):
 }
 
 /**
- * The judge of a decision would not see the effects of another one that is under way and locks the same key. Only a spent
- * assertion is seen by later judges of its batch (`seeing`): many copies of one assertion may come at once.
+ * Decisions with a common key must not run at once: the later one would not see the effects of the earlier. But within a
+ * batch it sees spent assertions (`seeing`), because many copies of one assertion may arrive at once.
  */
 function lockedKeys({ locks }: Waiting): readonly Use[] {
   return locks.map(({ on, key, mode }) => ({

@@ -123,7 +123,7 @@ export const SILENT_QUESTIONS = 2;
 /** Decisions in one batch: at 32 the statements' own cost is spread thin, and a batch takes at most some 130 locks. */
 export const BATCH_SIZE = 32;
 
-/** While one batch waits for its commit, the next one is read and judged. */
+/** While one batch waits for its commit, the next one reads its facts and decides. */
 export const BATCHES_UNDER_WAY = 2;
 
 /** Tasks that one statement ends, or records: tenths of a second. Longer lists would block the event loop as JSON. */

@@ -61,7 +61,7 @@ export async function openSqlite(
     backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
     schemaStatus: ask('schemaStatus'),
-    // It waits for another process that migrates, and has its own limit.
+    // A migration waits for another process that migrates, and has its own time limit.
     migrate: () => thread.call('migrate', [], Number.POSITIVE_INFINITY),
     // The ledger has no partitions.
     createPartitions: async () => undefined,

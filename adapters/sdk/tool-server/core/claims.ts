@@ -41,7 +41,7 @@ type ClaimsVerdict =
   | { readonly kind: 'accepted'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason };
 
-/** The control plane issues no longer value. */
+/** The maximum length that the control plane issues. */
 const MAX_TEXT_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 

@@ -16,7 +16,7 @@ export interface SerializedError {
   readonly cause: SerializedError | undefined;
 }
 
-/** As many as the log reports. A chain of causes may be a ring. */
+/** As many as the log reports. A chain of causes may be circular. */
 const MAX_CAUSES = 4;
 
 export function serializeError(thrown: unknown, causes: number = MAX_CAUSES): SerializedError {

@@ -150,7 +150,7 @@ export interface Served {
 
 /** The thread's side: opens, then runs the methods that are called. */
 export async function serve(port: MessagePort, open: () => Promise<Served>): Promise<void> {
-  // The ticks run after the promises of this turn: the responses of a batch go before the next batch begins.
+  // `nextTick` sends the responses of a batch before the next batch begins.
   const send = messageBatcher<Response>(
     (responses) => port.postMessage(responses),
     process.nextTick,
