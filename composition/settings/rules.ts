@@ -240,8 +240,8 @@ type SecretSetting = (typeof SECRETS)[number];
 
 /**
  * A secret in several settings gives its holder access through all of them. That is not a start-up error (specification
- * "Startup errors" has none for it): the start and the doctor warn. For each repeated secret, the settings that have it. Names only,
- * never a value.
+ * "Startup errors" has none for it): the start and the doctor warn. Returns the names of the settings of each
+ * repeated secret, never a value.
  */
 export function repeatedSecrets(settings: Pick<Settings, SecretSetting>): readonly (readonly SecretSetting[])[] {
   const holders = new Map<string, SecretSetting[]>();
