@@ -92,7 +92,7 @@ function settings(
     Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
     Service__Database__Provider: 'sqlite',
     Service__Database__Path: databaseFile,
-    // Half a minute by default, because the story waits for a renewal and for an expiry.
+    // Below the default of half a minute, because the story waits for a renewal and for an expiry.
     Service__Agents__MinTokenTtl: 'PT1S',
     // The minimum, because the story waits for a seal.
     Service__Audit__Checkpoint__Interval: 'PT1S',
