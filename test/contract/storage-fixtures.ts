@@ -26,7 +26,7 @@ import type { Task } from '../../domain/tasks/task.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** Each ULID is greater than the one before, like those of tasks that open one after another. */
+/** Each ULID is greater than the previous one, like those of tasks that open one after another. */
 const ulid = monotonicFactory();
 
 export function anEntry(event: LedgerEvent, changes: Partial<LedgerEntry> = {}): LedgerEntry {

@@ -392,7 +392,7 @@ describe('audit-archive on Postgres', function () {
   });
 
   it('waits for a reading transaction without delaying appends', async function () {
-    // The elapsed time is what this test guards.
+    // Measures elapsed time, which a busy machine may delay.
     this.retries(2);
     const made = await fixture();
     await made.owner.sql('begin; select 1 from ledger limit 1');

@@ -282,7 +282,7 @@ describe('Metrics', () => {
   });
 
   it("are served with mandate_database_up 0, and without the ledger's metrics, while the database is unreachable", async function () {
-    // Elapsed time is what this test guards.
+    // Measures elapsed time, which a busy machine may delay.
     this.retries(2);
     const port = await freePort();
     const silent = createServer();

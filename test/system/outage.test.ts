@@ -64,7 +64,7 @@ describe('A Postgres that does not answer', function () {
   });
 
   it('makes every endpoint answer 503 with Retry-After in time, and the service recovers without a restart', async function () {
-    // Elapsed time is what this test guards.
+    // Measures elapsed time, which a busy machine may delay.
     this.retries(2);
     const issued = await agent.exchange();
     expect(issued.status, issued.text).to.equal(200);
@@ -89,7 +89,7 @@ describe('A Postgres that does not answer', function () {
         'unsupported_grant_type',
       );
       proxy.resume();
-      // It could not be recorded then, so the next summary contains it.
+      // That denial could not be recorded, so the next summary contains it.
       mandate.clock.advance(AGGREGATION_WINDOW);
       await onceItAnswers(() => mandate.jobs.closeWindows());
     });

@@ -71,7 +71,7 @@ function assertionCase(
 }
 
 /** An exchange with a client_assertion and a valid actor_token. */
-function besideCase(
+function clientAssertionCase(
   reason: string,
   what: string,
   clientAssertion: (setting: Setting, form: Form) => string | undefined | Promise<string>,
@@ -251,31 +251,33 @@ const cases: readonly Case[] = [
     ({ agent }) => agent.assertion({ instance: 'x'.repeat(129) }),
     null,
   ),
-  besideCase('actor_malformed', 'not a JWS', () => 'x'),
-  besideCase('actor_malformed', 'a task token', async ({ agent }) =>
+  clientAssertionCase('actor_malformed', 'not a JWS', () => 'x'),
+  clientAssertionCase('actor_malformed', 'a task token', async ({ agent }) =>
     String((await agent.exchange()).body.access_token),
   ),
-  besideCase('actor_unsupported_algorithm', 'an assertion with alg none', ({ agent }) =>
+  clientAssertionCase('actor_unsupported_algorithm', 'an assertion with alg none', ({ agent }) =>
     agent.assertion({}, { alg: 'none' }),
   ),
-  besideCase('actor_client_id_mismatch', 'a valid assertion of another agent', async ({ mandate }) =>
+  clientAssertionCase('actor_client_id_mismatch', 'a valid assertion of another agent', async ({ mandate }) =>
     (await mandate.agent()).assertion(),
   ),
-  besideCase('actor_client_id_mismatch', 'an assertion of an unknown agent', ({ stranger, mandate }) =>
+  clientAssertionCase('actor_client_id_mismatch', 'an assertion of an unknown agent', ({ stranger, mandate }) =>
     stranger.signAssertion('nobody', { aud: mandate.issuer }),
   ),
-  besideCase('actor_invalid_signature', 'signed with another key', ({ agent, stranger, mandate }) =>
+  clientAssertionCase('actor_invalid_signature', 'signed with another key', ({ agent, stranger, mandate }) =>
     stranger.signAssertion(agent.id, { aud: mandate.issuer }, { kid: agent.key.kid }),
   ),
-  besideCase('actor_wrong_audience', 'an assertion for another audience', ({ agent }) =>
+  clientAssertionCase('actor_wrong_audience', 'an assertion for another audience', ({ agent }) =>
     agent.assertion({ aud: 'https://x.example' }),
   ),
-  besideCase('actor_expired', 'expired', ({ agent }) =>
+  clientAssertionCase('actor_expired', 'expired', ({ agent }) =>
     agent.assertion({ iat: seconds() - 200, exp: seconds() - 100 }),
   ),
-  besideCase('actor_missing_jti', 'an assertion without jti', ({ agent }) => agent.assertion({ jti: undefined })),
-  besideCase('actor_replayed', 'the actor_token', (_setting, form) => form.actor_token),
-  besideCase(
+  clientAssertionCase('actor_missing_jti', 'an assertion without jti', ({ agent }) =>
+    agent.assertion({ jti: undefined }),
+  ),
+  clientAssertionCase('actor_replayed', 'the actor_token', (_setting, form) => form.actor_token),
+  clientAssertionCase(
     'actor_replayed',
     'an assertion that was used before',
     async ({ agent }) => {

@@ -45,7 +45,7 @@ const refused = (reason: string): Expectation => ({ status: 400, reason });
 
 /** A token needs at least this much of its task. */
 const ENDING_SECONDS = 5;
-/** No replica may find a token active after another replica has deleted its task. */
+/** A task is deleted this long after its expiry, because a replica's slower clock may still find its token active. */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
 
 const seconds = (instant: Instant) => secondsBetween(0 as Instant, instant);

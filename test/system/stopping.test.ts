@@ -165,7 +165,7 @@ for (const database of databases) {
 
     it('end in a few times the time of inserting them, with a record each, while other requests are answered', async function () {
       this.timeout(120_000);
-      // It compares elapsed times, so a machine that stands still in one of them fails an attempt.
+      // Compares elapsed times, which a busy machine may delay.
       this.retries(2);
       const doomed = await mandate.agent();
       const agent = await mandate.agent();

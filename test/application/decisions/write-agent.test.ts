@@ -51,7 +51,7 @@ describe('changeAgent', () => {
     expect(changeAgent.asks(input)).to.deep.equal({ revision });
   });
 
-  it('replaces an agent whose stored revision is the one before, and records it', () => {
+  it('replaces an agent whose stored revision is the previous one, and records it', () => {
     expect(changeAgent.judge(input, { revision: 3 })).to.deep.equal({
       verdict: 'replaced',
       effects: [{ effect: 'replace_agent', ...agent }, recorded(entry)],

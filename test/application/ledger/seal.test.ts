@@ -144,7 +144,7 @@ describe('sealing', () => {
   it('of a large range neither blocks the event loop nor keeps its records in memory', async function () {
     this.timeout(120_000);
     await fixture.append(60_000);
-    let [read, largest, secondWaitsForFirst, longest] = [0, 0, 0, 0];
+    let [read, largest, inTurn, longest] = [0, 0, 0, 0];
     const { checkpoints } = fixture.storage;
     const delays = monitorEventLoopDelay({ resolution: 10 });
     delays.enable();
@@ -156,14 +156,14 @@ describe('sealing', () => {
           const page = await checkpoints.records(range, after, limit);
           read += page.length;
           largest = Math.max(largest, page.length);
-          secondWaitsForFirst += page.length;
-          longest = Math.max(longest, secondWaitsForFirst);
+          inTurn += page.length;
+          longest = Math.max(longest, inTurn);
           return page;
         },
       },
       turn: () =>
         new Promise((resolve) => {
-          secondWaitsForFirst = 0;
+          inTurn = 0;
           setImmediate(resolve);
         }),
     });

@@ -71,7 +71,7 @@ describe('the claims of a logout token', () => {
   it('are checked in the order of the list of reasons: the first fault is reported', () => {
     const order = logoutDenialReasons.slice(logoutDenialReasons.indexOf('logout_untrusted_issuer'));
     const faults: Record<string, Record<string, unknown>> = {};
-    // One fault for each reason. `malformed` is out of order: it is found at the identifiers.
+    // One fault for each reason. `malformed` is out of order: it is found when the identifiers are read.
     for (const [, changes, check] of refusals) faults[`logout_${check}`] ??= changes;
     for (const [at, reason] of order.entries()) {
       // `iat` has three possible faults; a token can have only one of them.

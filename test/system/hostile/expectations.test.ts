@@ -31,7 +31,7 @@ describe('A request with Expect: 100-continue', () => {
     ['/events', 'ssf.denied'],
   ] as const) {
     it(`gets an immediate 401 instead of 100 at ${path} without a credential`, async function () {
-      // Elapsed time is guarded.
+      // Measures elapsed time, which a busy machine may delay.
       this.retries(2);
       const { records } = await effectsOf(mandate, async () => {
         const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${EXPECTING}`;

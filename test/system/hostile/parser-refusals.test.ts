@@ -27,7 +27,7 @@ describe('A malformed request', () => {
   });
 
   it('gets a fixed refusal immediately that repeats none of its text', function () {
-    // Elapsed time is guarded.
+    // Measures elapsed time, which a busy machine may delay.
     this.retries(2);
     return expectNoEffect(mandate, async () => {
       for (const [sent, status] of [

@@ -72,7 +72,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
 
     it(`with ${EACH} each of slow heads, forms, bodies and readers leave all permits to other clients`, async function () {
       this.timeout(120_000);
-      // Elapsed time is guarded.
+      // Measures elapsed time, which a busy machine may delay.
       this.retries(2);
       await normalLoad(10);
       const alone = most(await normalLoad(40));

@@ -20,7 +20,7 @@ function expectUnavailable(answer: Answer): void {
 
 describe('While Postgres', function () {
   this.timeout(60_000);
-  // Elapsed time is guarded. Every test, failed or not, restores the database.
+  // Measures elapsed time, which a busy machine may delay. Every test, failed or not, restores the database.
   this.retries(2);
   let own: OwnPostgres;
   let mandate: Mandate;

@@ -125,7 +125,7 @@ describe('connections to Postgres', () => {
 
   it('destroy a connection whose transaction is still open, so that no later call inherits it', () =>
     using(connect(1), async ({ run }) => {
-      // A statement limit or an operator can cancel a `begin` or a `rollback` half way.
+      // A statement limit or an operator can cancel a `begin` or a `rollback` in progress.
       await run({ name: 'left_open', text: 'begin' });
       await thrownBy(() => run({ name: 'aborts', text: 'select 1/0' }));
       expect((await run({ name: 'one', text: 'select 1 as one' })).rows).to.deep.equal([{ one: 1 }]);
