@@ -128,7 +128,7 @@ describe('the claims of a security event token', () => {
   }
 
   for (const [what, subject, check] of refusedAliases) {
-    it(`refuse aliases with ${what}, above, in the event, and as a user`, () => {
+    it(`refuse aliases with ${what}, in sub_id, in the event, and as a user`, () => {
       for (const changes of [{ sub_id: subject }, inEvent(subject), inEvent({ format: 'complex', user: subject })]) {
         expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `ssf_${check}` });
       }
@@ -220,7 +220,7 @@ describe('the claims of a security event token', () => {
     expect(reasonsOnRecord(action, true)).to.deep.equal(['ssf_account_enabled_outdated', 'ssf_sessions_revoked']);
   });
 
-  it('find the subject above, in the event, in both if it is the same person, and as the user of a complex subject', () => {
+  it('find the subject in sub_id, in the event, in both if it is the same person, and as the user of a complex subject', () => {
     for (const changes of [
       { events: revoked({}) },
       { events: revoked({ subject: adaToo }) },
