@@ -42,19 +42,19 @@ describe('The HTTP sink', () => {
   const server = loopbackForSuite(answering('{}'));
   let log: CapturedLog;
   let asked: NetworkRequest[];
-  let timeoutMs: number;
+  let patienceMs: number;
   beforeEach(() => {
     server.answer = answering('{}');
     log = capturedLog();
     asked = [];
-    timeoutMs = 10_000;
+    patienceMs = 10_000;
   });
   const sink = (url = `${server.url}/records?source=mandate`) => {
     const real = httpNetwork();
     const network: Network = {
       send(request) {
         asked.push(request);
-        return real.send({ ...request, timeoutMs: timeoutMs });
+        return real.send({ ...request, timeoutMs: patienceMs });
       },
     };
     return httpSink({ url, bearerToken: undefined }, network, log);
@@ -133,7 +133,7 @@ describe('The HTTP sink', () => {
   ];
   for (const [what, taken, handler, isHasty = false] of answers) {
     it(`${taken ? 'accepts' : 'treats as a failure'}: ${what}`, async () => {
-      if (isHasty) timeoutMs = HASTY_MS;
+      if (isHasty) patienceMs = HASTY_MS;
       server.answer = handler;
       expect(await sink().deliver([issued])).to.equal(taken);
       expect(server.received).to.have.lengthOf(1);
@@ -159,9 +159,9 @@ describe('The HTTP sink', () => {
     server.answer = answering('', 503);
     for (let time = 0; time < 3; time += 1) await one.deliver([issued]);
     server.answer = () => {};
-    timeoutMs = HASTY_MS;
+    patienceMs = HASTY_MS;
     await one.deliver([issued]);
-    timeoutMs = 10_000;
+    patienceMs = 10_000;
     server.answer = answering('{}');
     await one.deliver([issued]);
     await one.deliver([issued]);

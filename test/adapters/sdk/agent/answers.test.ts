@@ -51,7 +51,7 @@ describe('The agent library', () => {
       issuer: 'https://mandate.example',
       agentId: 'jira-triage',
       key: { jwk: { ...key.privateJwk } },
-      timeoutMs: 1,
+      patienceMs: 1,
       fetch: async (_url, init) => {
         const form = new URLSearchParams(String(init?.body));
         asked.push(form.get('scope'));
