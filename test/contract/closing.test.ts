@@ -1,4 +1,4 @@
-/** Closing a database: no decision is lost silently, and none runs after it. */
+/** Closing a database loses no decision silently, and none runs afterwards. */
 
 import { expect } from 'chai';
 import { POOL_SIZE, RESERVED_CONNECTIONS, REVOKING_SHARES } from '../../adapters/storage/postgres/limits.ts';
@@ -14,7 +14,7 @@ const PERMITS = POOL_SIZE - RESERVED_CONNECTIONS;
 const CLOSED = /^StorageUnavailable: The \w+ database is closed$/;
 
 onEveryDatabase('closing', ({ database, storage, outside, kind }) => {
-  it('waits for decisions under way, and refuses those that wait for a permit and all that come later', async () => {
+  it('waits for running decisions, and refuses waiting and later ones', async () => {
     const closing = await database().open();
     const lock = await lockAppends(kind, await outside());
     const agents = Array.from({ length: ASKED }, () => anAgent({ agentId: newAgentId(), revision: 1 }));

@@ -219,8 +219,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
 
     for (const [what, end] of Object.entries(ENDINGS)) {
       const counts = what === COUNTS_USERS;
-      it(`are all that is read of the provisioned users by ${what}${counts ? ', besides their count' : ''}`, async () => {
-        asked = { tables: USERS, said: stateOf() };
+      it(`are read from the provisioned users by ${what}${counts ? ', which also counts all users' : ''}`, async () => {
+        asked = { tables: USERS, query: stateOf() };
         await end(decisions, theOne);
         expect(measured.rows).to.be.within(counts ? LIVE : 0, (counts ? LIVE : 0) + FEW);
       });
