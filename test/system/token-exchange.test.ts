@@ -23,8 +23,15 @@ for (const database of databases) {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      // Aggregation would hide the records of single refusals.
-      mandate = await startMandate({ database, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } });
+      mandate = await startMandate({
+        database,
+        settings: {
+          // Aggregation would hide the records of single refusals.
+          'Service:Audit:Aggregation:Enabled': 'false',
+          // A hundred requests at once must all reach the decision, also on a slow machine.
+          'Service:Overload:Enabled': 'false',
+        },
+      });
     });
     beforeEach(async () => {
       agent = await mandate.agent();
