@@ -1,4 +1,4 @@
-/** The end of a task and its retention (decisions "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
+/** The end of a task and its retention (supplement "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
