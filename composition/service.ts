@@ -1,4 +1,4 @@
-/** The running service: opens its parts in order, and closes them in reverse (decisions "How it runs"). */
+/** The running service: opens its parts in order, and closes them in reverse (supplement "How it runs"). */
 
 import { existsSync } from 'node:fs';
 import { httpApp } from '../adapters/http/app.ts';

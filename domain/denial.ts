@@ -2,7 +2,7 @@
  * The catalogue of refusals: every denial reason, its OAuth error and its one public sentence. A reason that is not
  * here does not compile.
  *
- * Sources: specification "Errors" (OAuth error bodies, denial reasons); decisions "Reasons".
+ * Sources: specification "Errors" (OAuth error bodies, denial reasons); supplement "Reasons".
  *
  * The reason goes to the ledger and the log, the sentence to the caller. They differ on purpose:
  * `actor_unknown_agent` and `actor_invalid_signature` share a sentence, so that ids can't be enumerated.

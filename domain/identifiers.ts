@@ -1,5 +1,5 @@
 /**
- * Identifiers as branded types (specification "Resources"; decisions "Names and identifiers"). The compiler refuses a
+ * Identifiers as branded types (specification "Resources"; supplement "Names and identifiers"). The compiler refuses a
  * plain string in their place. Only the `parse` and `make` functions here create them.
  */
 
@@ -29,7 +29,7 @@ export function agentSubject(agentId: AgentId): string {
   return `${AGENT_PREFIX}${agentId}`;
 }
 
-/** Whether a subject names an agent: `agent:` in any case (decisions "Subject tokens"). */
+/** Whether a subject names an agent: `agent:` in any case (supplement "Subject tokens"). */
 export function namesAgent(subject: string): boolean {
   return subject.slice(0, AGENT_PREFIX.length).toLowerCase() === AGENT_PREFIX;
 }

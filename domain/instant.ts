@@ -1,5 +1,5 @@
 /**
- * Points in time, to the microsecond (decisions "The ledger": timestamps are stored to the microsecond).
+ * Points in time, to the microsecond (supplement "The ledger": timestamps are stored to the microsecond).
  */
 
 declare const brand: unique symbol;
@@ -46,7 +46,7 @@ export function toMicrosecondText(instant: Instant): string {
   return `${toMillisecondText(instant).slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** UTC ISO 8601 with no more fractional digits than needed, at most three (decisions "Instants in JSON"). */
+/** UTC ISO 8601 with no more fractional digits than needed, at most three (supplement "Names and identifiers"). */
 export function toShortText(instant: Instant): string {
   return toMillisecondText(instant).replace(/\.?0+Z$/, 'Z');
 }

@@ -1,4 +1,4 @@
-/** The command line (decisions "How it runs"): finds the command, refuses invalid arguments, and runs the command. */
+/** The command line (supplement "How it runs"): finds the command, refuses invalid arguments, and runs the command. */
 
 import { readFileSync } from 'node:fs';
 import yargs, { type Argv } from 'yargs';

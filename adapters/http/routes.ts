@@ -1,7 +1,7 @@
 /**
  * Every path of the service and how a request to it is treated before the application sees it: the shape of a refusal,
  * the ledger event, the rate bucket, the concurrency limit, the metric label (specification "Rate limiting", "Overload",
- * "Events"; decisions "Errors elsewhere"). The one table of paths.
+ * "Events"; supplement "Errors elsewhere"). The one table of paths.
  */
 
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';

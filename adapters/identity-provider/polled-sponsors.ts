@@ -1,6 +1,6 @@
 /**
  * Asks the identity provider's admin API whether agents may still act for a person (specification "Sponsor check", mode
- * `poll`; decisions "Blocks, poll mode, health"). It speaks Keycloak's: `GET {UsersUrl}/{sub}`.
+ * `poll`; supplement "Blocks, poll mode, health"). It speaks Keycloak's: `GET {UsersUrl}/{sub}`.
  */
 
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
@@ -18,7 +18,7 @@ type Finding = { readonly report: keyof Question } & (
   | { readonly problem: string }
 );
 
-/** Time limit in seconds for a query about a person (decisions). */
+/** Time limit in seconds for a query about a person (supplement "Blocks, poll mode, health"). */
 const TIMEOUT_SECONDS = 10;
 /** Enough for a person's record with many attributes. */
 const MAX_BYTES = 256 * 1024;

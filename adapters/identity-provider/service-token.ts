@@ -1,6 +1,6 @@
 /**
  * The service's access token at the identity provider, for queries about people: `client_credentials` with
- * `private_key_jwt` (decisions "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
+ * `private_key_jwt` (supplement "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
  */
 
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';

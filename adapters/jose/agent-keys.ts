@@ -15,7 +15,7 @@ import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 /** More than the number of active agents. The keys of evicted agents are imported or fetched again. */
 const MAX_AGENTS = 10_000;
-/** Decisions "Client assertions", remote key sets. */
+/** Supplement "Client assertions", remote key sets. */
 const PUBLISHED = { owner: 'agent', keys: AGENT_KEY_RULES, maxBytes: 64 * 1024, httpsOnly: true } as const;
 /** A removed key must not stay valid for long, even if its agent is inactive. */
 const AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };

@@ -1,5 +1,5 @@
 /**
- * A cache of remote keys, and its fetch schedule (decisions "Client assertions", remote key sets). Concurrent callers
+ * A cache of remote keys, and its fetch schedule (supplement "Client assertions", remote key sets). Concurrent callers
  * share one fetch, a failed fetch keeps the last good set, and clients cannot trigger fetches at will.
  */
 

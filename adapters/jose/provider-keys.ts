@@ -1,6 +1,6 @@
 /**
  * The published keys of the identity provider, or of a transmitter of signals: fetched at start, every five minutes,
- * and when a token names an unknown key (decisions "Subject tokens"; specification "Public", `/readyz`).
+ * and when a token names an unknown key (supplement "Subject tokens"; specification "Public", `/readyz`).
  */
 
 import { createHash } from 'node:crypto';

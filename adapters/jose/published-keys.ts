@@ -21,7 +21,7 @@ interface PublishedKeysRules {
   readonly publicOnlyFor?: AgentId | undefined;
 }
 
-/** The time limit of a whole fetch (decisions "Client assertions", remote key sets). */
+/** The time limit of a whole fetch (supplement "Client assertions", remote key sets). */
 const TIMEOUT_MS = 5000;
 
 /**

@@ -52,7 +52,7 @@ export async function readSigningKey(pem: string, keyId?: string): Promise<ReadS
 const generate = promisify(generateKeyPair);
 
 /**
- * A new key, and its PKCS#8 PEM with a trailing line feed: the operator's file format (decisions "How it runs").
+ * A new key, and its PKCS#8 PEM with a trailing line feed: the operator's file format (supplement "How it runs").
  *
  * @param keyId by default the RFC 7638 thumbprint
  */

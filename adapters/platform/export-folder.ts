@@ -161,7 +161,10 @@ const MAX_LINE_CHARACTERS = 1_048_576;
 /** The size of one read, in bytes. */
 const CHUNK = 262_144;
 
-/** An export, read as a stream: a month may have gigabytes, and the file may have any content. @param path a missing file is an error of the first read */
+/**
+ * An export, read as a stream, because a month may have gigabytes. The file may have any content.
+ * @param path if the file is missing, the first read throws
+ */
 export function storedExport(path: string): StoredExport {
   const location = resolve(path);
   return {

@@ -1,6 +1,9 @@
 /** One HTTP request to the control plane and its whole answer, within limits of time and size. */
 
-/** Larger than a key set of dozens of keys and the claims of the longest token (decisions "Remote key sets"). */
+/**
+ * Larger than a key set of dozens of keys and the claims of the longest token (supplement "Client assertions", remote
+ * key sets).
+ */
 const MAX_BYTES = 64 * 1024;
 
 interface HttpAnswer {

@@ -1,4 +1,4 @@
-/** Lists agents, all of them or a page (decisions "Agents", GET /admin/agents). */
+/** Lists agents, all of them or a page (supplement "Agents", GET /admin/agents). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';

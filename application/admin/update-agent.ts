@@ -1,4 +1,4 @@
-/** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; decisions "Agents"). */
+/** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; supplement "Agents"). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { isSameRegistration, type RegistrationVerdict } from '../../domain/agents/registration.ts';

@@ -3,7 +3,7 @@
  *
  * The order of the checks is a security property. Until the signature has verified, no record names the agent, and a
  * refusal does not show whether the agent exists. Only then may the caller learn that the agent is disabled. One
- * exception: if an agent's key set can't be fetched, its caller is asked to retry (decisions "Reasons"). Otherwise a
+ * exception: if an agent's key set can't be fetched, its caller is asked to retry (supplement "Reasons"). Otherwise a
  * fault at the agent's host would look like a wrong key.
  */
 
@@ -17,7 +17,7 @@ import type { AgentKeys } from '../ports/keys.ts';
 import type { Agents } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
 
-/** The algorithms an assertion may be signed with (decisions "Client assertions"). */
+/** The algorithms an assertion may be signed with (supplement "Client assertions"). */
 export const ASSERTION_ALGORITHMS = ['ES256', 'PS256', 'RS256'] as const;
 
 export interface AgentAuthentication {
@@ -44,7 +44,7 @@ export interface AuthenticatedAgent {
 
 /**
  * @param options.about further fields for the record of a refusal that names the agent
- * @param options.disabledToo accepts disabled agents: they may still revoke their tokens (decisions "Token endpoint")
+ * @param options.disabledToo accepts disabled agents: they may still revoke their tokens (supplement "Token endpoint")
  */
 export async function authenticateAgent(
   { agents, agentKeys, clock, audiences }: AgentAuthentication,

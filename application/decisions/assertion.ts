@@ -1,4 +1,4 @@
-/** The one use of a client assertion (decisions "Client assertions"). */
+/** The one use of a client assertion (supplement "Client assertions"). */
 
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';

@@ -68,7 +68,10 @@ export type EffectName = keyof Effects;
 
 export type Effect = { readonly [Name in EffectName]: { readonly effect: Name } & Effects[Name] }[EffectName];
 
-/** Appending comes last, because an append holds the ledger's fence until the transaction ends. */
+/**
+ * Appending comes last, because an append holds the ledger's fence, a lock, until the transaction ends
+ * (docs/decisions/0001-ledger-paging.md).
+ */
 export const EFFECT_ORDER = [
   'spend_assertion',
   'accept_signal',

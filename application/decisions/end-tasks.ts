@@ -1,4 +1,7 @@
-/** The operator's kill switches: end one task, or all tasks of an agent or of a person (specification "Admin API"). */
+/**
+ * The operator's kill switches: end one task, or all tasks of an agent or of a person (specification "Admin API").
+ * Other decisions end tasks too (a block, a signal, a logout, a revoked grant, an expiry): all of them use ending.ts.
+ */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';

@@ -5,9 +5,10 @@
 
 /**
  * The order. An engine takes all locks of a class before the next class, and then, in this order: the rows of the tasks
- * that end (`live_tasks`), the rows of their grants, and the ledger's fence, with which it appends. Nothing is locked later. One
- * question locks its rows in the order of their keys. A SCIM write about two refused people asks two questions, so it can
- * deadlock with another end of the same tasks: Postgres rolls one of them back, and it is retried.
+ * that end (`live_tasks`), the rows of their grants, and the ledger's fence, which every append takes
+ * (docs/decisions/0001-ledger-paging.md). Nothing is locked later. One question locks its rows in the order of their
+ * keys. A SCIM write about two refused people asks two questions, so it can deadlock with another end of the same
+ * tasks: Postgres rolls one of them back, and it is retried.
  */
 export const LOCK_ORDER = [
   /** A person, by sponsor key. Exchange and refresh share it; a decision that blocks or ends takes it exclusively. */

@@ -1,4 +1,7 @@
-/** Blocks a person and ends their tasks (specification "Sponsor block"). */
+/**
+ * Places the operator's block of a person, and ends the person's tasks (specification "Sponsor block"). The blocks of
+ * the identity provider are placed and lifted in apply-security-event.ts and provisioning.ts.
+ */
 
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { oldestFirst, type SponsorBlock } from '../../domain/sponsors/block.ts';

@@ -1,4 +1,4 @@
-/** Records a refusal and uses up its assertion (decisions "Client assertions", "Token endpoint"). */
+/** Records a refusal and uses up its assertion (supplement "Client assertions", "Token endpoint"). */
 
 import type { DenialReason } from '../../domain/denial.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';

@@ -1,4 +1,7 @@
-/** Renews a grant: stores the narrowed scope and counts the renewal (specification "POST /oauth2/token", Refresh). */
+/**
+ * Renews a grant (specification "POST /oauth2/token", Refresh): counts the renewal, and stores the scope that the
+ * refresh granted, which may be narrower than before.
+ */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';

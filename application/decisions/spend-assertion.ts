@@ -1,4 +1,4 @@
-/** Uses up the assertion of a request that changes nothing else (decisions "Client assertions"). */
+/** Uses up the assertion of a request that changes nothing else (supplement "Client assertions"). */
 
 import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';

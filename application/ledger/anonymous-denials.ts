@@ -1,8 +1,8 @@
 /**
  * Records anonymous denials, which name no agent and no person, for all surfaces of an instance: each is written, or
  * counted for a summary (specification "Aggregation"). The request is answered even if the ledger is unavailable; the
- * denial is then counted into the next summary (decisions "Token endpoint"). A write whose result is unknown is counted
- * too: better recorded twice than lost.
+ * denial is then counted into the next summary (supplement "Token endpoint"). A write whose result is unknown is
+ * counted too: better recorded twice than lost.
  */
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';

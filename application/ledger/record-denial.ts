@@ -22,7 +22,7 @@ interface DenialRecording {
  * of an earlier check (see decisions/refuse.ts).
  *
  * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded: the refusal is then not
- *   answered (decisions "Token endpoint"). An anonymous one is answered all the same.
+ *   answered (supplement "Token endpoint"). An anonymous one is answered all the same.
  */
 export function recordDenials({ decisions, anonymous, clock }: DenialRecording) {
   return async <T>(decide: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {

@@ -79,7 +79,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     const endedSince = judgeGrant(grant, now);
     if (endedSince !== undefined) return refuse(endedSince);
 
-    // (6) The request stays within the task: the same audience, no wider scope.
+    // (6) The same audience as the task, and no scope beyond the grant's, which an earlier refresh may have narrowed.
     if (request.resource !== task.audience) return refuse('audience_mismatch', { sponsorKey });
     const requestedScope = request.scope ?? grant.scope;
     if (!isWithin(requestedScope, grant.scope)) return refuse('scope_widened', { sponsorKey });

@@ -59,7 +59,7 @@ async function unusable(settings: SettingsSection<'Service:Signing'>): Promise<r
   }
 }
 
-/** SIGTERM and SIGINT ask for an orderly stop; a second one ends the process at once (decisions "How it runs"). */
+/** SIGTERM and SIGINT ask for an orderly stop; a second one ends the process at once (supplement "How it runs"). */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** The shell's exit code for a process that a signal ended: 128 plus the signal's number. */
 const ENDED_BY = { SIGTERM: 143, SIGINT: 130 } as const;

@@ -2,8 +2,18 @@
  * THE catalogue of settings (specification "Configuration rules", "Limits"): their keys, accepted values and meanings.
  * Parsing, validation, the start-up errors and the settings table all derive from it.
  *
- * To add a setting, add an entry here, its row in docs/configuration.md, and a row in read-settings.test.ts: tests compare
- * the three. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
+ * To add a setting:
+ *
+ * 1. Add an entry here. A key with `:N:` in it belongs to a list. Rules between settings are in rules.ts.
+ * 2. A `computed` default needs an entry in `computedDefaults` of settings.ts.
+ * 3. Pass the value on where it is used: composition/http.ts, jobs.ts, container.ts, receivers.ts and others read it
+ *    from `Settings`. For settings that exclude each other, alternatives.ts returns the configured variant.
+ * 4. Replace the table in docs/configuration.md: it is the output of `settingsTable()`, character for character. To
+ *    print it:
+ *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => console.log(m.settingsTable()))"`
+ * 5. In test/composition/settings, add a row to `everySetting` of read-settings.test.ts. A key with `:N:` belongs in
+ *    that file's test "are all read from the environment" instead. A secret also belongs in the list of
+ *    catalogue.test.ts.
  */
 
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';

@@ -52,7 +52,7 @@ type ComputedKey = {
   [Key in CatalogueKey]: Catalogue[Key] extends Setting<unknown, 'computed'> ? Key : never;
 }[CatalogueKey];
 
-/** Decisions "Names and identifiers": `NODE_ENV=development`; anything else is not a development host. */
+/** Supplement "Names and identifiers": `NODE_ENV=development`; anything else is not a development host. */
 export function isDevelopmentHost(settings: Pick<Settings, 'NODE_ENV'>): boolean {
   return settings.NODE_ENV === 'development';
 }

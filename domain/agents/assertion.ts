@@ -1,6 +1,6 @@
 /**
  * The claims of a client assertion whose signature has verified (RFC 7523 §3; specification "Client assertion rules";
- * decisions "Client assertions"). The order of the checks is the order of the decisions' list of reasons.
+ * supplement "Client assertions"). The order of the checks is the order of the supplement's list of reasons.
  */
 
 import type { DenialReason } from '../denial.ts';

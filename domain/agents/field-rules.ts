@@ -1,5 +1,5 @@
 /**
- * The rules of a registration's plain fields and of its keys (specification "Agent registration"; decisions "Agents").
+ * The rules of a registration's plain fields and of its keys (specification "Agent registration"; supplement "Agents").
  * Sentences never repeat a value: they name list items by their position.
  *
  * A request body holds at most 64 KiB; these limits leave room for any realistic agent.
@@ -78,8 +78,8 @@ type KeySourceVerdict =
 const EXACTLY_ONE = 'Exactly one of jwks_uri and jwks must be set.';
 
 /**
- * The keys come from exactly one of `jwks_uri` and `jwks` (rules 1-3). Judges the structure of inline keys: the AgentKeys
- * port tests separately whether each key can be imported.
+ * The keys come from exactly one of `jwks_uri` and `jwks` (specification "Agent registration", rules 1 to 3). Checks
+ * the structure of inline keys: the AgentKeys port tests separately whether each key can be imported.
  */
 export function judgeKeySource(
   { jwksUri, jwks }: Pick<RegistrationDraft, 'jwksUri' | 'jwks'>,

@@ -3,13 +3,13 @@
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 import { inspectKey, type JwkSet, type KeyRules, type UsableKey } from './public-key.ts';
 
-/** Keys of agents (decisions "Agents": keys the service can verify an assertion with). */
+/** Keys of agents (supplement "Agents": keys the service can verify an assertion with). */
 export const AGENT_KEY_RULES: KeyRules = {
   algorithms: ['ES256', 'PS256', 'RS256'],
   kinds: 'an EC key on P-256 or an RSA key',
 };
 
-/** Keys of the identity provider (decisions "Subject tokens"). */
+/** Keys of the identity provider (supplement "Subject tokens"). */
 export const PROVIDER_KEY_RULES: KeyRules = {
   algorithms: ['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
   kinds: 'an EC key on P-256, P-384 or P-521, an RSA key or an Ed25519 key',

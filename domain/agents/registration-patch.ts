@@ -1,5 +1,5 @@
 /**
- * A change to a registration (specification "Admin API", PATCH; decisions "Agents"): the sent fields replace those of
+ * A change to a registration (specification "Admin API", PATCH; supplement "Agents"): the sent fields replace those of
  * the stored registration. The result is a draft again, and is checked as a whole.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The registration as a whole: every rule of the specification's "Agent registration" (decisions "Agents"). All
+ * The registration as a whole: every rule of the specification's "Agent registration" (supplement "Agents"). All
  * problems are reported at once. Nothing else makes a Registration.
  */
 
@@ -88,7 +88,7 @@ function lifetimeErrors(problem: LifetimeProblem): readonly FieldError[] {
   return fieldErrors(fieldNames[problem.lifetime], sentence);
 }
 
-/** Whether two registrations are equal (decisions "Agents": `agent.updated` with `no_change`). */
+/** Whether two registrations are equal (supplement "Agents": `agent.updated` with `no_change`). */
 export function isSameRegistration(one: Registration, other: Registration): boolean {
   const fields = Object.keys(one) as readonly (keyof Registration)[];
   return fields.every((field) => isSame(one[field], other[field]));

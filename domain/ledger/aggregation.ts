@@ -16,7 +16,7 @@ import type { LedgerEvent } from './record.ts';
 /** The `.denied` events; each belongs to one surface. */
 export type DenialEvent = Extract<LedgerEvent, `${string}.denied`>;
 
-/** The reasons of a 401 from a surface with a single bearer credential (decisions "Reasons"). */
+/** The reasons of a 401 from a surface with a single bearer credential (supplement "Reasons"). */
 export type CredentialDenialReason = 'missing_api_key' | 'invalid_api_key';
 
 /** Everything that the record of an anonymous denial contains: nothing from the request. */

@@ -1,5 +1,5 @@
 /**
- * The text of an export (specification "Ledger and seal"; decisions "The ledger"): a header, the checkpoints, then the
+ * The text of an export (specification "Ledger and seal"; supplement "The ledger"): a header, the checkpoints, then the
  * records. One per line, each line ended by a line feed, fields separated by tabs, in UTF-8.
  *
  * A line is read strictly: any other spelling is malformed. A ledger therefore has exactly one text, and one hash.

@@ -1,5 +1,5 @@
 /**
- * The opaque `next_cursor` of a ledger page (specification "GET /audit"; decisions "The ledger"): the position of the
+ * The opaque `next_cursor` of a ledger page (specification "GET /audit"; supplement "The ledger"): the position of the
  * page's last record, to the microsecond, and a fingerprint of the filters. The reader already knows all of it.
  */
 

@@ -59,7 +59,7 @@ export interface LedgerRecord extends Omit<LedgerEntry, 'decision' | 'event' | '
   readonly taskId?: string | undefined;
   readonly agentId?: string | undefined;
   readonly jti?: string | undefined;
-  /** `undefined` only if it is missing in storage: a reader accepts that (decisions "The ledger"). */
+  /** `undefined` only if it is missing in storage: a reader accepts that (supplement "The ledger"). */
   readonly decision: LedgerDecision | undefined;
 }
 

@@ -28,7 +28,7 @@ export type VerificationFault =
   /** A mark names a missing checkpoint: the ledger's end was cut off. `newestId` is 0 if there are no checkpoints. */
   | { readonly kind: 'mark_unmatched'; readonly checkpointId: number; readonly newestId: number };
 
-/** Whether the chain must begin with the ledger's first checkpoint, or (an export) may begin with any. */
+/** The chain of a ledger begins with its first checkpoint; that of an export may begin with any checkpoint. */
 type ChainStart = 'first' | 'any';
 
 /** The fault of a checkpoint as the successor of another. Signature and records are not checked here. */

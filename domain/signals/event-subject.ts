@@ -72,7 +72,7 @@ function readUser(subject: JsonObject, upstreamIssuer: string | undefined): Read
 
 /**
  * RFC 9493 §3.2.8: several identifiers of one subject. Exactly one of them must be `opaque`, or `iss_sub` of the identity
- * provider (decisions "Shared Signals"). Two are ambiguous even where they agree.
+ * provider (supplement "Shared Signals"). Two are ambiguous even where they agree.
  */
 function readAliases(identifiers: Json | undefined, upstreamIssuer: string | undefined): Reading {
   if (!Array.isArray(identifiers) || identifiers.length === 0) return { kind: 'unusable' };

@@ -1,6 +1,6 @@
 /**
  * The claims of a logout token whose signature has verified (OpenID Connect Back-Channel Logout 1.0 §2.4, §2.6;
- * specification "POST /backchannel-logout"). The order of the checks is the order of the decisions' list of reasons.
+ * specification "POST /backchannel-logout"). The order of the checks is the order of the supplement's list of reasons.
  */
 
 import { type Instant, toSeconds } from '../instant.ts';
@@ -8,7 +8,7 @@ import { CLOCK_SKEW_SECONDS, type CompactJws, dateClaim, hasType } from '../toke
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
 import { CONTROL, judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
-/** The reasons of `signal.denied` at this receiver (decisions "Reasons"). */
+/** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
 export const logoutDenialReasons = [
   'logout_malformed',
   'logout_unsupported_algorithm',
@@ -34,7 +34,7 @@ export type LogoutDenialReason = (typeof logoutDenialReasons)[number];
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** §2.4 recommends the first. Older providers send the second, or no `typ`. */
 const ACCEPTED_TYPES = ['logout+jwt', 'jwt'];
-/** Decisions "Blocks, poll mode, health". */
+/** Supplement "Blocks, poll mode, health". */
 const MAX_AGE_SECONDS = 10 * 60;
 
 /** Whose tasks end: those of the named session, or without a session those of the person. */
@@ -91,7 +91,7 @@ function carriesLogoutEvent(claims: JsonObject): boolean {
 }
 
 /**
- * `undefined` for an absent or empty value, and for a `sid` of null (decisions "Sizes and forms nobody wrote down").
+ * `undefined` for an absent or empty value, and for a `sid` of null (supplement "Sizes and forms nobody wrote down").
  * Any other value that is not a string is malformed.
  */
 function readIdentifier(claims: JsonObject, name: 'sub' | 'sid'): { readonly text: string } | 'malformed' | undefined {

@@ -82,7 +82,7 @@ export function isSameUser(one: UserFields, other: UserFields): boolean {
   );
 }
 
-/** The form in which user names are compared (RFC 7643 §4.1.1: caseExact is false; decisions "SCIM"). */
+/** The form in which user names are compared (RFC 7643 §4.1.1: caseExact is false; supplement "SCIM"). */
 export function userNameKey(userName: string): string {
   return userName.toLowerCase();
 }

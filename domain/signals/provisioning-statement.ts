@@ -50,8 +50,8 @@ export function statementsOf(
 }
 
 /**
- * The statements that take effect even if the service has no room for a created user (decisions "SCIM"): deactivations.
- * They are not new, since no user is stored: a repeated create adds no record unless it changes something.
+ * The statements that take effect even if the service has no room for a created user: deactivations (supplement
+ * "SCIM"). They are not new, since no user is stored: a repeated create adds no record unless it changes something.
  */
 export function statementsWithoutRoom(statements: readonly ProvisioningStatement[]): readonly ProvisioningStatement[] {
   return statements.flatMap((said) => (said.state === 'disabled' ? [{ ...said, isNew: false }] : []));

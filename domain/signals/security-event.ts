@@ -1,6 +1,6 @@
 /**
  * The claims of a security event token whose signature has verified (RFC 8417; specification "POST /events"): the
- * events and their person. The order of the checks is the order of the decisions' list of reasons.
+ * events and their person. The order of the checks is the order of the supplement's list of reasons.
  */
 
 import type { SponsorKey } from '../identifiers.ts';
@@ -12,7 +12,7 @@ import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts'
 import { readSubjects } from './event-subject.ts';
 import { judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
-/** The reasons of `signal.denied` at this receiver (decisions "Reasons"). */
+/** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
 export const securityEventDenialReasons = [
   'ssf_malformed',
   'ssf_unsupported_algorithm',
@@ -37,7 +37,10 @@ export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[numb
 type SecuritySignalReason =
   | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
   | 'ssf_account_enabled'
-  /** Account-enabled was stated before the block that it would lift: the block stays (decisions "Blocks"). */
+  /**
+   * Account-enabled was stated before the block that it would lift: the block stays (supplement "Blocks, poll mode,
+   * health").
+   */
   | 'ssf_account_enabled_outdated';
 
 /** The reasons that a token can give. Only storage knows whether an account-enabled is outdated. */

@@ -1,5 +1,5 @@
 /**
- * The claims that both receivers check in a signed signal: issuer, audience, age and `jti` (RFC 8417 §2.2; decisions
+ * The claims that both receivers check in a signed signal: issuer, audience, age and `jti` (RFC 8417 §2.2; supplement
  * "Reasons", in the order of that list).
  */
 

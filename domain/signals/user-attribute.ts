@@ -79,7 +79,7 @@ export function readAssignment(attribute: UserAttribute, value: Json, person: Pe
   }
 }
 
-/** Removes a value; refused for a required attribute (decisions "SCIM"). */
+/** Removes a value; refused for a required attribute (supplement "SCIM"). */
 export function withoutValue(attribute: UserAttribute, person: PersonAttribute): Assignment | ScimFault {
   return attribute === 'externalId' && person !== 'externalId'
     ? { attribute, value: undefined }
@@ -102,7 +102,7 @@ export function isName(value: Json): value is string {
   );
 }
 
-/** Decisions "SCIM": Entra ID sends `"True"` and `"False"`. */
+/** Supplement "SCIM": Entra ID sends `"True"` and `"False"`. */
 function readActive(value: Json): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string') return undefined;

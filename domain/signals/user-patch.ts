@@ -1,5 +1,5 @@
 /**
- * PATCH (RFC 7644 §3.5.2; decisions "SCIM"). All operations are read into a list of assignments before any is applied,
+ * PATCH (RFC 7644 §3.5.2; supplement "SCIM"). All operations are read into a list of assignments before any is applied,
  * so one faulty operation refuses the whole patch.
  *
  * Operations on attributes that are not stored are accepted and ignored. Operations on stored ones must be exact: an

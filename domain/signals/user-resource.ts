@@ -1,6 +1,6 @@
 /**
  * Reads the stored attributes of a user that a client sent, whole or as the value of a pathless operation (RFC 7643
- * §4.1; decisions "SCIM"). Everything else, passwords included, is dropped.
+ * §4.1; supplement "SCIM"). Everything else, passwords included, is dropped.
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../tokens/strict-json.ts';

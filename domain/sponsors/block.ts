@@ -1,6 +1,7 @@
 /**
- * Blocks of a human (specification "Sponsor block"; decisions "Blocks"). Each source has at most one block of a human and
- * places, restates and lifts only that one. The service refuses the human until no block is left.
+ * Blocks of a human (specification "Sponsor block"; supplement "Blocks, poll mode, health"). Each source has at most
+ * one block of a human and places, restates and lifts only that one. The service refuses the human until no block is
+ * left.
  */
 
 import type { DenialReason } from '../denial.ts';

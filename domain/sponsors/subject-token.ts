@@ -1,6 +1,6 @@
 /**
  * Checks the claims of a subject token whose signature was verified: they name the person for whom an agent asks
- * (specification "Exchange" rules 3 and 5; decisions "Subject tokens").
+ * (specification "Exchange" rules 3 and 5; supplement "Subject tokens").
  */
 
 import type { DenialReason } from '../denial.ts';
@@ -64,7 +64,9 @@ interface Expectations {
   readonly now: Instant;
 }
 
-/** Runs every check. Their order is the order of the decisions' list of reasons, and decides which reason is recorded. */
+/**
+ * Runs every check. Their order is the order of the supplement's list of reasons, and decides which reason is recorded.
+ */
 export function judgeSubjectToken(claims: JsonObject, expected: Expectations): SubjectVerdict {
   const faults: SubjectReason[] = [];
   const now = toSeconds(expected.now);

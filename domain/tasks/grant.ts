@@ -1,4 +1,4 @@
-/** Task grants: the refresh tokens of a task (specification "Refresh"; decisions "Names and identifiers"). */
+/** Task grants: the refresh tokens of a task (specification "Refresh"; supplement "Names and identifiers"). */
 
 import type { DenialReason } from '../denial.ts';
 import type { Instant } from '../instant.ts';

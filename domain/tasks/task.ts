@@ -22,7 +22,7 @@ export interface Task {
   readonly expiresAt: Instant;
 }
 
-/** Why a task was revoked (decisions "Reasons": what ended a task). */
+/** Why a task was revoked (supplement "Reasons": what ended a task). */
 const revocationReasons = [
   'operator_kill_switch',
   'parent_revoked',

@@ -1,5 +1,5 @@
 /**
- * The strict reader of signed tokens (decisions "Client assertions"): it accepts a compact JWS (RFC 7515 §7.1) only in
+ * The strict reader of signed tokens (supplement "Client assertions"): it accepts a compact JWS (RFC 7515 §7.1) only in
  * its one canonical spelling. Every incoming token (assertion, subject, logout, event, our own) is read here before the
  * signature library sees it. The checked bytes are therefore the signed bytes, and no two readers can differ.
  */
@@ -109,5 +109,5 @@ export function decodeCanonical(segment: string): Uint8Array | undefined {
   return bytes.toString('base64url') === segment ? bytes : undefined;
 }
 
-/** The accepted difference between two correct clocks, in seconds (decisions "Client assertions", "Subject tokens"). */
+/** Seconds: the accepted difference between two correct clocks (supplement "Client assertions", "Subject tokens"). */
 export const CLOCK_SKEW_SECONDS = 60;

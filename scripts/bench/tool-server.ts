@@ -1,11 +1,11 @@
 /**
- * The cost of the tool server's check of a task token with cached keys, compared with a bare jose verification of the same
- * tokens, in the same process and the same run:
+ * The cost of checking a task token with Mandate's library `mandate/tool-server` and cached keys, compared with a bare
+ * jose verification of the same tokens, in the same process and the same run:
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/tool-server.ts [rounds] [tokens in a round]
  *
- * Both check signature, `typ`, issuer, audience and dates. The library also parses strictly, checks `jti`, `sub`, `act`
- * and scope, and reports the access. The goal: at most 1.5 times the elapsed time and the CPU time of jose.
+ * Both check signature, `typ`, issuer, audience and dates. Mandate's library also parses strictly, checks `jti`, `sub`,
+ * `act` and scope, and reports the access. The goal: at most 1.5 times the elapsed time and the CPU time of jose.
  */
 
 import { importJWK, jwtVerify } from 'jose';

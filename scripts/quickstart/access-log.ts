@@ -1,6 +1,6 @@
 /**
- * The access events of the story's tool servers. A real server writes them to its log; the story stores them and shows
- * them as a table: the request, the decision, the person, the agent and the token.
+ * The access events of the quickstart's tool servers. A real server writes them to its log; the quickstart stores them
+ * and shows them as a table: the request, the decision, the person, the agent and the token.
  */
 
 import type { AccessEvent } from 'mandate/tool-server';

@@ -1,4 +1,4 @@
-/** The people, agents and scopes of the story. */
+/** The people, agents and scopes of the quickstart. */
 
 /** The person, under her name at the identity provider, which every token and record has. */
 export { ada } from '../../test/support/identity-provider/people.ts';

@@ -1,9 +1,9 @@
-/** A tool server of the story, on this machine. */
+/** A tool server of the quickstart, on this machine. */
 
 import { createServer, type RequestListener } from 'node:http';
 
 export interface GuardedServer {
-  /** Its address, which is the audience of its tokens. */
+  /** The server's address. A token for it has this audience. */
   readonly audience: string;
   stop(): Promise<void>;
 }

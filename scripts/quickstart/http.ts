@@ -1,4 +1,4 @@
-/** The HTTP requests of the story, and their JSON responses. */
+/** The HTTP requests of the quickstart, and their JSON responses. */
 
 import { StoryBroke } from './story-broke.ts';
 

@@ -1,4 +1,4 @@
-/** After the story: commands to copy and try. */
+/** Shown after the last step: commands to copy and try. */
 
 import type { Task } from 'mandate/agent';
 import { ada } from './authority.ts';

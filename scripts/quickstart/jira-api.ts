@@ -12,7 +12,7 @@ import { type GuardedServer, serve } from './guarded-server.ts';
 
 export async function startJiraApi(issuer: string, log: AccessLog): Promise<GuardedServer> {
   const audience = `http://127.0.0.1:${await freePort()}/api`;
-  // One machine has one clock. With the usual minute of skew the story would have to wait that long.
+  // One machine has one clock. With the usual minute of skew the quickstart would have to wait that long.
   const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.record });
   const protect = expressProtection(toolServer);
   const app = express();

@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: runs the whole story on this machine, then keeps serving until Ctrl-C. With `--once` it stops
- * after the last step. It exits with 0 only if every step succeeded.
+ * `npm run quickstart`: runs every step on this machine, then keeps serving until Ctrl-C. With `--once` it stops after
+ * the last step. It exits with 0 only if every step succeeded.
  */
 
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Checks and shows the expected refusals of the story: a response, or an error of the agent's library. */
+/** Checks and shows the expected refusals of the quickstart: a response, or an error of the agent's library. */
 
 import { type Answer, outcome, text } from './http.ts';
 import { must, StoryBroke } from './story-broke.ts';

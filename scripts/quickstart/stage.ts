@@ -1,6 +1,6 @@
 /**
- * The environment of the story, in a temporary folder: a real identity provider, Mandate on SQLite in a child process,
- * and two tool servers.
+ * The environment of the quickstart, in a temporary folder: a real identity provider, Mandate on SQLite in a child
+ * process, and two tool servers.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -25,7 +25,9 @@ export interface Stage {
   readonly adminKey: string;
   /** The file with the admin key, readable only by the owner. */
   readonly adminKeyFile: string;
-  /** The file with a task's token for the user's own requests, readable only by the owner; created after the story. */
+  /**
+   * The file with a task's token for the user's own requests, readable only by the owner; created after the last step.
+   */
   readonly taskTokenFile: string;
   readonly logFile: string;
   /** Mandate's database. */
@@ -92,9 +94,9 @@ function settings(
     Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
     Service__Database__Provider: 'sqlite',
     Service__Database__Path: databaseFile,
-    // Below the default of half a minute, because the story waits for a renewal and for an expiry.
+    // Below the default of half a minute, because the quickstart waits for a renewal and for an expiry.
     Service__Agents__MinTokenTtl: 'PT1S',
-    // The minimum, because the story waits for a seal.
+    // The minimum, because the quickstart waits for a seal.
     Service__Audit__Checkpoint__Interval: 'PT1S',
     Service__Admin__ApiKey: adminKey,
   };

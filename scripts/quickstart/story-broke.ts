@@ -1,4 +1,4 @@
-/** Every step of the story asserts its result; the first failing step throws this error. */
+/** Every step of the quickstart asserts its result; the first failing step throws this error. */
 
 export class StoryBroke extends Error {
   override readonly name = 'StoryBroke';

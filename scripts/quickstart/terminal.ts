@@ -1,5 +1,5 @@
 /**
- * The story's output on a terminal: numbered headings, sentences, tables and results. Colours are used only on a
+ * The quickstart's output on a terminal: numbered headings, sentences, tables and results. Colours are used only on a
  * terminal that shows them.
  */
 

@@ -6,13 +6,13 @@ import { freshDatabase } from '../support/databases.ts';
 import { movedClock } from '../support/moved-clock.ts';
 
 /** The timers are real and as short as possible. */
-describe('A recurring pass', () => {
+describe('A recurring job', () => {
   let log: CapturedLog;
   beforeEach(() => {
     log = capturedLog();
   });
 
-  /** Stops the recurring pass in its run number `times`. Returns the number of runs. */
+  /** Stops the recurring job in its run number `times`. Returns the number of runs. */
   async function runs(times: number, pass: (time: number) => Promise<void>, more: Partial<RecurringPass> = {}) {
     let time = 0;
     let recurring: Recurring | undefined;
@@ -47,7 +47,7 @@ describe('A recurring pass', () => {
     expect([ran, most]).to.deep.equal([5, 1]);
   });
 
-  it('runs again after a failure, and logs consecutive failures once', async () => {
+  it('runs again after a failure, and logs consecutive failures once and the recovery once', async () => {
     const fails = [true, true, false, true, false];
     await runs(fails.length + 1, async (time) => {
       if (fails[time - 1]) throw new RangeError('a secret');
@@ -86,7 +86,7 @@ describe('A recurring pass', () => {
     expect(ran).to.equal(0);
   });
 
-  it('learns of a stop while it runs, and the stop waits for its end', async () => {
+  it('learns of a stop while it runs, and the stop waits until the run has ended', async () => {
     const told: boolean[] = [];
     let ended = false;
     let finish = () => {};

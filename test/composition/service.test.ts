@@ -15,7 +15,7 @@ describe('A service with a sink', () => {
     sink.received.flatMap(({ body }) => (JSON.parse(body) as { records: LedgerLine[] }).records) as LedgerLine[];
   const settings = () => ({ 'Service:Audit:Sink:Url': sink.url, 'Service:Audit:DrainInterval': 'PT1S' });
 
-  it('delivers records, and at a stop first ends the delivery under way, then records its counted denials', async () => {
+  it('ends the running delivery at a stop, then records its counted denials, and delivers the rest after the next start', async () => {
     const kept = await startMandate({ database: sqliteFile });
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -55,7 +55,7 @@ describe('A service with a sink', () => {
     await kept.stop();
   });
 
-  it('sends its token to the sink over TLS', async () => {
+  it('sends the sink’s bearer token over TLS, and never logs it', async () => {
     const secure = await startLoopback(answering(''), { tls: true });
     const token = 'a-secret-token-of-the-sink';
     const mandate = await startMandate({
@@ -109,7 +109,7 @@ describe('A service with a sink', () => {
     await other.close();
     await mandate.agent();
     await mandate.jobs.drain();
-    // The recurring pass may already deliver the record. The stop waits for that pass.
+    // The recurring job may already deliver the record. The stop waits for that run.
     await mandate.stop();
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);
   });

@@ -44,7 +44,7 @@ async function block({ sponsors }: Storage, { task: { sponsorKey } }: TaskOpenin
 const OLDER_BLOCK = { kind: 'sponsor_blocked', block: 'deleted' };
 
 onEveryDatabase('opening a task', ({ storage, database }) => {
-  it('stores every field of the task with its grant, records the entry, and spends both assertions for its agent', async () => {
+  it('stores every field of the task with its grant, records the entry, and marks both assertions of its agent as used', async () => {
     const parent = await openedTask(storage());
     const other = await registeredAgent(storage());
     for (const changes of [{}, { sessionId: undefined, parentTaskId: parent.task.taskId }]) {
@@ -66,7 +66,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     }
   });
 
-  it('is refused by each fact that it reads, and then writes and spends nothing', async () => {
+  it('is refused by each fact that it reads, and then writes nothing and marks no assertion as used', async () => {
     const agent = await registeredAgent(storage());
     const refused = async (opening: TaskOpening, verdict: object) => {
       const records = await recordedBy(storage(), async () => {
@@ -190,7 +190,7 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     );
   });
 
-  it('is refused by each fact that it reads, and then writes and spends nothing', async () => {
+  it('is refused by each fact that it reads, and then writes nothing and marks no assertion as used', async () => {
     const other = await openedTask(storage());
     const refused = async (opening: TaskOpening, changes: Partial<Renewal>, verdict: object) => {
       const before = await grantOf(storage(), opening);
@@ -294,7 +294,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await stateOf(opening)).to.deep.equal(LIVE);
   });
 
-  it('writes nothing on a replay, and only spends the assertion once the task has ended', async () => {
+  it('writes nothing on a replay, and only marks the assertion as used once the task has ended', async () => {
     const opening = await openedTask(storage());
     const [first, again] = [aRevocation(opening), aRevocation(opening, KILL)];
     const records = await recordedBy(storage(), async () => {
@@ -341,7 +341,7 @@ onEveryDatabase('tokens and assertions', ({ storage }) => {
     expect(await factsOf(opening.task, other.tokenId)).to.deep.include({ tokenRevocation: undefined });
   });
 
-  it('keeps the first of twenty revocations of a token, and spends the assertion of each', async () => {
+  it('keeps the first of twenty revocations of a token, and marks the assertion of each as used', async () => {
     const opening = await openedTask(storage());
     const first = aTokenRevocation(opening);
     const again = () => ({ ...first, assertion: anAssertion(opening.task.agentId) });

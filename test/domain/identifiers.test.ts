@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import { namesAgent, parseAgentId, parseTaskId, parseTokenId, parseUserId } from '../../domain/identifiers.ts';
 
-describe('identifiers', () => {
-  it('accepts an agent_id of 1 to 128 lowercase letters, digits, -, _ and . that starts with a letter or digit', () => {
+describe('the readers of identifiers', () => {
+  it('accept an agent_id of 1 to 128 lowercase letters, digits, -, _ and . that starts with a letter or digit', () => {
     for (const id of ['a', '7', 'jira-triage', 'a.b_c-d', 'x'.repeat(128)]) expect(parseAgentId(id), id).to.equal(id);
     const wrong = ['', '-a', '.a', '_a', 'A', 'a b', 'a/b', 'a%2Fb', '..', '__proto__', 'x'.repeat(129), 'a\n', 'ä'];
     for (const id of wrong) expect(parseAgentId(id), id).to.equal(undefined);
   });
 
-  it('recognises a subject that names an agent, in any case', () => {
+  it('recognise a subject that names an agent, in any case', () => {
     for (const sub of ['agent:a', 'AGENT:a', 'Agent:', 'aGeNt:x']) expect(namesAgent(sub), sub).to.equal(true);
     for (const sub of ['agent', 'agents:a', 'ada', ' agent:a', 'xagent:a'])
       expect(namesAgent(sub), sub).to.equal(false);
   });
 
-  it('reads task and token ids only with their prefix and a ULID', () => {
+  it('read task, token and user ids only with their prefix and a ULID', () => {
     const ulid = '01M31S7W68TMK7WDX8YKPSYTES';
     expect(parseTaskId(`task_${ulid}`)).to.equal(`task_${ulid}`);
     expect(parseTokenId(`tok_${ulid}`)).to.equal(`tok_${ulid}`);

@@ -11,13 +11,13 @@ describe('scopes', () => {
     expect(parseScope('')).to.deep.equal([]);
   });
 
-  it('refuse characters that RFC 6749 §3.3 does not allow in a scope-token', () => {
+  it('are invalid with a character that RFC 6749 §3.3 does not allow in a scope-token', () => {
     for (const text of ['a"b', 'a\\b', 'a\tb', 'a\nb', 'a\u0000', 'é', 'a\u007f', '\u00a0']) {
       expect(parseScope(text), JSON.stringify(text)).to.equal(undefined);
     }
   });
 
-  it('intersect to exactly the names that all of them hold', () => {
+  it('have exactly the names in their intersection that all of them have', () => {
     fc.assert(
       fc.property(scope, scope, scope, (a, b, c) => {
         const both = intersectScopes(a, b, c);
@@ -27,7 +27,7 @@ describe('scopes', () => {
     );
   });
 
-  it('are within another only when it holds every name', () => {
+  it('are within another scope only if that scope has all their names', () => {
     expect(isWithin([], ['a'])).to.equal(true);
     expect(isWithin(['a'], ['a', 'b'])).to.equal(true);
     expect(isWithin(['a', 'c'], ['a', 'b'])).to.equal(false);

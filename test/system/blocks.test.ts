@@ -215,7 +215,7 @@ for (const database of databases) {
       expect(lines, 'it restates what holds').to.deep.equal([]);
     });
 
-    it('survive a late account-enabled, which is recorded as outdated', async () => {
+    it('stay when an account-enabled event arrives that was stated before the block; it is recorded as outdated', async () => {
       const { sub, place, signal } = aPerson();
       await place.ssf();
       later();

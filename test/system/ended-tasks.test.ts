@@ -1,4 +1,4 @@
-/** The end of a task and its retention (decisions "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
+/** The end of a task and its retention (supplement "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
@@ -8,7 +8,7 @@ import { type Mandate, type RegisteredAgent, startMandate } from '../support/man
 const MICROS = 1_000_000;
 
 for (const database of databases) {
-  describe(`The end of a task on ${database.name}`, () => {
+  describe(`A task on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
@@ -29,7 +29,7 @@ for (const database of databases) {
     };
     const isActive = async (token: unknown) => (await mandate.introspect(String(token))).active;
 
-    it('is a whole second, rounded down, in the answer, the token and the refusals', async () => {
+    it('ends at a whole second, rounded down, in the answer, the token and the refusals', async () => {
       // Moves the clock to 0.9 s into a second.
       const into = (mandate.clock.now() % MICROS) / MICROS;
       mandate.clock.advance(1.9 - into);
@@ -56,7 +56,7 @@ for (const database of databases) {
       ],
       ['expired', 'task_expired', async () => mandate.clock.advance(20 * 60)],
     ] as const) {
-      it(`keeps a task that ${what} for the retention period, then deletes it and allows the agent's removal`, async () => {
+      it(`that ${what} is kept for the retention period, then deleted, and its agent can be removed`, async () => {
         const issued = await agent.exchange();
         const { task_id, refresh_token, access_token } = issued.body;
         expect(await isActive(access_token)).to.equal(true);

@@ -1,5 +1,5 @@
 /**
- * An issuer with a path: every surface exists under that path too (decisions "Sizes and forms nobody wrote down").
+ * An issuer with a path: every surface exists under that path too (supplement "Sizes and forms nobody wrote down").
  */
 
 import { expect } from 'chai';

@@ -139,7 +139,7 @@ for (const database of databases) {
       await later.stop();
     });
 
-    it('spends the assertion of a refused exchange', async () => {
+    it('marks the assertion of a refused exchange as used', async () => {
       const sub = newPerson();
       await logOut({ sub });
       const form = agent.exchangeForm({ subject_token: tokenOf({ sub }) });

@@ -22,7 +22,7 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body.error).to.equal('temporarily_unavailable');
 }
 
-/** A connection attempt from the outage may fail only after the outage. */
+/** Repeats `act` while it fails: a connection attempt that began during the outage may fail only after it. */
 async function onceItAnswers(act: () => Promise<void>): Promise<void> {
   const until = performance.now() + IN_TIME_MS;
   for (;;) {

@@ -73,7 +73,7 @@ for (const database of databases) {
       return Promise.all(answers);
     }
 
-    it('refuse an exchange with 503 and Retry-After, record it, and do not spend the assertion', async () => {
+    it('refuse an exchange with 503 and Retry-After, record it, and do not mark the assertion as used', async () => {
       const form = agent.exchangeForm();
       const lines = await mandate.recorded(async () => {
         const [held] = await meanwhile([['/oauth2/token', slow.exchangeForm()]], async () => {

@@ -1,4 +1,4 @@
-/** Metadata and key sets (specification "Public"; decisions "Sizes and forms nobody wrote down"). */
+/** Metadata and key sets (specification "Public"; supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';

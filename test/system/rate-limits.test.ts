@@ -138,7 +138,7 @@ describe('The rate limit', () => {
   const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);
   const from = (source: string) => ({ 'x-forwarded-for': source });
 
-  it('applies before the credential is checked, and does not spend it', async () => {
+  it('applies before the credential is checked, and does not mark an assertion as used', async () => {
     const instance = await limited();
     await instance.get('/no-such-path');
     expect((await instance.admin('GET', '/admin/agents')).status).to.equal(429);

@@ -53,7 +53,7 @@ for (const { database, issuerPath, where } of targets) {
       expect((await openid.tokenIntrospection(config, renewed.access_token)).active).to.equal(false);
     });
 
-    it('openid-client sends a client_assertion with the actor_token, and the service verifies and spends both', async () => {
+    it('openid-client sends a client_assertion with the actor_token, and the service verifies both and marks them as used', async () => {
       const config = await discovered({ algorithm: 'oauth2' });
       const sent: URLSearchParams[] = [];
       config[openid.customFetch] = (url, init) => {

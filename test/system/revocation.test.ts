@@ -92,7 +92,7 @@ for (const database of databases) {
       await behind.stop();
     });
 
-    it('of a token that has expired by every clock records nothing and spends the assertion', async () => {
+    it('of a token that has expired by every clock records nothing and marks the assertion as used', async () => {
       const token = String((await agent.exchange()).body.access_token);
       mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS);
       const form = agent.revokeForm(token);
@@ -160,7 +160,7 @@ for (const database of databases) {
       expect(await mandate.introspect(issued)).to.include({ revocation_reason: 'client_revoked' });
     });
 
-    it('spends the assertion even if there is nothing to revoke', async () => {
+    it('marks the assertion as used even if there is nothing to revoke', async () => {
       for (const token of ['nonsense', 'task_grant_nonsense', String((await agent.exchange()).body.access_token)]) {
         const form = agent.revokeForm(token);
         expectEmpty(await mandate.post('/oauth2/revoke', form));

@@ -104,7 +104,7 @@ for (const database of databases) {
       expect(questions()).to.have.lengthOf(2);
     });
 
-    it('answers 503 if the agent changes in every attempt, records that, and does not spend the assertion', async () => {
+    it('answers 503 if the agent changes in every attempt, records that, and does not mark the assertion as used', async () => {
       let changes = 0;
       meanwhile = () => mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: `Triage ${++changes}` });
       const form = agent.exchangeForm();

@@ -165,7 +165,7 @@ for (const database of databases) {
       expect(answer.status, answer.text).to.equal(200);
     });
 
-    it('accepts a client_assertion in addition to the actor_token, and spends both', async () => {
+    it('accepts a client_assertion in addition to the actor_token, and marks both as used', async () => {
       const actor_token = agent.assertion({ instance: 'pod-7' });
       const client_assertion = agent.assertion({ instance: 'another' });
       const lines = await mandate.recorded(async () => {
@@ -187,7 +187,7 @@ for (const database of databases) {
       }
     });
 
-    it('spends both assertions of a refused exchange, and neither after a 503', async () => {
+    it('marks both assertions of a refused exchange as used, and neither after a 503', async () => {
       const both = () => ({ ...CLIENT_ASSERTION, actor_token: agent.assertion(), client_assertion: agent.assertion() });
       const refused = both();
       expect((await agent.exchange({ ...refused, scope: 'nobody:has' })).body.error).to.equal('invalid_scope');
@@ -219,7 +219,7 @@ for (const database of databases) {
       expect(lines.filter(({ reason }) => reason === 'actor_replayed')).to.have.lengthOf(29);
     });
 
-    it('refuses a client_assertion without an actor_token, and does not spend it', async () => {
+    it('refuses a client_assertion without an actor_token, and does not mark it as used', async () => {
       const client_assertion = agent.assertion();
       const lines = await mandate.recorded(async () => {
         const form = { ...CLIENT_ASSERTION, client_assertion, actor_token: undefined, actor_token_type: undefined };

@@ -1,4 +1,4 @@
-/** `mandate keys`: the service's signing keys (specification "Configuration rules"; decisions "How it runs"). */
+/** `mandate keys`: the service's signing keys (specification "Configuration rules"; supplement "How it runs"). */
 
 import { flag, once } from '../argument.ts';
 import { type Command, command, commandGroup, exitCode } from '../command.ts';

@@ -151,7 +151,10 @@ function isField(name: string): name is keyof typeof patchFields {
   return Object.hasOwn(patchFields, name);
 }
 
-/** An agent as JSON (decisions "Agents"): the registration in the order of the specification's table, then the other members. */
+/**
+ * An agent as JSON (supplement "Agents"): the registration in the order of the specification's table, then the other
+ * members.
+ */
 export function presentAgent(agent: Agent): Record<string, unknown> {
   return {
     agent_id: agent.agentId,

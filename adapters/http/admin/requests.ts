@@ -96,7 +96,7 @@ export function readSponsorKey(text: string, response: Response): SponsorKey | u
 }
 
 /**
- * The JSON object in the request's body (decisions "Token endpoint", "Agents"); `undefined` if the request was already
+ * The JSON object in the request's body (supplement "Token endpoint", "Agents"); `undefined` if the request was already
  * answered, or the client has disconnected.
  */
 export async function readJsonBody(request: Request, response: Response): Promise<JsonObject | undefined> {

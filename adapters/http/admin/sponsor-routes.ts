@@ -1,4 +1,4 @@
-/** Blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; decisions "Blocks"). */
+/** Blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; supplement "Blocks, poll mode, health"). */
 
 import type { Response, Router } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
@@ -65,7 +65,7 @@ async function unblock(surface: SponsorSurface, text: string, response: Response
   }
 }
 
-/** The oldest block, with the other ones in `others` if there are any (decisions "Blocks"). */
+/** The oldest block, with the other ones in `others` if there are any (supplement "Blocks, poll mode, health"). */
 function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   if (first === undefined) return undefined;
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };

@@ -1,5 +1,5 @@
 /**
- * Answers to requests that are refused admission, in the shape of each surface (specification "Errors"; decisions
+ * Answers to requests that are refused admission, in the shape of each surface (specification "Errors"; supplement
  * "Errors elsewhere"). They are built once, because refusing must stay cheap under overload.
  */
 

@@ -1,5 +1,6 @@
 /**
- * Reads request bodies of at most 64 KiB (decisions "Token endpoint"). A longer one is refused without reading the rest.
+ * Reads request bodies of at most 64 KiB (supplement "Token endpoint"). A longer one is refused without reading the
+ * rest.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -7,7 +8,7 @@ import { type Json, parseStrictJson } from '../../../domain/tokens/strict-json.t
 import type { BodyOutcome, ServedRequest } from '../server/message-classes.ts';
 import { hasMediaType } from './head.ts';
 
-/** Decisions "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
+/** Supplement "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /** How much of a body is discarded after an early response, so that a client mid-send sees the response and not a reset. */

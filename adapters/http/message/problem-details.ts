@@ -1,6 +1,6 @@
 /**
  * Problem details (RFC 9457): the shape of every refusal under `/admin` and `/audit`, and of an unknown path
- * (specification "Validation errors"; decisions "Errors elsewhere").
+ * (specification "Validation errors"; supplement "Errors elsewhere").
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -16,7 +16,9 @@ interface Problem {
   /** A fixed sentence for the user. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
-  /** The OAuth error code, for a refusal that other surfaces answer in OAuth's format (decisions "Errors elsewhere"). */
+  /**
+   * The OAuth error code, for a refusal that other surfaces answer in OAuth's format (supplement "Errors elsewhere").
+   */
   readonly error?: OAuthError;
   /** The checkpoint that seals an archived record (specification "GET /audit/records/{seq}/proof"). */
   readonly checkpoint?: number;

@@ -15,7 +15,10 @@ const STATUS: Partial<Record<OAuthError, number>> = {
   temporarily_unavailable: 503,
   slow_down: 429,
 };
-/** The only error code whose response has a `reason`, because clients must distinguish them (decisions). */
+/**
+ * The only error code whose response has a `reason`, because clients must distinguish them (supplement "Token
+ * endpoint").
+ */
 const TELLS_REASON: OAuthError = 'access_denied';
 
 export function answerDenial(response: Response, denial: Denial): void {

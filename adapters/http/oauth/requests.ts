@@ -1,6 +1,6 @@
 /**
  * Turns a form into the typed request of a use case, and checks required parameters and limits (specification "POST /oauth2/token",
- * "POST /oauth2/introspect", "POST /oauth2/revoke"; decisions "Token endpoint"). A missing assertion is not a missing
+ * "POST /oauth2/introspect", "POST /oauth2/revoke"; supplement "Token endpoint"). A missing assertion is not a missing
  * parameter but a client that did not authenticate, so it passes through as `undefined`.
  */
 
@@ -17,7 +17,7 @@ export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** Decisions "Subject tokens". */
+/** Supplement "Subject tokens". */
 export const MAX_SUBJECT_TOKEN = 16 * 1024;
 const MAX_ASSERTION = 8 * 1024;
 /** Longer than a URL that all servers accept. */

@@ -34,7 +34,7 @@ export interface OAuthSurface {
 
 export function oauthRouter(surface: OAuthSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  // Decisions "Token endpoint": no answer may be cached.
+  // Supplement "Token endpoint": no answer may be cached.
   router.use(neverStored, (_request, response, next) => {
     response.setHeader('Pragma', 'no-cache');
     next();

@@ -1,6 +1,6 @@
 /**
- * The public documents: metadata and key sets (specification "Public"; decisions "Token endpoint", "Agents"). The metadata
- * names only what the service supports.
+ * The public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents"). The
+ * metadata names only what the service supports.
  */
 
 import express, { type RequestHandler, type Response, type Router } from 'express';
@@ -49,7 +49,7 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
 /** Shorter than any step of a key rotation, and long enough to save most requests. */
 const CACHE = 'public, max-age=300';
 
-/** Scripts of any origin may read metadata and key sets (decisions "Sizes and forms nobody wrote down"). */
+/** Scripts of any origin may read metadata and key sets (supplement "Sizes and forms nobody wrote down"). */
 function answerPublicDocument(response: Response, document: unknown): void {
   response.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': CACHE }).json(document);
 }

@@ -1,4 +1,4 @@
-/** `/healthz` and `/readyz` (specification "Public"; decisions "Blocks, poll mode, health"). */
+/** `/healthz` and `/readyz` (specification "Public"; supplement "Blocks, poll mode, health"). */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';

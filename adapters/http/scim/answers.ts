@@ -1,5 +1,5 @@
 /**
- * Turns outcomes into SCIM messages (RFC 7644 §3.4.2, §3.12; decisions "SCIM"). The sentence of an error is fixed and
+ * Turns outcomes into SCIM messages (RFC 7644 §3.4.2, §3.12; supplement "SCIM"). The sentence of an error is fixed and
  * repeats nothing of the request.
  */
 

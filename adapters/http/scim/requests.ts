@@ -9,15 +9,15 @@ import { parseJson, readTypedBody } from '../message/body.ts';
 import { queryParameters } from '../message/head.ts';
 import { answerInvalid, answerScimError } from './answers.ts';
 
-/** Decisions "SCIM". */
+/** Supplement "SCIM". */
 export const MAX_PAGE_OF_USERS = 200;
-/** Of any size (decisions "SCIM"); the maximum request target limits its digits. */
+/** Of any size (supplement "SCIM"); the maximum request target limits its digits. */
 const INTEGER = /^-?\d+$/;
 
 const KNOWN = ['filter', 'startIndex', 'count'] as const;
 
 /**
- * The query of a listing (RFC 7644 §3.4.2; decisions "SCIM"). Unknown parameters are ignored, because clients send
+ * The query of a listing (RFC 7644 §3.4.2; supplement "SCIM"). Unknown parameters are ignored, because clients send
  * attribute lists and flags. A known parameter must not be repeated.
  *
  * @param url of the request, unchanged
@@ -56,11 +56,11 @@ function within(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most);
 }
 
-/** Decisions "SCIM": some providers send the first, others the second. */
+/** Supplement "SCIM": some providers send the first, others the second. */
 const MEDIA_TYPES = ['application/scim+json', 'application/json'];
 
 /**
- * The JSON message in the request's body (decisions "SCIM", "Token endpoint"); `undefined` if the request was already
+ * The JSON message in the request's body (supplement "SCIM", "Token endpoint"); `undefined` if the request was already
  * answered, or the client has disconnected.
  */
 export async function readScimBody(request: Request, response: Response): Promise<JsonObject | undefined> {

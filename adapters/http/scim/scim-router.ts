@@ -140,7 +140,7 @@ async function remove(surface: ScimSurface, request: Request<{ userId: string }>
 }
 
 /**
- * Operators enter base addresses with a trailing slash (decisions "SCIM"): `/v2//Users` and `/v2/Users/` are routed as
+ * Operators enter base addresses with a trailing slash (supplement "SCIM"): `/v2//Users` and `/v2/Users/` are routed as
  * `/v2/Users`. Express routes by the rewritten `request.url`.
  */
 const toleratedSlashes: RequestHandler = (request, _response, next) => {

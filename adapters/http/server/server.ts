@@ -1,6 +1,6 @@
 /**
  * Node's HTTP server with stricter limits. In addition, a request that breaks the protocol ends its connection, the
- * requests of one connection are served one after another, and a stop finishes running requests (decisions "How it
+ * requests of one connection are served one after another, and a stop finishes running requests (supplement "How it
  * runs"). A proxy must limit the connections of each client (docs/deploying.md).
  */
 

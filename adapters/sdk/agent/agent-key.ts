@@ -3,7 +3,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 
-/** The algorithms that the control plane accepts (decisions "Client assertions"). */
+/** The algorithms that the control plane accepts (supplement "Client assertions"). */
 export type AssertionAlgorithm = 'ES256' | 'PS256' | 'RS256';
 
 const ALGORITHMS: readonly string[] = ['ES256', 'PS256', 'RS256'];
@@ -29,7 +29,7 @@ export type AgentKey =
 /** Signs the claims of one assertion; resolves to a compact JWS. */
 export type SignAssertion = (claims: Readonly<Record<string, string | number>>) => Promise<string>;
 
-/** The control plane's own minimum for RSA keys (decisions "Agents"). */
+/** The control plane's own minimum for RSA keys (supplement "Agents"). */
 const MIN_MODULUS_BITS = 2048;
 /** r and s of P-256 (RFC 7518 §3.4). */
 const ES256_BYTES = 64;

@@ -34,7 +34,7 @@ interface Asked {
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 /**
  * This clock may be this far ahead of the control plane's. With more, the control plane refuses the assertion and no
- * token is issued (decisions "Client assertions", skew).
+ * token is issued (supplement "Client assertions", skew).
  */
 const SKEW_MS = 60_000;
 

@@ -49,8 +49,8 @@ const updateGrant = 'update task_grants set scope = ?, renewals = ?, unrecorded 
 
 /** Lists of tasks are bound as JSON arrays. */
 const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';
-const revokeTasks = `update tasks set state = 'revoked', ended_at = ?, end_reason = ? ${GIVEN_TASKS}`;
-const expireTasks = `update tasks set state = 'expired', ended_at = expires_at ${GIVEN_TASKS}`;
+const updateToRevoked = `update tasks set state = 'revoked', ended_at = ?, end_reason = ? ${GIVEN_TASKS}`;
+const updateToExpired = `update tasks set state = 'expired', ended_at = expires_at ${GIVEN_TASKS}`;
 const revokeGrants = `update task_grants set revoked_at = ? ${GIVEN_TASKS}`;
 const deleteGrants = `delete from task_grants ${GIVEN_TASKS}`;
 const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
@@ -91,8 +91,8 @@ const appliers: Appliers = {
     inPortions(tasks, ENDED_AT_ONCE, deadline, (some) => {
       for (const [end, taskIds] of byEnd(some)) {
         const ended = JSON.stringify(taskIds);
-        if (end.state === 'revoked') run(revokeTasks, [at, end.record.reason, ended]);
-        else run(expireTasks, [ended]);
+        if (end.state === 'revoked') run(updateToRevoked, [at, end.record.reason, ended]);
+        else run(updateToExpired, [ended]);
         run(revokeGrants, [at, ended]);
       }
     }),

@@ -11,7 +11,7 @@ import { must, StoryBroke } from '../story-broke.ts';
 import { layOut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The exchange without the library; the story sends it again as a replay. */
+/** The exchange without the library; the quickstart sends it again as a replay. */
 export interface Exchange {
   readonly endpoint: string;
   readonly form: Form;

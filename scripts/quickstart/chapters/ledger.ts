@@ -1,4 +1,4 @@
-/** The ledger has every decision of the story so far, and no other. */
+/** The ledger has every decision of the quickstart so far, and no other. */
 
 import { AGENT_ID, ada, GRANTED } from '../authority.ts';
 import { ledgerTable } from '../ledger-table.ts';

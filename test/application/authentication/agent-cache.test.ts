@@ -24,7 +24,7 @@ describe('the agent cache', () => {
     expect(readings).to.equal(1);
   });
 
-  it('confirms a refusal only after reading the agent again', async () => {
+  it('reads a cached agent again before it confirms a refusal, but not one that this request has just read', async () => {
     const cached = agentCache(source);
     const first = cached();
     await first.find(id);
@@ -49,7 +49,7 @@ describe('the agent cache', () => {
     expect((await cached().find(id))?.revision).to.equal(9);
   });
 
-  it('drops an agent that a decision found changed', async () => {
+  it('drops a cached agent that a decision found changed', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const request = cached();
@@ -59,7 +59,7 @@ describe('the agent cache', () => {
     expect((await request.find(id))?.revision).to.equal(8);
   });
 
-  it('drops such an agent even if this request read it', async () => {
+  it('drops an agent that a decision found changed, even if this request has just read it', async () => {
     const cached = agentCache(source);
     const request = cached();
     await request.find(id);
@@ -69,7 +69,7 @@ describe('the agent cache', () => {
     expect(readings).to.equal(2);
   });
 
-  it('keeps an entry that another request has read since', async () => {
+  it('keeps an agent that another request has read again since', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const [slow, quick] = [cached(), cached()];

@@ -55,7 +55,7 @@ describe('authenticating an agent', () => {
     key.signAssertion(agent.agentId, { aud: ISSUER, jti: 'a-jti', iat: NOW, exp: NOW + 60, ...claims }, header);
   const SPENT = { jti: 'a-jti', forgetAt: instantFromSeconds(NOW + 120) };
 
-  it('returns the agent, the one use of its assertion, and its instance', async () => {
+  it('returns the agent, the assertion to mark as used, and the instance', async () => {
     const { agentId } = agent;
     expect(await authenticate(signed({ instance: 'pod-7' }), { clientId: agentId })).to.deep.equal({
       kind: 'allowed',
@@ -87,7 +87,7 @@ describe('authenticating an agent', () => {
     }
   }
 
-  it('looks up no agent until the assertion is well-formed and made by one agent about itself', async () => {
+  it('looks up no agent for a malformed assertion, one about another agent, or one of another client_id', async () => {
     const early = anonymous.filter(([, reason]) => /malformed|unsupported_algorithm|mismatch/.test(reason));
     for (const [, , assertion] of early) await authenticate(assertion());
     await authenticate(signed({ iss: 'A b', sub: 'A b' }));
@@ -105,8 +105,8 @@ describe('authenticating an agent', () => {
   });
 
   for (const [what, reason, claims] of [
-    ['is for another', 'actor_wrong_audience', { aud: 'https://other.example' }],
-    ['is past', 'actor_expired', { iat: NOW - 200, exp: NOW - 60 }],
+    ['is for another audience', 'actor_wrong_audience', { aud: 'https://other.example' }],
+    ['has expired', 'actor_expired', { iat: NOW - 200, exp: NOW - 60 }],
     ['lives too long', 'actor_lifetime_too_long', { exp: NOW + 301 }],
     ['has no jti', 'actor_missing_jti', { jti: undefined }],
   ] as const) {
@@ -119,7 +119,7 @@ describe('authenticating an agent', () => {
     });
   }
 
-  it('refuses a disabled agent as such only for an otherwise valid assertion, and uses the assertion up', async () => {
+  it('refuses a disabled agent with a valid assertion and uses the assertion up, unless disabledToo is set', async () => {
     agent = { ...agent, enabled: false };
     const { agentId } = agent;
     expect(await authenticate(signed())).to.deep.equal({

@@ -91,7 +91,7 @@ describe('validating a subject token', () => {
     expect((await validate(signed({ iss: 'https://moved.example' }))).kind).to.equal('allowed');
   });
 
-  it('refuses with the first of several faults, and names the person only if that is after the sub', async () => {
+  it('refuses with the first of several faults, and names the person only if that fault comes after the check of the sub', async () => {
     expect(await validate(signed({ aud: 'account', act: {}, oid: undefined }))).to.deep.equal({
       kind: 'denied',
       denial: { reason: 'subject_audience_mismatch', about: { sponsor: undefined } },
@@ -102,7 +102,7 @@ describe('validating a subject token', () => {
     });
   });
 
-  it('names the person of a refusal if the checks up to the sub passed', async () => {
+  it('names the person of a refusal only if the sub may be a person', async () => {
     const outcome = await validate(signed({ oid: undefined }));
     expect(outcome).to.deep.equal({
       kind: 'denied',

@@ -94,8 +94,9 @@ describe('applySecurityEvent', () => {
     ['account-purged', 'ssf_account_purged', [put({ kind: 'deleted', blockedAt: at, statedAt: STATED })]],
   ] as const) {
     for (const blocks of [[], others]) {
-      const beside = blocks.length === 0 ? '' : ', also beside blocks of other sources';
-      it(`of ${action} ends the tasks, and records the signal before them${beside}`, () => {
+      const places = placed.length === 0 ? '' : 'places the block, ';
+      const beside = blocks.length === 0 ? '' : ', also if other sources block the person';
+      it(`for ${action} ${places}ends the tasks, and records the signal before their ends${beside}`, () => {
         const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
         expect(applySecurityEvent.judge(anEvent(action), { accepted: false, blocks, live })).to.deep.equal({
           verdict: { kind: 'accepted', revokedTasks: 2 },
@@ -114,7 +115,7 @@ describe('applySecurityEvent', () => {
     readonly effects: readonly object[];
   }[] = [
     {
-      title: 'keeps the time of a block that is stated again, and takes the time of the later statement',
+      title: 'keeps the time of a block that is stated again, and stores the time of the later statement',
       event: anEvent('account-disabled', LATER),
       blocks: [own],
       effects: [put({ ...kept, kind: 'disabled', statedAt: LATER }), appended('ssf_account_disabled')],
@@ -156,26 +157,26 @@ describe('applySecurityEvent', () => {
       effects: [lifted, appended('ssf_account_enabled')],
     },
     {
-      title: 'keeps a block that was stated later, and records the return as outdated',
+      title: 'keeps a block that was stated after the account-enabled, which is recorded as outdated',
       event: anEvent('account-enabled', EARLIER),
       blocks: [own],
       kind: 'outdated',
       effects: [appended('ssf_account_enabled_outdated')],
     },
     {
-      title: 'accepts a return that is earlier than blocks of other sources only',
+      title: 'accepts an account-enabled if only other sources stated a later block',
       event: anEvent('account-enabled', EARLIER),
       blocks: others,
       effects: [lifted, appended('ssf_account_enabled')],
     },
     {
-      title: 'records a return without any block',
+      title: 'records an account-enabled of a person without a block',
       event: anEvent('account-enabled'),
       blocks: [],
       effects: [lifted, appended('ssf_account_enabled')],
     },
     {
-      title: 'records each reason of a token that blocks, and no return as outdated',
+      title: 'records each reason of a token that blocks, and does not record its account-enabled as outdated',
       event: anEvent('enabledAndPurged', EARLIER),
       blocks: [own],
       effects: [
@@ -193,7 +194,7 @@ describe('applySecurityEvent', () => {
     });
   }
 
-  it('ends the tasks although the return of the same token is outdated', () => {
+  it('ends the tasks although the account-enabled of the same token is outdated', () => {
     const reason = 'ssf_sessions_revoked';
     const entries = ['ssf_account_enabled_outdated', reason].map((one) => signalRecord(ADA, at, one));
     const facts = { accepted: false, blocks: [own], live: liveTasks([task]) };

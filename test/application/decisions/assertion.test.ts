@@ -17,13 +17,13 @@ const both: SpentAssertion = { ...one, clientAssertion: two };
 const SPEND_ONE = { effect: 'spend_assertion', ...one };
 const SPEND_TWO = { effect: 'spend_assertion', agentId, ...two };
 
-describe('The one use of a client assertion', () => {
+describe('The assertions of a request', () => {
   for (const [title, assertion, names] of [
-    ['no assertion', undefined, []],
+    ['none', undefined, []],
     ['one assertion', one, ['one']],
     ['an assertion and a client assertion', both, ['one', 'two']],
   ] as const) {
-    it(`locks and asks about ${title}, each by agent and jti`, () => {
+    it(`are locked and looked up by agent and jti: ${title}`, () => {
       expect(lockNames(assertionLocks(assertion))).to.deep.equal(
         names.map((jti) => `exclusive assertion ${agentId} ${jti}`),
       );
@@ -34,12 +34,18 @@ describe('The one use of a client assertion', () => {
   }
 
   for (const [title, assertion, spent, replayed, effects] of [
-    ['spends nothing without an assertion', undefined, [], false, []],
-    ['spends an unused assertion', one, [false], false, [SPEND_ONE]],
-    ['does not spend a used assertion again', one, [true], true, []],
-    ['spends two unused assertions, each with its own times', both, [false, false], false, [SPEND_ONE, SPEND_TWO]],
-    ['finds a replay of the first assertion, and can spend the second', both, [true, false], true, [SPEND_TWO]],
-    ['finds a replay of the second assertion, and can spend the first', both, [false, true], true, [SPEND_ONE]],
+    ['are marked as used: none', undefined, [], false, []],
+    ['are marked as used: one unused assertion', one, [false], false, [SPEND_ONE]],
+    ['are a replay and not marked again: one used assertion', one, [true], true, []],
+    [
+      'are marked as used: two unused assertions, each with its own forgetAt',
+      both,
+      [false, false],
+      false,
+      [SPEND_ONE, SPEND_TWO],
+    ],
+    ['are a replay if the first was used before; only the second is marked', both, [true, false], true, [SPEND_TWO]],
+    ['are a replay if the second was used before; only the first is marked', both, [false, true], true, [SPEND_ONE]],
   ] as const) {
     it(title, () => {
       expect(isReplayed(spent)).to.equal(replayed);

@@ -7,7 +7,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 import { peopleInMemory } from '../../support/people-in-memory.ts';
 
 describe('Blocks of several sources', () => {
-  it('are placed, restated and lifted only by their own source, in every order, each with a record', async () => {
+  it('are placed, restated and lifted only by their own source, in every order, and leave exactly the expected records', async () => {
     const acts = fc.array(fc.oneof(anyAct.admin, anyAct.scim, anyAct.ssf), { minLength: 4, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(acts, async (history) => {

@@ -59,19 +59,19 @@ describe('The catalogue of decisions', () => {
   });
 });
 
-describe('The order of locks', () => {
-  it('has each class once', () => {
+describe('The locks of decisions', () => {
+  it('have an order that names each class once', () => {
     expect(new Set(LOCK_ORDER).size).to.equal(LOCK_ORDER.length);
   });
 
-  it('distinguishes shared from exclusive locks', () => {
+  it('are shared or exclusive', () => {
     expect(shared('agent', 'a')).to.deep.equal({ on: 'agent', key: 'a', mode: 'shared' });
     expect(exclusive('grant', 'g')).to.deep.equal({ on: 'grant', key: 'g', mode: 'exclusive' });
   });
 });
 
-describe('The order of effects', () => {
-  it('has every effect once, and the append last, because an append locks the ledger until the commit', () => {
+describe('The effects of decisions', () => {
+  it('have an order with each effect once, and the append last, because it locks the ledger until the commit', () => {
     // Does not compile if an effect is missing.
     const complete: Exclude<EffectName, (typeof EFFECT_ORDER)[number]> extends never ? true : false = true;
     expect(complete).to.equal(true);
@@ -79,7 +79,7 @@ describe('The order of effects', () => {
     expect(EFFECT_ORDER.at(-1)).to.equal('append');
   });
 
-  it('appends entries in their order, then the ends of tasks, and has no effect without either', () => {
+  it('append entries in their order, then the ends of tasks; without either there is no effect', () => {
     const entries = [anEntry('task.revoked'), anEntry('task.expired')];
     const ended: EndedTasks = { tasks: [], at: NOON, renewalsEvent: 'token.refreshed' };
     expect(recorded(entries)).to.deep.equal([{ effect: 'append', entries }]);
@@ -88,7 +88,7 @@ describe('The order of effects', () => {
     expect(recorded([])).to.deep.equal([]);
   });
 
-  it('groups ended tasks by their end', () => {
+  it('group ended tasks by the way they ended', () => {
     const revoked: TaskEnd = { state: 'revoked', record: { event: 'task.revoked', reason: 'client_revoked' } };
     const child: TaskEnd = { ...revoked, record: { event: 'task.revoked', reason: 'parent_revoked' } };
     const tasks = [revoked, child, revoked].map((end, nth) => ({ taskId: makeTaskId(`${nth}`), end }));

@@ -47,7 +47,7 @@ describe('endTasks', () => {
     });
   }
 
-  it('does not find an agent that is not stored, and writes nothing', () => {
+  it('answers not_found for an agent that is not stored, and writes nothing', () => {
     const judgement = { verdict: { kind: 'not_found' }, effects: [] };
     expect(endTasks.judge(ofAgent, { live, revision: undefined })).to.deep.equal(judgement);
   });

@@ -23,7 +23,7 @@ describe('Ending tasks', () => {
     expect([ended, tasks]).to.deep.equal([revoked(LATER, [second, 'parent_revoked']), 1]);
   });
 
-  it('expires tasks, dated by the sweep, and sums up their renewals', () => {
+  it('expires tasks with the given time, and names the event that sums up their renewals', () => {
     const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
     const tasks = [third, first].map((taskId) => ({ taskId, end }));
     const ended = { tasks, at: LATER, renewalsEvent: 'token.refreshed' };

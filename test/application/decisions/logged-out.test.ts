@@ -4,7 +4,7 @@ import { isLoggedOut, logoutQuestions } from '../../../application/decisions/log
 import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 
-describe('A remembered logout', () => {
+describe('Remembered logouts', () => {
   const forgetAt = plusSeconds(NOON, 100);
 
   for (const [title, ofPerson, ofSession, issuedAt, refused] of [
@@ -17,7 +17,7 @@ describe('A remembered logout', () => {
     ['a logout of its person, if it has no iat', -1, undefined, undefined, true],
     ['an earlier logout of its person, and a logout of its session', -1, 0, NOON, true],
   ] as const) {
-    it(`${refused ? 'refuses' : 'accepts'} a subject token after ${title}`, () => {
+    it(`${refused ? 'refuse' : 'accept'} a subject token after ${title}${refused ? ', until it is forgotten' : ''}`, () => {
       const known = [ofPerson, ofSession].map((seconds) =>
         seconds === undefined ? undefined : { statedAt: plusSeconds(NOON, seconds), forgetAt },
       );
@@ -26,11 +26,11 @@ describe('A remembered logout', () => {
     });
   }
 
-  it('refuses nothing if no question was asked', () => {
+  it('refuse nothing if none was looked up', () => {
     expect(isLoggedOut([], NOON, NOON)).to.equal(false);
   });
 
-  it('is looked up by person and, if the subject token names one, by session', () => {
+  it('are looked up by person and, if the subject token names one, by session', () => {
     const ofPerson = ask('logout', { kind: 'person', name: 'ada' });
     const ofSession = ask('logout', { kind: 'session', name: 'session-1' });
     expect(logoutQuestions({ subject: 'ada', sessionId: undefined })).to.deep.equal([ofPerson]);

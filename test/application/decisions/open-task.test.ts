@@ -32,7 +32,7 @@ describe('Opening a task', () => {
     ],
   });
 
-  it('spends both assertions, inserts the task with its grant and appends the entry', () => {
+  it('marks both assertions as used, inserts the task with its grant and appends the entry', () => {
     expect(openTask.judge(opening, clear)).to.deep.equal(opened(opening));
   });
 
@@ -92,9 +92,9 @@ describe('Opening a task', () => {
     ['that is not stored', undefined],
     ['that was revoked', { ...liveParent, state: 'revoked' }],
     ['whose expiry is recorded', { ...liveParent, state: 'expired' }],
-    ['that expires when the new task begins, not yet swept', { ...liveParent, expiresAt: CREATED }],
+    ['that expires when the new task begins, before its expiry is recorded', { ...liveParent, expiresAt: CREATED }],
   ] as const) {
-    it(`writes nothing below a task ${title}`, () => {
+    it(`writes nothing below a task ${title}, and reports a logout first`, () => {
       const facts = { ...clear, parent };
       expect(openTask.judge(delegated, facts)).to.deep.equal({ verdict: { kind: 'parent_ended' }, effects: [] });
       const logouts = [undefined, { statedAt: NOON, forgetAt: LATER }];
@@ -103,11 +103,11 @@ describe('Opening a task', () => {
     });
   }
 
-  it('opens with a live parent task', () => {
+  it('opens a task below a live one', () => {
     expect(openTask.judge(delegated, { ...clear, parent: liveParent })).to.deep.equal(opened(delegated));
   });
 
-  it('asks about the agent, the assertions and the blocks of the person', () => {
+  it('asks about the agent, the assertions, the blocks of the person and the parent task', () => {
     const questions = {
       revision: { fact: 'agent_revision', about: agentId },
       spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
@@ -120,7 +120,7 @@ describe('Opening a task', () => {
     expect(openTask.asks(delegated), 'the parent').to.deep.equal({ ...questions, parent });
   });
 
-  it('asks about logouts of the sub and of the session only if logouts refuse tasks', () => {
+  it('asks about logouts of the sub, and of the session if there is one, where logouts refuse tasks', () => {
     const ofPerson = { fact: 'logout', about: { kind: 'person', name: task.sponsor } };
     const ofSession = { fact: 'logout', about: { kind: 'session', name: 'session-7' } };
     expect(openTask.asks(guarded).logouts).to.deep.equal([ofPerson, ofSession]);
@@ -132,17 +132,17 @@ describe('Opening a task', () => {
   const others = [`shared agent ${agentId}`, ...['one', 'two'].map((jti) => `exclusive assertion ${agentId} ${jti}`)];
   for (const [title, changes, locks] of [
     [
-      'shares the sponsor key, the sub, the session and the agent, so that their ends wait',
+      'shares the locks of the sponsor key, the sub, the session and the agent, so that their ends wait',
       {},
       [person, `shared subject ${task.sponsor}`, 'shared session session-7', ...others],
     ],
     [
-      'shares the person once if the sub is the sponsor key',
+      'shares one lock of the person if the sub is the sponsor key',
       { sponsor: task.sponsorKey, sessionId: undefined },
       [person, ...others],
     ],
     [
-      'shares the row of the parent task',
+      'shares the lock of the parent task’s row',
       { parentTaskId, sessionId: undefined },
       [person, `shared subject ${task.sponsor}`, ...others, `shared task ${parentTaskId}`],
     ],

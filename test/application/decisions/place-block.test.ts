@@ -59,7 +59,7 @@ describe('placeBlock', () => {
       });
     });
 
-    it(`keeps an existing block of ${source} without a record, and still ends the tasks`, () => {
+    it(`keeps an existing block of ${source} without recording it again, and still ends the tasks`, () => {
       const existing = aStatedBlock({ source, kind: 'disabled' });
       expect(placeBlock.judge({ block: aBlock(source), reason }, { blocks: [existing], live })).to.deep.equal({
         verdict: { blocks: [withoutStatement(existing)], revokedTasks: 2 },

@@ -147,7 +147,12 @@ describe('The statements of a write of a user', () => {
       facts({ blocks: others }),
       [signalled('scim_reactivated')],
     ],
-    ['record nothing for a repeated active user without a block', says('active', false), facts({ blocks: others }), []],
+    [
+      'record nothing for a user stated as active again, without a block',
+      says('active', false),
+      facts({ blocks: others }),
+      [],
+    ],
     [
       'keep the block while another user of the person is inactive',
       says('active', true),
@@ -155,13 +160,13 @@ describe('The statements of a write of a user', () => {
       [],
     ],
     [
-      'block a person whose only user left as deleted',
+      'block a person as deleted whose only user left',
       says('left', true),
       facts(),
       [placed('deleted'), signalled('scim_deleted')],
     ],
     [
-      'block a person whose user left while another is inactive as disabled',
+      'block a person as disabled whose user left while another is inactive',
       says('left', true),
       facts({ others: oneInactive }),
       [placed('disabled'), signalled('scim_deactivated')],
@@ -173,13 +178,13 @@ describe('The statements of a write of a user', () => {
       [lifted, signalled('scim_reactivated')],
     ],
     [
-      'block a person whose inactive user left as disabled if another user is active',
+      'block a person as disabled whose inactive user left, although another user is active',
       says('left_inactive', true),
       facts({ others: active }),
       [placed('disabled'), signalled('scim_deactivated')],
     ],
     [
-      'block a person whose only user left inactive as deleted',
+      'block a person as deleted whose only user left while inactive',
       says('left_inactive', false),
       facts({ blocks: [disabled] }),
       [put(disabled, 'deleted'), signalled('scim_deleted')],
@@ -232,7 +237,7 @@ describe('The statements of a write of a user', () => {
 });
 
 describe('Writes of several users', () => {
-  it('block each person with an inactive user or without any user, and unblock the person of the last active write', async () => {
+  it('block each person with an inactive user or whose last user left, and unblock a person whose users are all active after an active write', async () => {
     const write = fc.record({
       user: fc.integer({ min: 0, max: 3 }),
       person: fc.constantFrom(ADA, GRACE, MARY),

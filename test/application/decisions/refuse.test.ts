@@ -15,21 +15,26 @@ const SPEND_TWO = { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NO
 describe('Recording a refusal', () => {
   const disabled = [aStatedBlock({ kind: 'disabled' }), aStatedBlock({ kind: 'deleted', source: 'scim' })];
   for (const [title, facts, reason, spent] of [
-    ['under its own reason', { spent: [false, false], blocks: [] }, 'scope_widened', [SPEND_ONE, SPEND_TWO]],
     [
-      'as a replay if the assertion was used before, and spends the client assertion',
+      'under its own reason, and marks both assertions as used',
+      { spent: [false, false], blocks: [] },
+      'scope_widened',
+      [SPEND_ONE, SPEND_TWO],
+    ],
+    [
+      'as a replay if the assertion was used before, and marks the client assertion as used',
       { spent: [true, false], blocks: [] },
       'actor_replayed',
       [SPEND_TWO],
     ],
     [
-      'as a replay if the client assertion was used before, and spends the assertion',
+      'as a replay if the client assertion was used before, and marks the assertion as used',
       { spent: [false, true], blocks: [] },
       'actor_replayed',
       [SPEND_ONE],
     ],
     [
-      'under the reason of the oldest block',
+      'under the reason of the oldest block, and marks both assertions as used',
       { spent: [false, false], blocks: disabled },
       'sponsor_disabled',
       [SPEND_ONE, SPEND_TWO],

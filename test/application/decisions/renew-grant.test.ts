@@ -31,7 +31,7 @@ describe('Renewing a grant', () => {
     ['records the first renewal where each has a record', true, 0, 0, true],
     ['records a later renewal where each has a record, and keeps the count of those without', true, 3, 2, true],
   ] as const) {
-    it(`${title}, spends both assertions and stores the new scope`, () => {
+    it(`${title}, marks both assertions as used and stores the new scope`, () => {
       const facts = { ...clear, grant: { ...grant, renewals, unrecorded } };
       expect(renewGrant.judge({ ...renewal, recordEach }, facts)).to.deep.equal({
         verdict: { kind: 'renewed' },

@@ -74,12 +74,12 @@ describe('Revoking a task by its grant', () => {
     ['was revoked before', { task: { ...task, state: 'revoked' }, live: live([]) }],
     ['has a recorded expiry', { task: { ...task, state: 'expired' }, live: live([]) }],
     [
-      'has a recorded expiry, while a task delegated from it lives on',
+      'has a recorded expiry, while a task delegated from it is live',
       { task: { ...task, state: 'expired' }, live: live([child], child) },
     ],
     ['has passed its expiry, which the sweeper will record', { task: { ...task, expiresAt: AT }, live: live([]) }],
   ] as const) {
-    it(`only spends the assertions if the task ${title}`, () => {
+    it(`only marks the assertions as used if the task ${title}`, () => {
       expect(revokeGrant.judge(revocation, { ...clear, ...facts })).to.deep.equal({
         verdict: 'already_ended',
         effects: SPENT,

@@ -25,14 +25,14 @@ const SPENT = [
 ];
 
 describe('Revoking a single token', () => {
-  it('spends the assertions, stores the revocation and appends the entry', () => {
+  it('marks the assertions as used, stores the revocation and appends the entry', () => {
     expect(revokeSingleToken.judge(revocation, { spent: [false, false], revoked: false })).to.deep.equal({
       verdict: 'revoked',
       effects: [...SPENT, { effect: 'revoke_token', ...token }, { effect: 'append', entries: [revocation.entry] }],
     });
   });
 
-  it('only spends the assertions if the token was revoked before: the first revocation stays', () => {
+  it('only marks the assertions as used if the token was revoked before: the first revocation stays', () => {
     expect(revokeSingleToken.judge(revocation, { spent: [false, false], revoked: true })).to.deep.equal({
       verdict: 'already_revoked',
       effects: SPENT,

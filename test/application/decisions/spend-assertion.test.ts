@@ -7,8 +7,8 @@ import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 const agentId = agentIdOf('jira-triage');
 const assertion = withClientAssertion(anAssertion(agentId, 'one'), { ...anAssertion(agentId, 'two'), forgetAt: NOON });
 
-describe('Spending an assertion alone', () => {
-  it('spends both assertions, and records nothing', () => {
+describe('Using up assertions without another change', () => {
+  it('marks both as used, and records nothing', () => {
     expect(spendAssertion.judge(assertion, { spent: [false, false] })).to.deep.equal({
       verdict: 'spent',
       effects: [
@@ -22,7 +22,7 @@ describe('Spending an assertion alone', () => {
     [true, false],
     [false, true],
   ]) {
-    it(`spends nothing if ${spent[0] ? 'the assertion' : 'the client assertion'} was used before`, () => {
+    it(`marks neither as used if ${spent[0] ? 'the assertion' : 'the client assertion'} was used before`, () => {
       expect(spendAssertion.judge(assertion, { spent })).to.deep.equal({ verdict: 'replayed', effects: [] });
     });
   }

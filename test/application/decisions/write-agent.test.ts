@@ -46,7 +46,7 @@ describe('addAgent', () => {
 describe('changeAgent', () => {
   const input = { agent, entry };
 
-  it('locks the agent exclusively, so that no exchange under the old revision commits afterwards', () => {
+  it('locks the agent exclusively, so that no later exchange uses the old revision, and asks for its revision', () => {
     expect(lockNames(changeAgent.locks(input))).to.deep.equal(locks);
     expect(changeAgent.asks(input)).to.deep.equal({ revision });
   });

@@ -56,7 +56,7 @@ describe('addUser', () => {
     ...{ user: added, maxUsers, statements: statementsOf(undefined, added), at },
   });
 
-  it('locks the person, and all names, so that no two users take one name or the last place', () => {
+  it('locks the person, and all names, so that no two users take the same name or exceed the maximum', () => {
     expect(lockNames(addUser.locks(add(stored)))).to.deep.equal([`exclusive sponsor ${ADA}`, allNames]);
   });
 
@@ -76,16 +76,28 @@ describe('addUser', () => {
       [{ effect: 'insert_user', ...inactive }, ...deactivation],
     ],
     [
-      'refuses a taken name before a full service, and blocks nobody',
+      'reports a taken name before a full service, and blocks nobody',
       inactive,
       { named: another, count: 10 },
       'uniqueness',
       [],
     ],
-    ['has no room for an active user at the limit', stored, { count: 10 }, 'full', []],
-    ['has no room for an active user over the limit', stored, { count: 11 }, 'full', []],
-    ['blocks the person of an inactive user without room', inactive, { count: 10 }, 'full', deactivation],
-    ['records nothing without room if the person is blocked already', inactive, { count: 10, ...blocked }, 'full', []],
+    ['refuses an active user at the maximum', stored, { count: 10 }, 'full', []],
+    ['refuses an active user over the maximum', stored, { count: 11 }, 'full', []],
+    [
+      'refuses an inactive user at the maximum, but blocks the person and ends the tasks',
+      inactive,
+      { count: 10 },
+      'full',
+      deactivation,
+    ],
+    [
+      'refuses an inactive user at the maximum, and records nothing if the person is blocked already',
+      inactive,
+      { count: 10, ...blocked },
+      'full',
+      [],
+    ],
   ] as const) {
     it(title, () => {
       const judgement = addUser.judge(add(added), { named: undefined, count: 9, ...people, ...facts });
@@ -105,7 +117,7 @@ describe('changeUser', () => {
     expect(lockNames(changeUser.locks(change({ userName: 'Grace', sponsorKey: GRACE })))).to.deep.equal(locks);
   });
 
-  it('locks one person once, and no names if the name changes in case only', () => {
+  it('locks the person only once if the sponsor key stays, and no names if the name changes in case only', () => {
     const locks = [`exclusive sponsor ${ADA}`, user];
     expect(lockNames(changeUser.locks(change({ userName: 'ADA@EXAMPLE.ORG' })))).to.deep.equal(locks);
   });
@@ -122,7 +134,7 @@ describe('changeUser', () => {
     ['refuses a user who is gone', { revision: undefined }, 'gone'],
     ['refuses a user who changed since it was read', { revision: 4 }, 'changed'],
     ['refuses a user whose stored revision is older', { revision: 2 }, 'changed'],
-    ['names a change before a taken name', { revision: 4, named: another }, 'changed'],
+    ['reports a change before a taken name', { revision: 4, named: another }, 'changed'],
     ['refuses a name that another user has', { named: another }, 'uniqueness'],
   ] as const) {
     it(`${title}, and writes nothing`, () => {

@@ -7,18 +7,28 @@ const SECRET = 'postgresql://role:password@host';
 
 describe('the examinations', () => {
   it('run concurrently, end if one of them hangs, and keep their order', async () => {
+    let beginLast = () => {};
+    const lastBegan = new Promise<void>((resolve) => {
+      beginLast = resolve;
+    });
     const found = await examineAll(
       [
         { check: 'hangs', examine: () => new Promise<never>(() => undefined) },
-        { check: 'is fine', examine: async () => ok('All is well.') },
-        { check: 'hangs too', examine: () => new Promise<never>(() => undefined) },
+        { check: 'waits for the next', examine: () => lastBegan.then(() => ok('All is well.')) },
+        {
+          check: 'hangs too',
+          examine() {
+            beginLast();
+            return new Promise<never>(() => undefined);
+          },
+        },
       ],
       timeLimit,
       30,
     );
     expect(found.map(({ check, status }) => [check, status])).to.deep.equal([
       ['hangs', 'failed'],
-      ['is fine', 'ok'],
+      ['waits for the next', 'ok'],
       ['hangs too', 'failed'],
     ]);
     expect(found[0]?.sentence).to.equal('There was no answer within 0.03 seconds.');

@@ -204,7 +204,7 @@ describe('anonymous denials', () => {
     expect(await written()).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('each get their own record without aggregation', async () => {
+  it('each get their own record without aggregation, and are answered while the database is unavailable', async () => {
     denials = over(undefined);
     await times(3);
     clock.advance(WINDOW);

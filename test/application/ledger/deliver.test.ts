@@ -4,9 +4,9 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Drain, DrainOutcome } from '../../../application/ports/outbox.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 
-describe('a pass of delivery', () => {
+describe('deliverRecords', () => {
   const clock = movedClock();
-  /** Runs one pass over an outbox that returns these outcomes in order, and then always `last`. */
+  /** Delivers once from an outbox that returns these outcomes in order, and then always `last`. */
   async function pass(outcomes: readonly DrainOutcome[], last: DrainOutcome, shouldContinue?: () => boolean) {
     const drains: Drain[] = [];
     const outbox = {

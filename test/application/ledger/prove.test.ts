@@ -45,7 +45,7 @@ describe('proving a record', () => {
   }
 
   for (const size of [1, 2, 3, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 3 * BLOCK_SIZE, 333]) {
-    it(`folds to the signed root for every record of a checkpoint of ${size}`, async () => {
+    it(`returns a path that folds to the signed root, for every record of a checkpoint of ${size}`, async () => {
       await fixture.sealed(5);
       fixture.skipNumbers(2);
       const checkpoint = await fixture.sealed(size);

@@ -60,7 +60,7 @@ describe('the recording of denials', () => {
     ['no one, but has a person to look up', { sponsorKey: parseSponsorKey('object-7') }],
   ];
   for (const [who, more] of attributable) {
-    it(`lets the ledger decide a denial that names ${who}`, async () => {
+    it(`records a denial that names ${who} at once, and throws if the database is unavailable`, async () => {
       await refuse('scope_widened', more);
       expect(anonymous).to.deep.equal([]);
       expect(refusals).to.have.lengthOf(1);
@@ -72,7 +72,7 @@ describe('the recording of denials', () => {
     });
   }
 
-  it('returns the recorded reason', async () => {
+  it('answers with the reason that was recorded', async () => {
     recorded = 'actor_replayed';
     expect(await refuse('scope_widened', { about: { agentId }, assertion })).to.deep.equal(denied('actor_replayed'));
   });

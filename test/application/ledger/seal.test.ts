@@ -83,7 +83,7 @@ describe('sealing', () => {
 
   for (const step of ['unsealed', 'records', 'add'] as const) {
     for (const kept of [false, true]) {
-      it(`that is interrupted ${kept ? 'after' : 'before'} its step "${step}" leaves a sound chain for the next pass`, async () => {
+      it(`that is interrupted ${kept ? 'after' : 'before'} its step "${step}" leaves an intact chain for the next run`, async () => {
         await fixture.sealed(3);
         await fixture.append(5);
         const { checkpoints } = fixture.storage;
@@ -107,7 +107,7 @@ describe('sealing', () => {
     }
   }
 
-  it('seals each record once, even with many concurrent passes', async () => {
+  it('seals each record once, even if several instances seal concurrently', async () => {
     for (let round = 0; round < 5; round += 1) {
       await fixture.append(40);
       const outcomes = await Promise.all([fixture.seal(), fixture.seal(), fixture.seal(), fixture.seal()]);

@@ -169,11 +169,11 @@ describe('tampering with a sealed ledger', function () {
   });
 });
 
-describe('tampering with numbers on an engine that allows duplicates', function () {
+describe('records with a duplicate number, which Postgres allows', function () {
   this.timeout(120_000);
   const postgres = databases.find(({ engine }) => engine === 'postgres');
 
-  it('is found wherever the page boundary falls', async () => {
+  it('are all read, wherever the page boundary falls', async () => {
     const database = await postgres?.fresh();
     const storage = await database?.open();
     const outside = await database?.outside?.();

@@ -22,7 +22,7 @@ function written(outcome: WriteOutcome): ProvisionedUser {
   return outcome.user;
 }
 
-describe('A write of a provisioned user under concurrent changes', () => {
+describe('A write of a provisioned user', () => {
   const clock = movedClock();
   let storage: Storage;
   before(async () => {
@@ -59,7 +59,7 @@ describe('A write of a provisioned user under concurrent changes', () => {
     written(await patchUser(service, userId, { Operations: [{ op: 'add', path: 'userName', value: ulid() }] }));
   const rename = (user: ProvisionedUser) => renameBy(plain(), user);
 
-  it('is retried with the user that the other client wrote, twice if needed', async () => {
+  it('is retried with the user that a concurrent client wrote, twice if needed', async () => {
     for (const times of [1, 2]) {
       const { userId } = await aUser();
       const { service, reads } = interrupted(times, rename);
@@ -70,7 +70,7 @@ describe('A write of a provisioned user under concurrent changes', () => {
     }
   });
 
-  it('gives up after three attempts, without a write or a block', async () => {
+  it('gives up after three conflicts with other clients, and neither writes nor blocks', async () => {
     for (const write of [
       (service: Provisioning, { userId }: ProvisionedUser) => patchUser(service, userId, DEACTIVATION),
       (service: Provisioning, { userId, externalId }: ProvisionedUser) =>
@@ -122,7 +122,7 @@ describe('A write of a provisioned user under concurrent changes', () => {
     expect((await storage.sponsors.findBlocks(user.sponsorKey))[0]).to.include({ source: 'scim', kind: 'disabled' });
   });
 
-  it('ends in the later of two writes that both read the user as active', async () => {
+  it('does not restore the active that it read before another client deactivated the user', async () => {
     const stored = await aUser();
     // The first client reads, the second deactivates, the first writes: it must not restore the `active` that it read.
     const { service } = interrupted(1, ({ userId }) => patchUser(plain(), userId, DEACTIVATION));

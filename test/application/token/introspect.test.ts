@@ -77,7 +77,7 @@ describe('introspecting a token', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('reports a revocation with its time and reason, and a disabled agent', async () => {
+  it('reports a revocation with its time and reason, an expired task as inactive, and a disabled agent', async () => {
     const revocation = { at: NOON, reason: 'client_revoked' } as const;
     const live = facts;
     if (live === undefined) throw new Error('there are facts');

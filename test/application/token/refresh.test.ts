@@ -225,7 +225,7 @@ describe('the checks of a refresh', () => {
     expect(outcome.kind === 'allowed' && outcome.value.scope).to.deep.equal(['jira:read']);
   });
 
-  it('refuse a disabled agent', async () => {
+  it('refuse a disabled agent before they look for the grant', async () => {
     agent = { ...agent, enabled: false };
     grant = undefined;
     expect(await reasonOf()).to.equal('agent_disabled');

@@ -34,14 +34,14 @@ function due(count: number) {
   return { batches, asked, turns: () => turns, service };
 }
 
-describe('a pass over expired tasks', () => {
+describe('expireTasks', () => {
   for (const [count, batches] of [
     [0, [0]],
     [19, [19]],
     [20, [20, 0]],
     [45, [20, 20, 5]],
   ] as const) {
-    it(`sweeps ${count} tasks in batches of twenty, ends with the first partial batch, and yields in between`, async () => {
+    it(`records ${count} expired tasks in batches of twenty, ends after a partial batch, and lets requests run between batches`, async () => {
       const storage = due(count);
       expect(await expireTasks(storage.service)).to.equal(count);
       expect(storage.batches).to.deep.equal(batches);
@@ -49,7 +49,7 @@ describe('a pass over expired tasks', () => {
     });
   }
 
-  it('leaves nothing to the next pass, however many tasks there are', async () => {
+  it('records all expired tasks in one run, however many there are', async () => {
     const storage = due(400_000);
     expect(await expireTasks(storage.service)).to.equal(400_000);
   });
@@ -59,7 +59,7 @@ describe('a pass over expired tasks', () => {
     expect(await expireTasks(storage.service, () => storage.batches.length < 3)).to.equal(60);
   });
 
-  it('sweeps tasks that had expired for longer than the clock difference when it began, and dates each batch by the clock', async () => {
+  it('selects tasks that had expired for longer than the clock difference when it began, and dates each batch by the clock', async () => {
     const storage = due(45);
     const begun = storage.service.clock.now();
     await expireTasks(storage.service);
@@ -72,7 +72,7 @@ describe('a pass over expired tasks', () => {
     ]);
   });
 
-  it('ends even if tasks expire as fast as they are swept', async () => {
+  it('ends even if tasks expire as fast as it records them', async () => {
     // One task expires per second; a batch of twenty takes half a minute.
     const { service } = due(0);
     const begun = service.clock.now();

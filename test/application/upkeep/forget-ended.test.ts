@@ -8,7 +8,7 @@ import { movedClock } from '../../support/moved-clock.ts';
 
 const WEEK = 7 * 24 * 3600;
 
-/** A storage that returns these counts in order, and then 0. Yielding between two batches takes ten seconds. */
+/** A storage that returns these counts in order, and then 0. A pause between two batches takes ten seconds. */
 function answering(deleted: readonly number[], forgotten: readonly number[]) {
   const clock = movedClock();
   const begun = clock.now();
@@ -36,7 +36,7 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
   return { calls, turns: () => turns, service: { decisions, sweeping, clock, turn, retention: WEEK } };
 }
 
-describe('a pass that deletes old rows', () => {
+describe('forgetEnded', () => {
   it('deletes tasks whose retention is over, and rows that have expired by every instance’s clock', async () => {
     const storage = answering([], []);
     await forgetEnded(storage.service);
@@ -46,7 +46,7 @@ describe('a pass that deletes old rows', () => {
     ]);
   });
 
-  it('continues until a batch is empty, because a partial batch can make parents deletable, and yields in between', async () => {
+  it('continues until a batch is empty, because a partial batch can make parents deletable, and lets requests run between batches', async () => {
     const storage = answering([200, 3, 1], [600, 2]);
     await forgetEnded(storage.service);
     expect(storage.calls.map(([what]) => what)).to.deep.equal([
@@ -56,7 +56,7 @@ describe('a pass that deletes old rows', () => {
     expect(storage.turns()).to.equal(5);
   });
 
-  it('only deletes rows that were old enough when it began, so that it ends', async () => {
+  it('deletes only rows that were old enough when it began, so that it ends', async () => {
     const storage = answering([200, 200, 200], [200, 200]);
     await forgetEnded(storage.service);
     expect(new Set(storage.calls.map((call) => JSON.stringify(call)))).to.deep.equal(
@@ -70,7 +70,7 @@ describe('a pass that deletes old rows', () => {
     expect(storage.calls).to.have.length(2);
   });
 
-  it('leaves nothing to the next pass, however many rows there are', async () => {
+  it('deletes all old rows in one run, however many there are', async () => {
     const much = Array.from({ length: 5000 }, () => 200);
     const storage = answering(much, much);
     await forgetEnded(storage.service);

@@ -63,7 +63,7 @@ describe('sinkChoice', () => {
 });
 
 describe('provisioningChoice', () => {
-  it('returns the current and the previous credential, or nothing without a credential', () => {
+  it('returns the settings of SCIM with one or two credentials, or nothing without a credential', () => {
     expect(provisioningChoice(validWith({}))).to.equal(undefined);
     const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
     const one = provisioningChoice(validWith({ 'Service:Scim:BearerToken': current }));
@@ -83,7 +83,7 @@ describe('provisioningChoice', () => {
 });
 
 describe('transmitterChoice', () => {
-  it('returns the current and the previous credential, or nothing without an issuer', () => {
+  it('returns the issuer and the audience with one or two credentials, or nothing without an issuer', () => {
     expect(transmitterChoice(validWith({}))).to.equal(undefined);
     const [current, previous] = ['s'.repeat(32), 'p'.repeat(32)];
     const named = {

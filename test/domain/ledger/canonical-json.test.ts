@@ -81,7 +81,7 @@ describe('the canonical JSON of a record', () => {
     );
   });
 
-  it('leaves out the number and the checkpoint, and truncates the time to the millisecond', () => {
+  it('leaves out seq and checkpoint, and truncates ts to the millisecond', () => {
     const [{ record = {} } = {}] = canonicalRecords;
     const one = readRecord(record);
     const same = { ...one, seq: 4711, checkpoint: 12, at: instantFromMicros(one.at + 999) };

@@ -28,11 +28,11 @@ describe('the cursor of a ledger page', () => {
 
   const refused: readonly [string, string][] = [
     ['padded', `${encode(`1 2 ${FINGERPRINT}`)}=`],
-    ['of another spelling', 'MSAyIDAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm1'],
+    ['in another spelling', 'MSAyIDAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm1'],
     ['with a negative number', encode(`-1 2 ${FINGERPRINT}`)],
     ['with an unsafe number', encode(`9007199254740992 2 ${FINGERPRINT}`)],
     ['without a fingerprint', encode('1 2 ')],
-    ['with more behind it', encode(`1 2 ${FINGERPRINT} 3`)],
+    ['with more text after it', encode(`1 2 ${FINGERPRINT} 3`)],
   ];
   for (const [what, text] of refused) {
     it(`is refused ${what}`, () => {

@@ -49,8 +49,8 @@ describe('the chain of checkpoints', () => {
     ],
     ['links elsewhere', first, { ...second, prevCheckpointHash: OTHER }, { kind: 'link_broken', checkpointId: 2 }],
     ['lacks a link', first, { ...second, prevCheckpointHash: undefined }, { kind: 'link_broken', checkpointId: 2 }],
-    ['had a root replaced', { ...first, rootHash: OTHER }, second, { kind: 'link_broken', checkpointId: 2 }],
-    ['had a time replaced', { ...first, closedAt: second.closedAt }, second, { kind: 'link_broken', checkpointId: 2 }],
+    ['has a replaced root', { ...first, rootHash: OTHER }, second, { kind: 'link_broken', checkpointId: 2 }],
+    ['has a replaced time', { ...first, closedAt: second.closedAt }, second, { kind: 'link_broken', checkpointId: 2 }],
   ];
   for (const [what, previous, next, fault] of faults) {
     it(`is broken if it ${what}`, () => expect(chainFault(hash, previous, next)).to.deep.equal(fault));
@@ -95,7 +95,7 @@ describe('a mark', () => {
 });
 
 describe('the sentence of a fault', () => {
-  it('names the checkpoint', () => {
+  it('names the checkpoint, and says whether records were deleted or inserted', () => {
     const sentence = describeFault({ kind: 'tree_size', checkpointId: 12, sealed: 8, held: 7 });
     expect(sentence).to.equal('Checkpoint 12 sealed 8 records, but its range holds 7: records were deleted.');
     expect(describeFault({ kind: 'tree_size', checkpointId: 12, sealed: 8, held: 9 })).to.contain('inserted');

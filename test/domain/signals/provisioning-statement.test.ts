@@ -21,29 +21,29 @@ function subject(text: string) {
   return text === '' ? undefined : { sponsorKey: key(text.slice(0, 1)), active: text.endsWith('+') };
 }
 
-/** The person and the state; `!` marks a new statement. */
+/** The person, the state, and whether the statement is new. */
 function inBrief({ sponsorKey, state, isNew }: ProvisioningStatement): string {
-  return `${sponsorKey} ${state}${isNew ? '!' : ''}`;
+  return `${sponsorKey} ${state}${isNew ? ' (new)' : ''}`;
 }
 
 describe('The statements of a write of a user', () => {
   const cases: readonly (readonly [title: string, before: string, after: string, says: readonly string[]])[] = [
     ['a create as active', '', 'A+', ['A active']],
-    ['a create as inactive', '', 'A-', ['A disabled!']],
-    ['an active user restated', 'A+', 'A+', ['A active']],
-    ['an inactive user restated', 'A-', 'A-', ['A disabled']],
-    ['a deactivation', 'A+', 'A-', ['A disabled!']],
-    ['a reactivation', 'A-', 'A+', ['A active!']],
-    ['a removal, of an active user', 'A+', '', ['A deleted!']],
-    ['a removal, of an inactive user', 'A-', '', ['A deleted!']],
-    ['a deactivation under a new name: both are refused', 'A+', 'B-', ['A left_inactive!', 'B disabled!']],
-    ['a new name for an inactive user: both are refused', 'A-', 'B-', ['A left_inactive', 'B disabled!']],
-    ['a new name for an active user: the old one is left', 'A+', 'B+', ['A left!', 'B active']],
-    ['a reactivation under a new name: the old one is left', 'A-', 'B+', ['A left!', 'B active']],
-    ['nothing at all', '', '', []],
+    ['a create as inactive', '', 'A-', ['A disabled (new)']],
+    ['a repeated write of an active user', 'A+', 'A+', ['A active']],
+    ['a repeated write of an inactive user', 'A-', 'A-', ['A disabled']],
+    ['a deactivation', 'A+', 'A-', ['A disabled (new)']],
+    ['a reactivation', 'A-', 'A+', ['A active (new)']],
+    ['a removal of an active user', 'A+', '', ['A deleted (new)']],
+    ['a removal of an inactive user', 'A-', '', ['A deleted (new)']],
+    ['a deactivation with a change of person', 'A+', 'B-', ['A left_inactive (new)', 'B disabled (new)']],
+    ['a change of person of an inactive user', 'A-', 'B-', ['A left_inactive', 'B disabled (new)']],
+    ['a change of person of an active user', 'A+', 'B+', ['A left (new)', 'B active']],
+    ['a reactivation with a change of person', 'A-', 'B+', ['A left (new)', 'B active']],
+    ['a write without a user before and after', '', '', []],
   ];
   for (const [title, before, after, says] of cases) {
-    it(`for ${title}`, () => {
+    it(`for ${title}: ${says.join(', ') || 'none'}`, () => {
       expect(statementsOf(subject(before), subject(after)).map(inBrief)).to.deep.equal(says);
     });
   }
@@ -54,18 +54,18 @@ describe('The statements of a write of a user', () => {
       return holds && inBrief(holds);
     };
     for (const inactive of [0, 1, 2]) {
-      expect(held('disabled', 2, inactive)).to.equal('A disabled!');
-      expect(held('deleted', 2, inactive)).to.equal('A deleted!');
+      expect(held('disabled', 2, inactive)).to.equal('A disabled (new)');
+      expect(held('deleted', 2, inactive)).to.equal('A deleted (new)');
     }
-    expect(held('active', 0, 0)).to.equal('A active!');
-    expect(held('active', 2, 0)).to.equal('A active!');
+    expect(held('active', 0, 0)).to.equal('A active (new)');
+    expect(held('active', 2, 0)).to.equal('A active (new)');
     expect(held('active', 2, 1), 'one of them is inactive').to.equal(undefined);
-    expect(held('left', 0, 0), 'no other user names that person').to.equal('A deleted!');
+    expect(held('left', 0, 0), 'no other user names that person').to.equal('A deleted (new)');
     expect(held('left', 2, 1)).to.equal('A disabled');
     expect(held('left', 2, 0)).to.equal('A active');
-    expect(held('left_inactive', 0, 0), 'no user has that name').to.equal('A deleted!');
-    expect(held('left_inactive', 2, 1)).to.equal('A disabled!');
-    expect(held('left_inactive', 2, 0), 'refused all the same').to.equal('A disabled!');
+    expect(held('left_inactive', 0, 0), 'no user has that name').to.equal('A deleted (new)');
+    expect(held('left_inactive', 2, 1)).to.equal('A disabled (new)');
+    expect(held('left_inactive', 2, 0), 'refused all the same').to.equal('A disabled (new)');
   });
 
   it('are only deactivations, and not new, if there is no room for the user', () => {

@@ -60,7 +60,7 @@ describe('A filter of users', () => {
     `userName eq ${'['.repeat(20_000)}`,
     `userName ${' '.repeat(20_000)}`,
   ]) {
-    it(`is not ${text.slice(0, 60) || 'empty'}`, () => {
+    it(`may not be ${text.slice(0, 60) || 'empty'}`, () => {
       expect(readUserFilter(text)).to.include({ kind: 'invalid', code: 'invalidFilter' });
     });
   }

@@ -11,13 +11,13 @@ const aBlock = (source: SponsorBlock['source'], kind: SponsorBlock['kind']): Spo
   blockedAt: NOON,
 });
 
-describe('a block', () => {
-  it('refuses a disabled person as disabled, and a deleted one as not found', () => {
+describe('the blocks of a person', () => {
+  it('refuse a disabled person as disabled, and a deleted one as not found', () => {
     expect(blockDenial('disabled')).to.equal('sponsor_disabled');
     expect(blockDenial('deleted')).to.equal('sponsor_not_found');
   });
 
-  it('gives the reason of a refusal if it was placed first, for each source', () => {
+  it('refuse the person for the reason of the oldest block, from any source', () => {
     const disabled = aBlock('scim', 'disabled');
     const deleted = aBlock('ssf', 'deleted');
     const operators = aBlock('admin', 'disabled');
@@ -26,11 +26,11 @@ describe('a block', () => {
     expect(denialOf([operators])).to.equal('sponsor_disabled');
   });
 
-  it('is needed to refuse a person', () => {
+  it('refuse nothing if there are none', () => {
     expect(denialOf([])).to.equal(undefined);
   });
 
-  it('is not lifted by a return that was stated before it; within one second the return counts as later', () => {
+  it('make an account-enabled outdated if it was stated before them, but not within the same second', () => {
     expect(isOutdated(plusSeconds(NOON, -1), NOON)).to.equal(true);
     expect(isOutdated(NOON, NOON)).to.equal(false);
     expect(isOutdated(plusSeconds(NOON, 1), NOON)).to.equal(false);

@@ -143,7 +143,7 @@ describe('checking the claims of a subject token', () => {
     ['scope before scp', { scope: 'a', scp: 'b' }, ['a']],
     ['scp as text', { scope: undefined, scp: 'b c' }, ['b', 'c']],
     ['scp as a list', { scope: undefined, scp: ['b', 'c', 'b'] }, ['b', 'c']],
-    ['nothing if neither is present', { scope: undefined }, []],
+    ['nothing if neither scope nor scp is present', { scope: undefined }, []],
     ['nothing from a scope that is an object', { scope: { a: true }, scp: 'b' }, []],
     ['nothing from a scope that is null, even with an scp', { scope: null, scp: 'b' }, []],
     ['nothing from a scope that is a list', { scope: ['a'] }, []],
@@ -156,7 +156,7 @@ describe('checking the claims of a subject token', () => {
     });
   }
 
-  it('is only for a token that may be an access token', () => {
+  it('accepts a typ only if an access token may have it, and no security event of any typ', () => {
     const typed = (type: string | undefined, claims: JsonObject = {}) =>
       isSubjectTokenType({ text: '', algorithm: 'RS256', keyId: undefined, type, claims });
     for (const type of [

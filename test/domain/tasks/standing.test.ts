@@ -13,7 +13,7 @@ const byClient = { at: NOON, reason: 'client_revoked' } as const;
 const byBlock = { kind: 'revoked', at: plusSeconds(NOON, -9), reason: 'sponsor_blocked' } as const;
 
 describe('the state of a token', () => {
-  it('is active only if token, task and agent are all valid', () => {
+  it('is active if token, task and agent are all valid', () => {
     expect(judgeStanding(facts, NOON)).to.deep.equal({ kind: 'active' });
   });
 
@@ -28,7 +28,7 @@ describe('the state of a token', () => {
     });
   });
 
-  it('is inactive once the task has expired, swept or not', () => {
+  it('is inactive once the task has expired, before and after the expiry is recorded', () => {
     expect(judgeStanding({ ...facts, taskExpiresAt: NOON }, NOON)).to.deep.equal({ kind: 'inactive' });
     expect(judgeStanding({ ...facts, taskState: { kind: 'expired', at: NOON } }, NOON)).to.deep.equal({
       kind: 'inactive',

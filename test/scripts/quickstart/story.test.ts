@@ -1,4 +1,4 @@
-/** Runs the story of the quickstart against the service from its sources, then the commands that it shows at the end. */
+/** Runs the quickstart against the service from its sources, then the commands that it shows at the end. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -38,7 +38,7 @@ function recording(): Recording {
 
 const MAIN = new URL('../../../composition/main.ts', import.meta.url);
 
-describe('the story of the quickstart', function () {
+describe('the quickstart', function () {
   this.timeout(90_000);
   let stage: Stage;
   let cast: Cast;
@@ -55,7 +55,7 @@ describe('the story of the quickstart', function () {
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
     for (const reason of [...reasons, 'operator_kill_switch', 'task_revoked', 'expired', 'sponsor_disabled'])
       expect(told.text()).to.contain(reason);
-    // The number of the checkpoint depends on the duration of the story.
+    // The number of the checkpoint depends on the duration of the run.
     expect(told.text())
       .to.contain('The seal is intact')
       .and.to.match(/The seal is not intact\. Checkpoint \d+ /);

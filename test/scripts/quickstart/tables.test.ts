@@ -68,7 +68,7 @@ describe('the claims of two tokens side by side', () => {
 });
 
 describe('the ledger of the quickstart', () => {
-  it('fits one hundred columns with the longest values of the story', () => {
+  it('fits one hundred columns with its longest values', () => {
     const lines = ledgerTable([
       {
         seq: 10,
@@ -100,7 +100,7 @@ describe('the access events of the quickstart', () => {
     ...{ task_id: 'task_01M7YXMQC78QKPZ3BBB5RQN96R', jti: 'tok_01M7YXMQFHN8XTDZX2DRCVPFSX' },
   };
 
-  it('fit one hundred columns with the longest values of the story', () => {
+  it('fit one hundred columns with their longest values', () => {
     const lines = accessTable([event]);
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
     expect(lines[2]).to.match(

@@ -1,4 +1,4 @@
-/** An agent's key and its `private_key_jwt` assertions (decisions "Client assertions"). */
+/** An agent's key and its `private_key_jwt` assertions (supplement "Client assertions"). */
 
 import { randomUUID } from 'node:crypto';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';

@@ -73,7 +73,9 @@ export function toolPolicies(
   };
 }
 
-/** The prefix of other methods in events. Tool names cannot contain a space, so `MCP tools/list` is unambiguous. */
+/**
+ * The prefix in events of every method but `tools/call`. A tool name has no space, so `MCP tools/list` is unambiguous.
+ */
 const PROTOCOL = 'MCP ';
 
 function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): ReturnType<ToolPolicies['find']> {

@@ -36,7 +36,7 @@ describe('A token bucket', () => {
     expect(admitted(buckets, 'b', 5, at(0))).to.equal(2);
   });
 
-  it('spends no permit for a refused request', () => {
+  it('takes no permit for a refused request', () => {
     const buckets = tokenBuckets({ permitsPerMinute: 60, burst: 2 });
     expect(admitted(buckets, 'a', 1000, at(0))).to.equal(2);
     expect(admitted(buckets, 'a', 1000, at(1))).to.equal(1);
