@@ -123,7 +123,7 @@ export function wire(given: Given): ServiceParts {
         'directory',
         'anonymousDenials',
       ] as const),
-      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'tracing', 'measurements'] as const),
+      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements'] as const),
     ],
     httpSurfaces,
   );

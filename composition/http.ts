@@ -26,6 +26,7 @@ import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
+import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 
@@ -33,11 +34,11 @@ export function httpSurfaces(
   parts: Pick<
     Parts,
     | ('settings' | 'storage' | 'signingKeys' | 'agentKeys' | 'providerKeys' | 'directory' | 'anonymousDenials')
-    | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'tracing' | 'measurements')
+    | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
   const { settings, storage, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
-  const { anonymousDenials: anonymous, sealedTrees: trees, tracing, measurements } = parts;
+  const { anonymousDenials: anonymous, sealedTrees: trees, measurements } = parts;
   const { agents, tasks, sponsors, ledger, checkpoints } = storage;
   const issuer = settings['Service:Issuer'];
 
@@ -62,7 +63,8 @@ export function httpSurfaces(
   };
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
-    refuse: async (reason: CredentialDenialReason) => anonymous.record({ event: 'admin.denied', reason }),
+    refuse: async (reason: CredentialDenialReason, trace?: Trace) =>
+      anonymous.record({ event: 'admin.denied', reason }, trace),
   };
 
   return {
@@ -71,13 +73,12 @@ export function httpSurfaces(
     signingKeys,
     log,
     randomness,
-    tracing,
     measurements,
     oauth: {
-      exchange: (request) => exchangeToken(tokenService, request),
-      refresh: (request) => refreshToken(tokenService, request),
+      exchange: (request, trace) => exchangeToken(tokenService, request, trace),
+      refresh: (request, trace) => refreshToken(tokenService, request, trace),
       introspect: (token) => introspectToken(tokenService, token),
-      revoke: (request) => revokeToken(tokenService, request),
+      revoke: (request, trace) => revokeToken(tokenService, request, trace),
       record: recordDenials({ decisions: storage, anonymous, clock }),
       log,
     },

@@ -13,7 +13,7 @@ import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
-import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
+import type { Log, Measurements } from '../application/ports/telemetry.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -24,7 +24,6 @@ export interface Given {
   readonly randomness: Randomness;
   readonly log: Log;
   readonly network: Network;
-  readonly tracing: Tracing;
   /** `undefined` if no metrics are published. */
   readonly measurements: Measurements | undefined;
   readonly opened: Storage;

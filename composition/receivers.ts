@@ -3,6 +3,7 @@
 import { acceptLogout } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
+import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 
@@ -29,7 +30,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
   if (audience === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const service = { decisions: storage, anonymous, clock, providerKeys, audience, refuseLoggedOut };
-  return { accept: (logoutToken) => acceptLogout(service, logoutToken), log };
+  return { accept: (logoutToken, trace) => acceptLogout(service, logoutToken, trace), log };
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {
@@ -43,17 +44,17 @@ function events(parts: Needed): Parts['receivers']['events'] {
   };
   return {
     credentials,
-    refuse: async (reason) => anonymous.record({ event: 'ssf.denied', reason }),
-    accept: (eventToken) => acceptSecurityEvent(service, eventToken),
+    refuse: async (reason, trace) => anonymous.record({ event: 'ssf.denied', reason }, trace),
+    accept: (eventToken, trace) => acceptSecurityEvent(service, eventToken, trace),
     log,
   };
 }
 
 /** With a configured issuer, events are applied even while the identity provider does not answer. */
-function upstreamIssuer({ settings, providerMetadata }: Needed): () => Promise<string | undefined> {
+function upstreamIssuer({ settings, providerMetadata }: Needed): (trace?: Trace) => Promise<string | undefined> {
   const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;
-  return async () => (await providerMetadata.current())?.issuer;
+  return async (trace) => (await providerMetadata.current(trace))?.issuer;
 }
 
 function scim({
@@ -70,7 +71,7 @@ function scim({
   const service = { decisions: storage, users, clock, randomness, person, maxUsers };
   return {
     credentials,
-    refuse: async (reason) => anonymous.record({ event: 'scim.denied', reason }),
+    refuse: async (reason, trace) => anonymous.record({ event: 'scim.denied', reason }, trace),
     issuer: settings['Service:Issuer'],
     person,
     create: (body) => createUser(service, body),

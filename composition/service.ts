@@ -7,7 +7,6 @@ import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
-import { asyncTracing, tracedLog, tracedNetwork } from '../adapters/telemetry/tracing.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Clock } from '../application/ports/runtime.ts';
@@ -52,10 +51,7 @@ const NOT_QUEUEING = 'the database could not store yet whether records are queue
 
 /** @throws StartupError for an unusable signing key or a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
-  const { clock = systemClock(), lingerMs = 0, timeLimits } = surroundings;
-  const tracing = asyncTracing();
-  const log = tracedLog(surroundings.log, tracing);
-  const network = tracedNetwork(surroundings.network ?? httpNetwork(), tracing);
+  const { log, clock = systemClock(), network = httpNetwork(), lingerMs = 0, timeLimits } = surroundings;
   const signingKeys = await loadSigningKeys(settings, log);
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
@@ -68,7 +64,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
     const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
-      ...{ settings, clock, randomness, log, network, tracing, measurements, opened, signingKeys },
+      ...{ settings, clock, randomness, log, network, measurements, opened, signingKeys },
     });
     // Before the first request, so that a sink gets every record of this instance. A recurring job sets it again.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));

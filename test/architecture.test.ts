@@ -259,6 +259,7 @@ describe('The lint of the architecture', function () {
     'const { getBuiltinModule: load } = a;',
     'const load = createRequire(import.meta.url);',
     "import { createRequire as load } from 'node:module';",
+    "import { AsyncLocalStorage } from 'node:async_hooks';",
   ];
 
   const harmless: readonly string[] = [

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Randomness, ReadinessCheck } from '../../application/ports/runtime.ts';
-import type { Log, Measurements, Tracing } from '../../application/ports/telemetry.ts';
+import type { Log, Measurements } from '../../application/ports/telemetry.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
@@ -35,7 +35,6 @@ export interface HttpSurfaces {
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
-  readonly tracing: Tracing;
   /** `undefined` if nothing is measured. */
   readonly measurements: Measurements | undefined;
 }
@@ -56,7 +55,7 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
-  app.use(requestLog(surfaces.log, surfaces.randomness, surfaces.tracing));
+  app.use(requestLog(surfaces.log, surfaces.randomness));
   app.use('/oauth2', oauthRouter(surfaces.oauth));
   app.use(healthRouter(surfaces.readiness));
   app.use(discoveryRouter(surfaces));

@@ -5,28 +5,30 @@
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { Randomness } from '../../application/ports/runtime.ts';
-import type { Log, Measurements, RequestOutcome, Tracing } from '../../application/ports/telemetry.ts';
+import { type Log, type Measurements, type RequestOutcome, traceFields } from '../../application/ports/telemetry.ts';
 import { parseTraceparent, type Trace } from '../../domain/trace-context.ts';
 import { singleHeader } from './message/head.ts';
 import { routeOf } from './routes.ts';
-import type { ServedResponse } from './server/message-classes.ts';
+import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** Known methods; any other word comes from the client and is not logged. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const SPAN_ID_BYTES = 8;
 
-export function requestLog(log: Log, randomness: Randomness, tracing: Tracing): RequestHandler {
-  return (request, response, next) => {
+/** Also gives the request its trace. */
+export function requestLog(log: Log, randomness: Randomness): RequestHandler {
+  return (request: Request & ServedRequest, response, next) => {
     const started = performance.now();
     const requestId = randomness.ulid();
     response.locals.requestId = requestId;
     const trace = traceOf(request, randomness);
+    request.trace = trace;
     response.once('close', () => {
       log.info('request', {
-        ...(trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId }),
+        ...traceFields(trace),
         request_id: requestId,
         method: METHODS.has(request.method) ? request.method : 'other',
         route:
@@ -40,8 +42,7 @@ export function requestLog(log: Log, randomness: Randomness, tracing: Tracing): 
         ...(response.writableFinished ? {} : { aborted: true }),
       });
     });
-    if (trace === undefined) next();
-    else tracing.within(trace, () => next());
+    next();
   };
 }
 

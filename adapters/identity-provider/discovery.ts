@@ -5,8 +5,9 @@
 
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { Log } from '../../application/ports/telemetry.ts';
+import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 
 /** `Service:UpstreamIdp:Issuer` or `MetadataUrl`, of which exactly one is set, or `Service:Ssf:Issuer`. */
 export type ProviderLocation =
@@ -27,7 +28,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
   /** Returns the problem as a sentence if there is no valid document. */
-  async function read(url: URL): Promise<ProviderDescription | Trouble> {
+  async function read(url: URL, trace: Trace | undefined): Promise<ProviderDescription | Trouble> {
     try {
       const headers = { accept: 'application/json' };
       const { status, body } = await network.send({
@@ -36,6 +37,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         headers,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
+        trace,
       });
       if (status !== 200) return { problem: `The answer's status was ${status}.` };
       const described = describe(parseStrictJson(body), location, url);
@@ -43,16 +45,16 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message, silent: !cause.answered };
       // Documents are also read in the background, where no caller could catch an error.
-      log.error(`Reading the ${owner}'s metadata failed.`, cause);
+      log.error(`Reading the ${owner}'s metadata failed.`, cause, traceFields(trace));
       return { problem: 'Reading it failed.' };
     }
   }
 
-  async function readAndKeep(): Promise<void> {
+  async function readAndKeep(trace: Trace | undefined): Promise<void> {
     // The problem at the first address, where the document should be.
     let problem: string | undefined;
     for (const url of urls) {
-      const result = await read(url);
+      const result = await read(url, trace);
       if (!('problem' in result)) {
         held = result;
         lastProblem = undefined;
@@ -63,20 +65,21 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
       if (result.silent === true) break;
     }
     if (problem !== lastProblem) {
-      log.warn(`The ${owner}'s metadata could not be read.`, { host: urls[0]?.host, problem });
+      const about = { ...traceFields(trace), host: urls[0]?.host, problem };
+      log.warn(`The ${owner}'s metadata could not be read.`, about);
     }
     lastProblem = problem;
   }
 
-  async function refresh(): Promise<ProviderDescription | undefined> {
-    underWay ??= readAndKeep().finally(() => {
+  async function refresh(trace?: Trace): Promise<ProviderDescription | undefined> {
+    underWay ??= readAndKeep(trace).finally(() => {
       underWay = undefined;
     });
     await underWay;
     return held;
   }
 
-  return { refresh, current: async () => held ?? refresh() };
+  return { refresh, current: async (trace) => held ?? refresh(trace) };
 }
 
 interface Trouble {

@@ -6,11 +6,18 @@
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
 import { type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
-import type { Log } from '../../application/ports/telemetry.ts';
+import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { type Circuit, circuit, type Question } from './circuit.ts';
 import type { ServiceTokens } from './service-token.ts';
+
+interface Query {
+  readonly subject: string;
+  readonly askedAt: Instant;
+  readonly trace: Trace | undefined;
+}
 
 /** The result of one query: the report for the circuit, and the person's status or the reason for its absence. */
 type Finding = { readonly report: keyof Question } & (
@@ -42,7 +49,7 @@ export function polledSponsors(
   const remembered = rememberedAnswers(clock);
   const folder = usersUrl.replace(/\/+$/, '');
 
-  function get(subject: string, token: string, askedAt: Instant): Promise<NetworkAnswer> {
+  function get({ subject, askedAt, trace }: Query, token: string): Promise<NetworkAnswer> {
     const left = Math.floor((TIMEOUT_SECONDS - secondsBetween(askedAt, clock.now())) * 1000);
     if (left <= 0) throw new NetworkFailure('The request for a service token used up the time limit.');
     return network.send({
@@ -51,48 +58,52 @@ export function polledSponsors(
       headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
       timeoutMs: left,
       maxBytes: MAX_BYTES,
+      trace,
     });
   }
 
-  async function consult(subject: string, askedAt: Instant, retried = false): Promise<Finding> {
-    const service = await tokens.current();
+  async function consult(query: Query, retried = false): Promise<Finding> {
+    const service = await tokens.current(query.trace);
     if (service.kind === 'unavailable') {
       // One failed attempt counts once, however many callers waited for it.
       return { report: service.shared ? 'unknown' : 'failed', problem: service.problem };
     }
     try {
-      const answer = await get(subject, service.token, askedAt);
-      if (answer.status !== 401 || retried) return judge(answer, subject);
+      const answer = await get(query, service.token);
+      if (answer.status !== 401 || retried) return judge(answer, query.subject);
     } catch (cause) {
       if (!(cause instanceof NetworkFailure)) throw cause;
       return { report: cause.answered ? 'answered' : 'failed', problem: cause.message };
     }
     // The provider may have restarted or changed its keys since it issued the token.
     tokens.forget(service.token);
-    return consult(subject, askedAt, true);
+    return consult(query, true);
   }
 
-  async function ask(subject: string, question: Question, askedAt: Instant): Promise<SponsorStatus> {
+  async function ask(query: Query, question: Question): Promise<SponsorStatus> {
     let finding: Finding = { report: 'unknown', problem: 'Asking failed.' };
     try {
-      finding = await consult(subject, askedAt);
+      finding = await consult(query);
     } finally {
       question[finding.report]();
     }
     if ('answer' in finding) return finding.answer;
-    log.warn('The identity provider did not say whether a person may be acted for.', { problem: finding.problem });
+    log.warn('The identity provider did not say whether a person may be acted for.', {
+      ...traceFields(query.trace),
+      problem: finding.problem,
+    });
     return 'sponsor_status_unavailable';
   }
 
   return {
-    async status(subject, maxAge) {
+    async status(subject, maxAge, trace) {
       if (!canBeAskedAbout(subject)) return 'sponsor_not_found';
       const known = maxAge > 0 ? remembered.find(subject, maxAge) : undefined;
       if (known !== undefined) return known;
       const question = gate.enter();
       if (question === undefined) return 'sponsor_status_unavailable';
       const askedAt = clock.now();
-      const status = await ask(subject, question, askedAt);
+      const status = await ask({ subject, askedAt, trace }, question);
       if (status === 'sponsor_status_unavailable') return status;
       if (maxAge > 0) remembered.remember(subject, status, askedAt);
       else remembered.contradict(subject, status);

@@ -9,16 +9,22 @@ import { type Network, NetworkFailure } from '../../application/ports/network.ts
 import type { Clock, Randomness } from '../../application/ports/runtime.ts';
 import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
+
+/**
+ * `unavailable` has the reason as a fixed sentence; `shared` means that another caller's attempt failed, and that caller
+ * reports it.
+ */
+type ServiceToken =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean };
 
 export interface ServiceTokens {
   /**
-   * A token that is still valid for a while. If none is cached, one fetch serves all waiting callers. `unavailable` has
-   * the reason as a fixed sentence; `shared` means that another caller's attempt failed, and that caller reports it.
+   * A token that is still valid for a while. If none is cached, one fetch serves all waiting callers, in the trace of the
+   * first.
    */
-  current(): Promise<
-    | { readonly kind: 'token'; readonly token: string }
-    | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean }
-  >;
+  current(trace?: Trace): Promise<ServiceToken>;
   /** The provider refused the token: do not use it again. */
   forget(token: string): void;
 }
@@ -56,8 +62,8 @@ export function serviceTokens(
   let underWay: Promise<string | undefined> | undefined;
 
   /** Returns the problem. */
-  async function fetch(): Promise<string | undefined> {
-    const provider = await metadata.current();
+  async function fetch(trace: Trace | undefined): Promise<string | undefined> {
+    const provider = await metadata.current(trace);
     if (provider === undefined) return "The provider's metadata is not known.";
     const askedAt = clock.now();
     const form = new URLSearchParams({
@@ -74,6 +80,7 @@ export function serviceTokens(
         body: form.toString(),
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
+        trace,
       });
       if (status !== 200) return `The token endpoint's status was ${status}.`;
       const issued = readTokenAnswer(body);
@@ -88,10 +95,10 @@ export function serviceTokens(
   }
 
   return {
-    async current() {
+    async current(trace) {
       if (held !== undefined && clock.now() < held.goodUntil) return { kind: 'token', token: held.token };
       const shared = underWay !== undefined;
-      underWay ??= fetch().finally(() => {
+      underWay ??= fetch(trace).finally(() => {
         underWay = undefined;
       });
       const problem = await underWay;

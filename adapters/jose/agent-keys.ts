@@ -54,8 +54,8 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
     if (known !== undefined) return known;
     const fetch = publishedKeys(network, log, { ...PUBLISHED, publicOnlyFor });
     const keys = fetchedKeys(
-      async () => {
-        const ring = await fetch(uri);
+      async (trace) => {
+        const ring = await fetch(uri, trace);
         return ring === undefined ? undefined : { ring };
       },
       clock,
@@ -66,12 +66,12 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
   }
 
   return {
-    async verify(agent, assertion) {
+    async verify(agent, assertion, trace) {
       const { algorithms } = AGENT_KEY_RULES;
       const { kind } =
         agent.keys.kind === 'inline'
           ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
-          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms);
+          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace);
       return { kind };
     },
     isUsable: async (key) => (await importKeys(judged(key))).length === 1,

@@ -1,24 +1,26 @@
 /**
  * A cache of remote keys, and its fetch schedule (supplement "Client assertions", remote key sets). Concurrent callers
- * share one fetch, a failed fetch keeps the last good set, and clients cannot trigger fetches at will.
+ * share one fetch, a failed fetch keeps the last good set, and clients cannot trigger fetches at will. A fetch belongs to
+ * the trace of the caller that started it.
  */
 
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 
 export interface FetchedKeys<Keys> {
   /**
    * The cached keys; fetches them first if there are none. `fresh` if they were fetched for this call: another fetch
    * would return the same.
    */
-  current(): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
+  current(trace?: Trace): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
   /**
    * Fetches because the cached keys did not suffice; `undefined` if the fetch failed, or if it is too early for
    * another.
    */
-  again(): Promise<Keys | undefined>;
+  again(trace?: Trace): Promise<Keys | undefined>;
   /** The cached keys, without waiting. Starts a fetch in the background if one is due. */
-  held(): Keys | undefined;
+  held(trace?: Trace): Keys | undefined;
   /** Fetches if no keys are cached or the cached ones are old. */
   refreshIfDue(): Promise<void>;
   lastFetchedAt(): Instant | undefined;
@@ -46,7 +48,11 @@ const RETRY_SECONDS = 30;
 const COOL_DOWN_SECONDS = 1;
 
 /** @param fetch resolves with `undefined` if it fails, and logs the reason; never throws */
-export function fetchedKeys<Keys>(fetch: () => Promise<Keys | undefined>, clock: Clock, ages: Ages): FetchedKeys<Keys> {
+export function fetchedKeys<Keys>(
+  fetch: (trace: Trace | undefined) => Promise<Keys | undefined>,
+  clock: Clock,
+  ages: Ages,
+): FetchedKeys<Keys> {
   let held: { readonly keys: Keys; readonly at: Instant } | undefined;
   let failedAt: Instant | undefined;
   let lookedAgainAt: Instant | undefined;
@@ -64,26 +70,26 @@ export function fetchedKeys<Keys>(fetch: () => Promise<Keys | undefined>, clock:
     return passed(held.at, ages.refreshAfter) && passed(failedAt, RETRY_SECONDS);
   }
 
-  function fetchShared(): Promise<void> {
-    underWay ??= fetchNow().finally(() => {
+  function fetchShared(trace?: Trace): Promise<void> {
+    underWay ??= fetchNow(trace).finally(() => {
       underWay = undefined;
     });
     return underWay;
   }
 
-  async function fetchNow(): Promise<void> {
+  async function fetchNow(trace: Trace | undefined): Promise<void> {
     // Taken before the request is sent: the response may be that old.
     const at = clock.now();
-    const keys = await fetch();
+    const keys = await fetch(trace);
     if (keys !== undefined) held = { keys, at };
     failedAt = keys === undefined ? clock.now() : undefined;
   }
 
   return {
-    async current() {
+    async current(trace) {
       const due = isDue();
       if (due || (held === undefined && underWay !== undefined)) {
-        const fetched = fetchShared();
+        const fetched = fetchShared(trace);
         const mustWait = held === undefined || (ages.waitAfter !== undefined && passed(held.at, ages.waitAfter));
         if (mustWait) {
           await fetched;
@@ -92,17 +98,17 @@ export function fetchedKeys<Keys>(fetch: () => Promise<Keys | undefined>, clock:
       }
       return { keys: held?.keys, fresh: false };
     },
-    async again() {
+    async again(trace) {
       const before = held;
       if (underWay === undefined) {
         if (!passed(lookedAgainAt, LOOK_AGAIN_SECONDS)) return undefined;
         lookedAgainAt = clock.now();
       }
-      await fetchShared();
+      await fetchShared(trace);
       return held === before ? undefined : held?.keys;
     },
-    held() {
-      if (isDue()) void fetchShared();
+    held(trace) {
+      if (isDue()) void fetchShared(trace);
       return held?.keys;
     },
     async refreshIfDue() {

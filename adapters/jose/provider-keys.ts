@@ -12,6 +12,7 @@ import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { secondsBetween } from '../../domain/instant.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { fetchedKeys } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
@@ -47,20 +48,20 @@ export function providerKeys(
   owner: 'identity provider' | 'transmitter' = 'identity provider',
 ): RefreshedProviderKeys {
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
-  const published = fetchedKeys(() => fetchWithIssuer(metadata, fetch), clock, AGES);
+  const published = fetchedKeys((trace) => fetchWithIssuer(metadata, fetch, trace), clock, AGES);
   // A token's hash, and the key of its signature: the entry is valid while that key is published.
   const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
   return {
-    async verify(jws) {
+    async verify(jws, trace) {
       const hash = createHash('sha256').update(jws.text).digest('base64url');
       const fingerprint = verified.get(hash);
-      const held = published.held();
+      const held = published.held(trace);
       if (held !== undefined && fingerprint !== undefined && isPublished(held.ring, fingerprint)) {
         return { kind: 'verified', issuer: held.issuer };
       }
-      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms);
+      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace);
       if (verdict.kind !== 'verified') return verdict;
       verified.set(hash, verdict.key.fingerprint);
       return { kind: 'verified', issuer: verdict.keys.issuer };
@@ -81,11 +82,12 @@ export function providerKeys(
 /** The issuer and its keys change together, so that a provider that moves is never half old and half new. */
 async function fetchWithIssuer(
   metadata: ProviderMetadata,
-  fetch: (uri: string) => Promise<KeyRing | undefined>,
+  fetch: (uri: string, trace: Trace | undefined) => Promise<KeyRing | undefined>,
+  trace: Trace | undefined,
 ): Promise<{ readonly issuer: string; readonly ring: KeyRing } | undefined> {
-  const provider = await metadata.refresh();
+  const provider = await metadata.refresh(trace);
   if (provider === undefined) return undefined;
-  const ring = await fetch(provider.jwksUri);
+  const ring = await fetch(provider.jwksUri, trace);
   // A set without a usable key is surely a mistake of the provider: the last good set is kept, as after any failed
   // fetch.
   return ring === undefined || ring.length === 0 ? undefined : { issuer: provider.issuer, ring };

@@ -2,12 +2,13 @@
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { Log } from '../../application/ports/telemetry.ts';
+import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { usableKeys } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import type { FetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
@@ -32,7 +33,7 @@ export function publishedKeys(
   network: Network,
   log: Log,
   { owner, keys, maxBytes, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
-): (uri: string) => Promise<KeyRing | undefined> {
+): (uri: string, trace: Trace | undefined) => Promise<KeyRing | undefined> {
   let lastProblem: string | undefined;
   const request = {
     method: 'GET',
@@ -42,10 +43,13 @@ export function publishedKeys(
     ...(agent === undefined ? {} : { publicOnly: true }),
   } as const;
 
-  async function read(uri: string): Promise<{ readonly ring?: KeyRing; readonly problem?: string }> {
+  async function read(
+    uri: string,
+    trace: Trace | undefined,
+  ): Promise<{ readonly ring?: KeyRing; readonly problem?: string }> {
     if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
     try {
-      const { status, body } = await network.send({ ...request, url: uri });
+      const { status, body } = await network.send({ ...request, url: uri, trace });
       if (status !== 200) return { problem: `The answer's status was ${status}.` };
       const usable = usableKeys(parseStrictJson(body), keys);
       if (usable === undefined) return { problem: 'The answer is not a key set.' };
@@ -54,14 +58,14 @@ export function publishedKeys(
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message };
       // Fetches also run in the background, where no caller could catch an error.
-      log.error('Reading a key set failed.', cause, { owner });
+      log.error('Reading a key set failed.', cause, { ...traceFields(trace), owner });
       return { problem: 'Reading it failed.' };
     }
   }
 
-  return async (uri) => {
-    const { ring, problem } = await read(uri);
-    const about = { owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
+  return async (uri, trace) => {
+    const { ring, problem } = await read(uri, trace);
+    const about = { ...traceFields(trace), owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
     if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
     if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
     lastProblem = problem;
@@ -78,15 +82,16 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   published: FetchedKeys<Keys>,
   jws: CompactJws,
   algorithms: readonly string[],
+  trace?: Trace,
 ): Promise<PublishedVerdict<Keys>> {
   // Checked before any fetch: with this algorithm no key can help.
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
-  const { keys, fresh } = await published.current();
+  const { keys, fresh } = await published.current(trace);
   if (keys === undefined) return { kind: 'keys_unavailable' };
   const verdict = await verifyWithRing(keys.ring, jws, algorithms);
   if (verdict.kind === 'verified') return { ...verdict, keys };
   if (fresh || !mayBeRotation(verdict.kind, jws)) return verdict;
-  const renewed = await published.again();
+  const renewed = await published.again(trace);
   if (renewed === undefined) return verdict;
   const secondVerdict = await verifyWithRing(renewed.ring, jws, algorithms);
   return secondVerdict.kind === 'verified' ? { ...secondVerdict, keys: renewed } : secondVerdict;

@@ -17,6 +17,7 @@ import {
   type Reach,
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
+import { formatTraceparent } from '../../domain/trace-context.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 
 /** Per host. More connections would only wait at the server instead of here. */
@@ -82,11 +83,13 @@ function sender({ ca, resolve = dns.lookup, isPublic = isPublicAddress }: Networ
   const anywhere = agents({});
   // Keeps no connection: each request resolves its host again, and the result is checked.
   const publicHosts = agents({ keepAlive: false, lookup: publicLookup(resolve, isPublic) });
-  return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false }) => {
+  return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false, trace }) => {
     const target = new URL(url);
     if (publicOnly && isAddress(target) && !isPublic(hostOf(target))) throw new NetworkFailure(NOT_PUBLIC);
     const { plain, secure } = publicOnly ? publicHosts : anywhere;
-    const lines = { ...headers, 'accept-encoding': 'identity', ...lengthOf(body) };
+    // W3C Trace Context §3.2. `tracestate` is not passed on: it may contain any data of another vendor.
+    const traced = trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
+    const lines = { ...headers, ...traced, 'accept-encoding': 'identity', ...lengthOf(body) };
     const sent =
       target.protocol === 'https:'
         ? https.request(target, { method, headers: lines, agent: secure })

@@ -11,6 +11,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { isAssertionType, judgeAssertion } from '../../domain/agents/assertion.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
 import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
 import type { AgentKeys } from '../ports/keys.ts';
@@ -49,7 +50,7 @@ export interface AuthenticatedAgent {
 export async function authenticateAgent(
   { agents, agentKeys, clock, audiences }: AgentAuthentication,
   { assertion, clientId }: Credentials,
-  options: { readonly about?: DenialSubject; readonly disabledToo?: boolean } = {},
+  options: { readonly about?: DenialSubject; readonly disabledToo?: boolean; readonly trace?: Trace | undefined } = {},
 ): Promise<Outcome<AuthenticatedAgent>> {
   // 1. The assertion is well-formed, and made by one agent about itself.
   const jws = assertion === undefined ? undefined : readCompactJws(assertion);
@@ -63,7 +64,7 @@ export async function authenticateAgent(
   const agentId = parseAgentId(issuer);
   const agent = agentId === undefined ? undefined : await agents.find(agentId);
   if (agent === undefined) return denied('actor_unknown_agent');
-  const signature = await agentKeys.verify(agent, jws);
+  const signature = await agentKeys.verify(agent, jws, options.trace);
   if (signature.kind !== 'verified') return denied(`actor_${signature.kind}`);
 
   // 3. It is meant for this service, and valid now. From here on refusals name the agent.

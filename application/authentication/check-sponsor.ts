@@ -9,6 +9,7 @@
 import type { DenialReason } from '../../domain/denial.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { denialOf } from '../../domain/sponsors/block.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import type { SponsorDirectory } from '../ports/identity-provider.ts';
 import type { Sponsors } from '../ports/queries.ts';
 
@@ -28,10 +29,11 @@ export async function checkSponsor(
   { sponsors, directory }: SponsorCheck,
   person: { readonly subject: string; readonly sponsorKey: SponsorKey },
   maxAge: number,
+  trace?: Trace,
 ): Promise<SponsorReason | undefined> {
   if (directory === undefined) return undefined;
   const denial = denialOf(await sponsors.findBlocks(person.sponsorKey));
   if (denial !== undefined) return denial;
-  const status = await directory.status(person.subject, maxAge);
+  const status = await directory.status(person.subject, maxAge, trace);
   return status === 'active' ? undefined : status;
 }

@@ -2,6 +2,7 @@
 
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -19,10 +20,11 @@ export interface SubjectValidation {
 export async function validateSubjectToken(
   { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
   subjectToken: string,
+  trace?: Trace,
 ): Promise<Outcome<Person>> {
   const jws = readCompactJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
-  const signature = await providerKeys.verify(jws);
+  const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer } = signature;
   const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now: clock.now() });

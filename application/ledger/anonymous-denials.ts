@@ -6,10 +6,11 @@
  */
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { append } from '../decisions/append.ts';
 import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { Log, Measurements } from '../ports/telemetry.ts';
+import { type Log, type Measurements, traceFields } from '../ports/telemetry.ts';
 
 export interface AnonymousDenials {
   /**
@@ -17,7 +18,7 @@ export interface AnonymousDenials {
    *
    * @returns `undefined` if the denial was counted: there is nothing to await
    */
-  record(denial: AnonymousDenial): Promise<void> | undefined;
+  record(denial: AnonymousDenial, trace?: Trace): Promise<void> | undefined;
 
   /**
    * Writes the summaries of the ended windows. A summary that could not be written stays counted.
@@ -43,7 +44,7 @@ export function anonymousDenials(service: DenialLedger, windowSeconds: number | 
 
 function withoutAggregation(service: DenialLedger): AnonymousDenials {
   return {
-    record: (denial) => logIfUnavailable(service, denial, () => appendDenial(service, denial)),
+    record: (denial, trace) => logIfUnavailable(service, denial, trace, () => appendDenial(service, denial)),
     closeEnded: async () => undefined,
     closeAll: async () => undefined,
   };
@@ -76,11 +77,11 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
   };
 
   return {
-    record(denial) {
+    record(denial, trace) {
       // No `await` between the lookup and opening the window: of concurrent denials exactly one is the first.
       const occurrence = windows.occurred(denial, clock.now());
       if (occurrence.kind === 'counted') return undefined;
-      return logIfUnavailable(service, denial, async () => {
+      return logIfUnavailable(service, denial, trace, async () => {
         try {
           if (occurrence.ended !== undefined) await write([occurrence.ended]);
           await appendDenial(service, denial);
@@ -116,13 +117,14 @@ function appendDenial({ decisions, clock }: DenialLedger, denial: AnonymousDenia
 async function logIfUnavailable(
   { log }: DenialLedger,
   { event, reason }: AnonymousDenial,
+  trace: Trace | undefined,
   record: () => Promise<void>,
 ): Promise<void> {
   try {
     await record();
   } catch (error) {
     if (!(error instanceof StorageUnavailable)) throw error;
-    log.warn('an anonymous denial could not be recorded', { event, reason });
+    log.warn('an anonymous denial could not be recorded', { ...traceFields(trace), event, reason });
   }
 }
 
@@ -132,9 +134,9 @@ type Counting = Pick<Measurements, 'denied'>;
 export function measuredAnonymousDenials(anonymous: AnonymousDenials, { denied }: Counting): AnonymousDenials {
   return {
     ...anonymous,
-    record(denial) {
+    record(denial, trace) {
       denied(denial.event, denial.reason);
-      return anonymous.record(denial);
+      return anonymous.record(denial, trace);
     },
   };
 }

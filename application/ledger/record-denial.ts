@@ -5,6 +5,7 @@
  */
 
 import { isTemporary } from '../../domain/denial.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { refuse } from '../decisions/refuse.ts';
 import { type Denial, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
@@ -25,12 +26,12 @@ interface DenialRecording {
  *   answered (supplement "Token endpoint"). An anonymous one is answered all the same.
  */
 export function recordDenials({ decisions, anonymous, clock }: DenialRecording) {
-  return async <T>(decide: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
+  return async <T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>> => {
     const outcome = await decide();
     if (outcome.kind === 'allowed') return outcome;
     const { denial } = outcome;
     if (isAnonymous(denial)) {
-      await anonymous.record({ event: 'token.denied', reason: denial.reason });
+      await anonymous.record({ event: 'token.denied', reason: denial.reason }, trace);
       return outcome;
     }
     const recorded = await decisions.decide(refuse, {

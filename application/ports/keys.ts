@@ -3,6 +3,7 @@ import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 
 /** Why a signature did not verify, in the order of the checks. */
 export type SignatureFault =
@@ -42,7 +43,7 @@ export interface SigningKeys {
 
 export interface AgentKeys {
   /** Verifies an assertion with the agent's registered keys, inline or fetched. ES256, RS256, PS256. */
-  verify(agent: Agent, assertion: CompactJws): Promise<SignatureVerdict>;
+  verify(agent: Agent, assertion: CompactJws, trace?: Trace): Promise<SignatureVerdict>;
   /** Whether a key can be imported; for example, its EC point must lie on the curve. */
   isUsable(key: Jwk): Promise<boolean>;
 }
@@ -52,6 +53,7 @@ export interface ProviderKeys {
   /** Verifies a token with the provider's published keys. `issuer` is the issuer to which the keys belong. */
   verify(
     jws: CompactJws,
+    trace?: Trace,
   ): Promise<{ readonly kind: 'verified'; readonly issuer: string } | { readonly kind: SignatureFault }>;
   /** When keys were last fetched successfully; `undefined` before the first fetch. */
   lastFetchedAt(): Instant | undefined;

@@ -1,4 +1,5 @@
 import type { Instant } from '../../domain/instant.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 
 export interface NetworkRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
@@ -14,6 +15,8 @@ export interface NetworkRequest {
    * it is in the URL or in DNS. A host with public and other addresses fails as well.
    */
   readonly publicOnly?: boolean;
+  /** The trace of the request that causes this one; the server is told in `traceparent`. */
+  readonly trace?: Trace | undefined;
 }
 
 export interface NetworkAnswer {

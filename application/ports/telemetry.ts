@@ -6,6 +6,11 @@ import type { Trace } from '../../domain/trace-context.ts';
 /** Field values that operators may read: never a token, key, grant or assertion, nor other data from a request. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
+/** The fields of a line that is written for a request: they name its trace. */
+export function traceFields(trace: Trace | undefined): LogFields {
+  return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
+}
+
 export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -66,12 +71,4 @@ export interface Measurements {
 
   /** A denial was recorded, or counted for a summary. */
   denied(event: LedgerEvent, reason: DenialReason | AnonymousDenial['reason'] | ConflictReason): void;
-}
-
-/** Links work to the trace of its request. It never influences a decision. */
-export interface Tracing {
-  /** Runs the work, and everything it starts or awaits, within the trace. */
-  within<Answer>(trace: Trace, work: () => Answer): Answer;
-  /** The trace of the calling work; `undefined` outside of a trace. */
-  current(): Trace | undefined;
 }

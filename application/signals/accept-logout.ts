@@ -6,6 +6,7 @@
 import { plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { logOut } from '../decisions/log-out.ts';
 import type { SignalVerdict } from '../decisions/signal.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
@@ -35,21 +36,29 @@ export type LogoutOutcome = SignalVerdict | { readonly kind: 'refused'; readonly
  * @param logoutToken `undefined` if the request had no readable token
  * @throws StorageUnavailable
  */
-export async function acceptLogout(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
-  const outcome = await decide(service, logoutToken);
+export async function acceptLogout(
+  service: AcceptLogout,
+  logoutToken: string | undefined,
+  trace?: Trace,
+): Promise<LogoutOutcome> {
+  const outcome = await decide(service, logoutToken, trace);
   if (outcome.kind === 'refused') {
-    await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason });
+    await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason }, trace);
   }
   return outcome;
 }
 
-async function decide(service: AcceptLogout, logoutToken: string | undefined): Promise<LogoutOutcome> {
+async function decide(
+  service: AcceptLogout,
+  logoutToken: string | undefined,
+  trace: Trace | undefined,
+): Promise<LogoutOutcome> {
   const { decisions, providerKeys, clock, audience, refuseLoggedOut } = service;
 
   // 1. The identity provider signed the token.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
-  const signature = await providerKeys.verify(jws);
+  const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') {
     return { kind: 'refused', reason: `logout_${providerFault(signature.kind)}` };
   }

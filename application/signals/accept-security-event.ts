@@ -5,12 +5,13 @@
 
 import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/apply-security-event.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { Log } from '../ports/telemetry.ts';
+import { type Log, traceFields } from '../ports/telemetry.ts';
 
 interface AcceptSecurityEvent {
   readonly decisions: Decisions;
@@ -21,7 +22,7 @@ interface AcceptSecurityEvent {
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
   /** The identity provider that signs this service's subject tokens; `undefined` while it is unknown. */
-  readonly upstreamIssuer: () => Promise<string | undefined>;
+  readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
 }
 
 export type SecurityEventOutcome =
@@ -39,28 +40,33 @@ export type SecurityEventOutcome =
 export async function acceptSecurityEvent(
   service: AcceptSecurityEvent,
   eventToken: string | undefined,
+  trace?: Trace,
 ): Promise<SecurityEventOutcome> {
-  const outcome = await decide(service, eventToken);
+  const outcome = await decide(service, eventToken, trace);
   if (outcome.kind === 'refused') {
-    await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason });
+    await service.anonymous.record({ event: 'signal.denied', reason: outcome.reason }, trace);
   }
   return outcome;
 }
 
-async function decide(service: AcceptSecurityEvent, eventToken: string | undefined): Promise<SecurityEventOutcome> {
+async function decide(
+  service: AcceptSecurityEvent,
+  eventToken: string | undefined,
+  trace: Trace | undefined,
+): Promise<SecurityEventOutcome> {
   const { decisions, transmitterKeys, clock, audience, upstreamIssuer } = service;
 
   // 1. The transmitter signed the token.
   const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
   if (jws === undefined) return { kind: 'refused', reason: 'ssf_malformed' };
-  const signature = await transmitterKeys.verify(jws);
+  const signature = await transmitterKeys.verify(jws, trace);
   if (signature.kind !== 'verified') {
     return { kind: 'refused', reason: `ssf_${providerFault(signature.kind)}` };
   }
 
   // 2. Its events are for this stream, recent, and about one person of the identity provider.
   const { issuer } = signature;
-  const expected = { issuer, audience, upstreamIssuer: await upstreamIssuer(), now: clock.now() };
+  const expected = { issuer, audience, upstreamIssuer: await upstreamIssuer(trace), now: clock.now() };
   const verdict = judgeSecurityEvent(jws, expected);
   if (verdict.kind === 'refused') return verdict;
   const { jti, forgetAt, action } = verdict;
@@ -69,7 +75,8 @@ async function decide(service: AcceptSecurityEvent, eventToken: string | undefin
   // 3. Apply it once: the transaction that applies it also stores the jti.
   const result = await decisions.decide(applySecurityEvent, { issuer, jti, forgetAt, at: expected.now, action });
   if (result.kind === 'outdated') {
-    service.log.info('an account-enabled event is older than the block that it would lift, and was passed over');
+    const message = 'an account-enabled event is older than the block that it would lift, and was passed over';
+    service.log.info(message, traceFields(trace));
   }
   return result;
 }

@@ -13,6 +13,7 @@ import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
 import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { isEnding } from '../../domain/tasks/task-token.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import {
   type AgentAuthentication,
@@ -51,25 +52,29 @@ interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidatio
 /** The provider is queried on every exchange, without a cache (specification "Exchange" rule 4). */
 const FRESH = 0;
 
-export async function exchangeToken(service: Exchange, request: ExchangeRequest): Promise<Outcome<IssuedToken>> {
+export async function exchangeToken(
+  service: Exchange,
+  request: ExchangeRequest,
+  trace?: Trace,
+): Promise<Outcome<IssuedToken>> {
   const requested = { audience: request.resource, scope: formatScope(request.scope) };
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     // 1. Authenticate the agent.
-    const asking = await authenticateBoth({ ...service, agents }, request, requested);
+    const asking = await authenticateBoth({ ...service, agents }, request, { about: requested, trace });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
       denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
 
     // 2. Validate the human's token.
-    const subject = await validateSubjectToken(service, request.subjectToken);
+    const subject = await validateSubjectToken(service, request.subjectToken, trace);
     if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
     const person = subject.value;
     const about = { sponsor: person.subject };
 
     // 3. Check the sponsor. The deciding transaction below reads the blocks again.
-    const sponsorDenial = await checkSponsor(service, person, FRESH);
+    const sponsorDenial = await checkSponsor(service, person, FRESH, trace);
     if (sponsorDenial !== undefined) return refuse(sponsorDenial, { about });
     const { sponsorKey } = person;
 
@@ -131,17 +136,17 @@ const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one a
 async function authenticateBoth(
   authentication: AgentAuthentication,
   { actorToken, clientAssertion, clientId }: ExchangeRequest,
-  requested: DenialSubject,
+  { about, trace }: { readonly about: DenialSubject; readonly trace: Trace | undefined },
 ): Promise<Outcome<AuthenticatedAgent>> {
-  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about: requested });
+  const acting = await authenticateAgent(authentication, { assertion: actorToken, clientId }, { about, trace });
   if (acting.kind === 'denied' || clientAssertion === undefined) return acting;
   const { agent, assertion } = acting.value;
   const refuse = (reason: DenialReason, detail?: string): Denied =>
-    denied(reason, { detail, about: { ...requested, agentId: agent.agentId }, assertion });
+    denied(reason, { detail, about: { ...about, agentId: agent.agentId }, assertion });
 
   // The client_id makes another agent's assertion fail before that agent is looked up.
   const credentials = { assertion: clientAssertion, clientId: agent.agentId };
-  const client = await authenticateAgent(authentication, credentials);
+  const client = await authenticateAgent(authentication, credentials, { trace });
   if (client.kind === 'denied') {
     const { reason } = client.denial;
     return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);

@@ -9,6 +9,7 @@ import { formatScope, isWithin, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import { judgeGrant } from '../../domain/tasks/grant.ts';
 import { judgePolicy } from '../../domain/tasks/policy.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import { type AgentAuthentication, authenticateAgent } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
@@ -40,7 +41,11 @@ interface Refresh extends Omit<AgentAuthentication, 'agents'>, SponsorCheck, Min
   readonly aggregation: boolean;
 }
 
-export async function refreshToken(service: Refresh, request: RefreshRequest): Promise<Outcome<IssuedToken>> {
+export async function refreshToken(
+  service: Refresh,
+  request: RefreshRequest,
+  trace?: Trace,
+): Promise<Outcome<IssuedToken>> {
   const requested = {
     audience: request.resource,
     scope: request.scope === undefined ? undefined : formatScope(request.scope),
@@ -48,7 +53,7 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
 
   return retryOnConflict(service.agentCache(), async (agents) => {
     const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-    const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested });
+    const asking = await authenticateAgent({ ...service, agents }, credentials, { about: requested, trace });
     if (asking.kind === 'denied') return asking;
     const { agent, assertion } = asking.value;
 
@@ -72,7 +77,8 @@ export async function refreshToken(service: Refresh, request: RefreshRequest): P
     const { sponsorKey } = task;
     const lifetime = Math.min(agent.maxTokenTtl, secondsBetween(asked, task.expiresAt));
     const maxAge = Math.min(service.sponsorCacheTtl, lifetime, secondsBetween(task.createdAt, asked));
-    const sponsorDenial = await checkSponsor(service, { subject: task.sponsor, sponsorKey }, Math.max(0, maxAge));
+    const person = { subject: task.sponsor, sponsorKey };
+    const sponsorDenial = await checkSponsor(service, person, Math.max(0, maxAge), trace);
     if (sponsorDenial !== undefined) return refuse(sponsorDenial);
     // The task may have expired during the sponsor check.
     const now = service.clock.now();

@@ -11,6 +11,7 @@ import { looksLikeGrant } from '../../domain/tasks/grant.ts';
 import type { Revocation } from '../../domain/tasks/task.ts';
 import { CLOCK_SKEW_SECONDS, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
 import {
   type AgentAuthentication,
   type AuthenticatedAgent,
@@ -46,10 +47,11 @@ export type RevocationResult = 'task_revoked' | 'token_revoked' | 'nothing_left'
 export async function revokeToken(
   service: RevokeToken,
   request: RevocationRequest,
+  trace?: Trace,
 ): Promise<Outcome<RevocationResult>> {
   // 1. Authenticate the agent. A disabled agent may still revoke its own tokens.
   const credentials = { assertion: request.clientAssertion, clientId: request.clientId };
-  const asking = await authenticateAgent(service, credentials, { disabledToo: true });
+  const asking = await authenticateAgent(service, credentials, { disabledToo: true, trace });
   if (asking.kind === 'denied') return asking;
 
   // 2. A grant ends its task; a token ends alone. The token's own form decides, not the type hint (RFC 7009 §2.1).

@@ -4,6 +4,13 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, instantFromSeconds } from '../../domain/instant.ts';
 import type { Grant, Task } from '../../domain/tasks/task.ts';
+import type { Trace } from '../../domain/trace-context.ts';
+
+export const aTrace: Trace = {
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  spanId: '9a1c3e5f70b2d4e6',
+  isSampled: true,
+};
 
 export const NOON: Instant = instantFromMicros(1_789_653_821_882_457);
 

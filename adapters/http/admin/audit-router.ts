@@ -8,7 +8,7 @@ import type {
   LedgerAnswer,
   LedgerQuestion,
 } from '../../../application/ledger/query.ts';
-import type { Log } from '../../../application/ports/telemetry.ts';
+import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
@@ -24,6 +24,7 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 import {
   type AdminAccess,
   DEFAULT_PAGE,
@@ -55,7 +56,7 @@ export function auditRouter(surface: AuditSurface): Router {
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/records/:seq/proof')
-    .get((request, response) => proof(surface, request.params.seq, response))
+    .get((request, response) => proof(surface, request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router.use(unknownPath);
   router.use(answerFaults(surface.log));
@@ -89,8 +90,12 @@ async function checkpoints(surface: AuditSurface, request: Request, response: Re
 /** The answer to a sequence number that no record can have. */
 const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
-async function proof(surface: AuditSurface, text: string, response: Response): Promise<void> {
-  const seq = parseOrdinal(text);
+async function proof(
+  surface: AuditSurface,
+  request: Request<{ seq: string }> & ServedRequest,
+  response: Response,
+): Promise<void> {
+  const seq = parseOrdinal(request.params.seq);
   const outcome = seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq);
   switch (outcome.kind) {
     case 'not_found':
@@ -111,7 +116,10 @@ async function proof(surface: AuditSurface, text: string, response: Response): P
     case 'broken': {
       const { checkpointId } = outcome.checkpoint;
       const fault = new Error('The seal is broken.');
-      surface.log.error('the ledger does not rebuild a root that was signed', fault, { checkpoint: checkpointId });
+      surface.log.error('the ledger does not rebuild a root that was signed', fault, {
+        ...traceFields(request.trace),
+        checkpoint: checkpointId,
+      });
       return answerProblem(response, {
         status: 500,
         detail: `The records that checkpoint ${checkpointId} covers no longer rebuild the root that was signed.`,

@@ -6,6 +6,7 @@ import { parseSponsorKey, type SponsorKey } from '../../../domain/identifiers.ts
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
 import { requireBearer } from '../message/bearer.ts';
 import { discardRest, parseJson, readTypedBody } from '../message/body.ts';
 import { queryParameters } from '../message/head.ts';
@@ -15,7 +16,7 @@ export interface AdminAccess {
   /** `undefined` disables the admin API. */
   readonly apiKey: Secret | undefined;
   /** Records the refusal. */
-  refuse(reason: CredentialDenialReason): Promise<void>;
+  refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
 }
 
 /** Requires the admin key (specification "Authentication"). */

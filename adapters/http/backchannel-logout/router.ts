@@ -1,17 +1,19 @@
 /** `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST /backchannel-logout"). */
 
-import express, { type Response, type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 
 export interface BackchannelLogoutSurface {
   /** @param logoutToken `undefined` if the request has no readable token, which is recorded too */
-  accept(logoutToken: string | undefined): Promise<LogoutOutcome>;
+  accept(logoutToken: string | undefined, trace?: Trace): Promise<LogoutOutcome>;
   readonly log: Log;
 }
 
@@ -21,18 +23,18 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
   const router = express.Router({ caseSensitive: true, strict: true });
   // §2.8: no answer may be cached.
   router.all(PATH, neverStored);
-  router.post(PATH, async (request, response) => {
+  router.post(PATH, async (request: Request & ServedRequest, response) => {
     const read = await readFormRequest(request);
     if (read === GONE) return;
     const logoutToken = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
-    const outcome = await surface.accept(logoutToken);
+    const outcome = await surface.accept(logoutToken, request.trace);
     if (read.kind === 'denied') answerDenial(response, read.denial);
     else if (logoutToken === undefined) answerMissingToken(response);
     else answerLogout(response, outcome);
   });
-  router.all(PATH, async (request, response) => {
+  router.all(PATH, async (request: Request & ServedRequest, response) => {
     discardRest(request);
-    await surface.accept(undefined);
+    await surface.accept(undefined, request.trace);
     response.locals.reason = 'logout_malformed';
     answerMethod(response);
   });

@@ -1,18 +1,20 @@
 /** `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. */
 
-import express, { type Response, type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { SecurityEventOutcome } from '../../../application/signals/accept-security-event.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { SecurityEventDenialReason } from '../../../domain/signals/security-event.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
 import { type BearerAccess, requireBearer } from '../message/bearer.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 
 export interface EventsSurface extends BearerAccess {
   /** @param eventToken `undefined` if the request has no readable token, which is recorded too */
-  accept(eventToken: string | undefined): Promise<SecurityEventOutcome>;
+  accept(eventToken: string | undefined, trace?: Trace): Promise<SecurityEventOutcome>;
   readonly log: Log;
 }
 
@@ -22,17 +24,18 @@ const MEDIA_TYPES = ['application/secevent+jwt'];
 export function eventsRouter(surface: EventsSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all(PATH, neverStored, requireBearer(surface, answerUnauthenticated));
-  router.post(PATH, async (request, response) => {
+  router.post(PATH, async (request: Request & ServedRequest, response) => {
     const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/secevent+jwt.');
     if (body.kind === 'aborted') return;
     // A token is ASCII, so latin1 decodes it, and any other byte makes it malformed.
-    const outcome = await surface.accept(body.kind === 'read' ? body.bytes.toString('latin1') : undefined);
+    const eventToken = body.kind === 'read' ? body.bytes.toString('latin1') : undefined;
+    const outcome = await surface.accept(eventToken, request.trace);
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);
   });
-  router.all(PATH, async (request, response) => {
+  router.all(PATH, async (request: Request & ServedRequest, response) => {
     discardRest(request);
-    await surface.accept(undefined);
+    await surface.accept(undefined, request.trace);
     answerMethod(response);
   });
   router.use(faultHandler(surface.log, { unavailable: answerStorageUnavailable, fault: answerFault }));

@@ -2,9 +2,11 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 import { discardRest } from './body.ts';
 import { singleHeader } from './head.ts';
 
@@ -12,7 +14,7 @@ export interface BearerAccess {
   /** The current credential and, during a rotation, the previous one. */
   readonly credentials: readonly Secret[];
   /** Records the refusal. */
-  refuse(reason: CredentialDenialReason): Promise<void>;
+  refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
 }
 
 /** Checks the credential before the path and the body are read. @param answer the body of the 401 */
@@ -21,14 +23,14 @@ export function requireBearer(
   answer: (response: Response, reason: CredentialDenialReason) => void,
 ): RequestHandler {
   const check = bearerKeys(credentials);
-  return async (request, response, next) => {
+  return async (request: Request & ServedRequest, response, next) => {
     const verdict = check(request);
     if (verdict === 'accepted') {
       next();
       return;
     }
     discardRest(request);
-    await refuse(verdict);
+    await refuse(verdict, request.trace);
     response.set('WWW-Authenticate', 'Bearer');
     answer(response, verdict);
   };

@@ -3,9 +3,10 @@
  * supplies the shape of its answers.
  */
 
-import type { ErrorRequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { Log } from '../../../application/ports/telemetry.ts';
+import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 import { discardRest } from './body.ts';
 
 export interface FaultAnswers {
@@ -19,14 +20,14 @@ export interface FaultAnswers {
 
 /** If the answer has already begun, express ends the connection. */
 export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
+  return (error: unknown, request: Request & ServedRequest, response, next) => {
     if (response.headersSent) {
       next(error);
       return;
     }
     discardRest(request);
     if (error instanceof StorageUnavailable) {
-      log.error('the database could not answer', error);
+      log.error('the database could not answer', error, traceFields(request.trace));
       answers.unavailable(response);
       return;
     }
@@ -34,7 +35,7 @@ export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandl
       answers.malformedPath(response);
       return;
     }
-    log.error('a request failed', error);
+    log.error('a request failed', error, traceFields(request.trace));
     answers.fault(response);
   };
 }

@@ -1,10 +1,11 @@
 /**
- * The request and response classes of this service: they carry the results of admission control, and have the
- * prototypes that Express expects.
+ * The request and response classes of this service: they carry the results of admission control and the trace,
+ * and have the prototypes that Express expects.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
+import type { Trace } from '../../../domain/trace-context.ts';
 
 export type BodyOutcome =
   | { readonly kind: 'read'; readonly bytes: Buffer }
@@ -21,6 +22,8 @@ export interface ServedRequest extends IncomingMessage {
   invite?: (() => void) | undefined;
   /** The body, if admission control has already read it. */
   readAhead?: BodyOutcome | undefined;
+  /** The trace that the request is part of. */
+  trace?: Trace | undefined;
 }
 
 export interface ServedResponse extends ServerResponse {
@@ -42,6 +45,7 @@ export function messageClasses(app: Express): MessageClasses {
   class AppRequest extends IncomingMessage implements ServedRequest {
     invite: (() => void) | undefined = undefined;
     readAhead: BodyOutcome | undefined = undefined;
+    trace: Trace | undefined = undefined;
   }
   class AppResponse extends ServerResponse implements ServedResponse {
     refusal: AdmissionRefusal | undefined = undefined;

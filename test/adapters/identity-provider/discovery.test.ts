@@ -3,6 +3,7 @@ import { discovery, type ProviderLocation } from '../../../adapters/identity-pro
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Network } from '../../../application/ports/network.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { aTrace } from '../../support/domain-fixtures.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import {
   answering,
@@ -65,6 +66,23 @@ describe('Discovery', () => {
     expect((await metadata.refresh())?.jwksUri).to.equal(`${server.url}/new-keys`);
     expect((await metadata.current())?.jwksUri).to.equal(`${server.url}/new-keys`);
     expect(paths()).to.have.length(2);
+  });
+
+  it('reads the metadata in the trace of the first of concurrent callers, which the log names', async () => {
+    server.answer = answering({}, 500);
+    const metadata = by({ kind: 'issuer', issuer: server.url });
+    await Promise.all([metadata.current(aTrace), metadata.current(), metadata.refresh()]);
+    expect(server.received.map(({ headers }) => headers.traceparent)).to.deep.equal([
+      `00-${aTrace.traceId}-${aTrace.spanId}-01`,
+    ]);
+    expect(log.lines.map((line) => JSON.parse(line).trace_id)).to.deep.equal([aTrace.traceId]);
+  });
+
+  it('logs an unforeseen error with the trace of the request', async () => {
+    const network: Network = { send: () => Promise.reject(new RangeError('a bug')) };
+    await discovery({ kind: 'issuer', issuer: server.url }, network, log).current(aTrace);
+    const [bug] = log.lines.map((line) => JSON.parse(line));
+    expect(bug).to.include({ level: 'error', cause: 'RangeError', trace_id: aTrace.traceId });
   });
 
   it('keeps its metadata when a refresh fails', async () => {

@@ -9,8 +9,11 @@ import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
+import type { ProviderMetadata } from '../../../application/ports/identity-provider.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+import { aTrace } from '../../support/domain-fixtures.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
 import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
 import { answering, loopbackForSuite, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
@@ -30,9 +33,18 @@ beforeEach(() => {
   clock.standStill();
 });
 
-function tokensFrom(tokenUrl: string, issuer: string | undefined): ServiceTokens {
+function tokensFrom(
+  tokenUrl: string,
+  issuer: string | undefined,
+  asked: (trace: Trace | undefined) => void = () => undefined,
+): ServiceTokens {
   const provider = issuer === undefined ? undefined : { issuer, jwksUri: `${issuer}/keys` };
-  const metadata = { current: async () => provider };
+  const metadata: Pick<ProviderMetadata, 'current'> = {
+    async current(trace) {
+      asked(trace);
+      return provider;
+    },
+  };
   const assertion = serviceAssertion(keys, clock, systemRandomness());
   return serviceTokens(
     { tokenUrl, clientId: 'mandate-service' },
@@ -75,6 +87,16 @@ describe('The service token', () => {
     const current = await tokens.current();
     return current.kind === 'token' ? current.token : current.problem;
   }
+
+  it('is requested in the trace of the first of concurrent callers, as the metadata is', async () => {
+    const asked: (Trace | undefined)[] = [];
+    const tokens = tokensFrom(`${server.url}/token`, 'https://idp.example', (trace) => asked.push(trace));
+    await Promise.all([tokens.current(aTrace), tokens.current()]);
+    expect(asked).to.deep.equal([aTrace]);
+    expect(server.received.map(({ headers }) => headers.traceparent)).to.deep.equal([
+      `00-${aTrace.traceId}-${aTrace.spanId}-01`,
+    ]);
+  });
 
   it('is requested by client_credentials with the assertion', async () => {
     expect(await tokenOf(make())).to.equal(`token-${issued}`);

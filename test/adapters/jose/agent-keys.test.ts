@@ -7,7 +7,7 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
+import { agentIdOf, anAgent, aTrace } from '../../support/domain-fixtures.ts';
 import {
   answering,
   type Loopback,
@@ -166,6 +166,23 @@ describe('The published keys of an agent', () => {
     expect(server.received.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /keys/jwks.json?version=3',
     ]);
+  });
+
+  it('are fetched in the trace of the first of concurrent callers, which the log names', async () => {
+    server.answer = answering({}, 500);
+    const other = { ...aTrace, traceId: 'f'.repeat(32) };
+    await Promise.all([aTrace, other, undefined].map((trace) => keys.verify(agent, jwsBy(es), trace)));
+    expect(server.received.map(({ headers }) => headers.traceparent)).to.deep.equal([
+      `00-${aTrace.traceId}-${aTrace.spanId}-01`,
+    ]);
+    expect(log.lines.map((line) => JSON.parse(line).trace_id)).to.deep.equal([aTrace.traceId]);
+  });
+
+  it('are unavailable after an unforeseen error, which the log reports with the trace of the request', async () => {
+    keys = agentKeys({ send: () => Promise.reject(new RangeError('a bug')) }, clock, log);
+    expect((await keys.verify(agent, jwsBy(es), aTrace)).kind).to.equal('keys_unavailable');
+    const [bug] = log.lines.map((line) => JSON.parse(line));
+    expect(bug).to.include({ message: 'Reading a key set failed.', cause: 'RangeError', trace_id: aTrace.traceId });
   });
 
   it('are shared by all agents with the same jwks_uri', async () => {

@@ -7,9 +7,12 @@ import {
   type RefreshedProviderKeys,
 } from '../../../adapters/jose/provider-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import type { Network } from '../../../application/ports/network.ts';
 import { type Instant, instantFromSeconds } from '../../../domain/instant.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { aTrace } from '../../support/domain-fixtures.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
@@ -91,6 +94,24 @@ describe('The keys of a real identity provider', () => {
     clock.advance(1);
     await keys.refreshIfDue();
     expect((await verdict(before)).kind).to.equal('unknown_key');
+  });
+
+  it('are fetched in the trace of the token that found them old', async () => {
+    const network = httpNetwork();
+    const traces: (Trace | undefined)[] = [];
+    const watched: Network = {
+      send(request) {
+        traces.push(request.trace);
+        return network.send(request);
+      },
+    };
+    keys = providerKeys(discovery({ kind: 'issuer', issuer: provider.issuer }, watched, log), watched, clock, log);
+    await verdict(provider.mintAccessToken());
+    clock.advance(300);
+    await keys.verify(read(provider.mintAccessToken()), aTrace);
+    await keys.refreshIfDue();
+    // The metadata, then the keys, each time.
+    expect(traces).to.deep.equal([undefined, undefined, aTrace, aTrace]);
   });
 
   it('are kept while the provider is down, and readiness is degraded after fifteen minutes', async () => {

@@ -1,9 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type AnonymousDenials, anonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
+import {
+  type AnonymousDenials,
+  anonymousDenials,
+  measuredAnonymousDenials,
+} from '../../../application/ledger/anonymous-denials.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { AnonymousDenial } from '../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
+import { aTrace } from '../../support/domain-fixtures.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import type { Storage } from '../../support/storage.ts';
 import { openTestDatabase } from '../../support/test-database.ts';
@@ -193,6 +198,17 @@ describe('anonymous denials', () => {
     away = new StorageUnavailable('away');
     await denials.closeAll();
     expect(log.lines.join()).to.include('"reason":"invalid_request","count":2');
+  });
+
+  it('that can not be recorded are logged with the trace of their request', async () => {
+    away = new StorageUnavailable('away');
+    for (const window of [WINDOW, undefined]) {
+      const measured = measuredAnonymousDenials(over(window), { denied: () => undefined });
+      await measured.record(malformed, aTrace);
+    }
+    const line = { trace_id: aTrace.traceId, span_id: aTrace.spanId, event: 'token.denied', reason: 'invalid_request' };
+    const about = { level: 'warn', message: 'an anonymous denial could not be recorded', ...line };
+    expect(log.lines.map((text) => JSON.parse(text))).to.deep.equal([about, about]);
   });
 
   it('rethrow an error other than StorageUnavailable, and are still counted', async () => {
