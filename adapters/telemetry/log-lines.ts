@@ -22,7 +22,7 @@ const PLAIN = /^[\w /.:-]*$/;
 const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
 
 /**
- * JSON for machines (decisions "How it runs": `level`, `message`, `timestamp`, fields). Serialized by our own code,
+ * JSON for machines (supplement "How it runs": `level`, `message`, `timestamp`, fields). Serialized by our own code,
  * because each request writes a line: fields are plain values, so most checks of a general serializer are unnecessary.
  */
 export function jsonLine({ level, message, timestamp, fields, cause }: LogEntry): string {

@@ -1,4 +1,4 @@
-/** The log of a running service, by winston (decisions "How it runs"). */
+/** The log of a running service, by winston (supplement "How it runs"). */
 
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';

@@ -5,6 +5,7 @@ import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
 import { asUnavailable, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type Run } from './handle.ts';
+import { logCheckpoints } from './log-checkpoints.ts';
 
 /** With `read`, the file stays unchanged, to the byte, and writes fail. */
 export type Access = 'read' | 'write';
@@ -29,7 +30,8 @@ export interface Connection {
 export async function openConnection(path: string, access: Access = 'write'): Promise<Connection> {
   const handle = await openConfigured(path, access);
   const run = runner(handle);
-  const commits = groupCommit(handle, run);
+  const checkpoints = logCheckpoints(handle);
+  const commits = groupCommit(handle, run, checkpoints.afterBatch);
   let isClosed = false;
 
   const refuseIfClosed = () => {
@@ -52,6 +54,7 @@ export async function openConnection(path: string, access: Access = 'write'): Pr
     async close() {
       isClosed = true;
       await commits.drained();
+      checkpoints.stop();
       handle.close();
     },
   };
@@ -88,6 +91,8 @@ function configure(handle: Handle, path: string, access: Access): void {
   }
   // With WAL the default is NORMAL, which loses the last commits when the power fails.
   handle.exec('pragma synchronous = full; pragma foreign_keys = on');
+  // `log-checkpoints.ts` decides when.
+  handle.exec('pragma wal_autocheckpoint = 0');
 }
 
 function runner(handle: Handle): Run {

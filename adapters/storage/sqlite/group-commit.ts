@@ -21,7 +21,8 @@ interface Member {
   readonly fail: (error: unknown) => void;
 }
 
-export function groupCommit(handle: Handle, run: Run): GroupCommit {
+/** @param afterBatch is called once the batch is answered; the next one waits for it */
+export function groupCommit(handle: Handle, run: Run, afterBatch: () => Promise<void>): GroupCommit {
   const { submit, drained } = collector<Member>({
     size: BATCH_SIZE,
     underWay: 1,
@@ -31,6 +32,7 @@ export function groupCommit(handle: Handle, run: Run): GroupCommit {
       } catch (error) {
         for (const { fail } of batch) fail(asUnavailable(error));
       }
+      await afterBatch();
     },
   });
   return {
