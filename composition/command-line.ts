@@ -1,31 +1,14 @@
-/** The command line of the service. The code of a command is loaded only when it runs. */
+/**
+ * The command line of the service. Its start needs no parser: loading yargs and the descriptions of all commands would
+ * take a tenth of the time until the service is ready.
+ */
 
-import { commandGroup } from '../adapters/cli/command.ts';
-import { agentApplyCommand } from '../adapters/cli/commands/agent-apply.ts';
-import { agentInitCommand } from '../adapters/cli/commands/agent-init.ts';
-import { auditArchiveCommand } from '../adapters/cli/commands/audit-archive.ts';
-import { auditVerifyCommand } from '../adapters/cli/commands/audit-verify.ts';
-import { doctorCommand } from '../adapters/cli/commands/doctor.ts';
-import { keysCommand } from '../adapters/cli/commands/keys.ts';
-import { migrateCommand } from '../adapters/cli/commands/migrate.ts';
-import { serveCommand } from '../adapters/cli/commands/serve.ts';
-import { runCli } from '../adapters/cli/run-cli.ts';
+import { execute } from '../adapters/cli/execute.ts';
+import { readServeLine } from '../adapters/cli/serve-line.ts';
 
-process.exitCode = await runCli(process.argv.slice(2), [
-  serveCommand(async (settings) => (await import('./commands/serve.ts')).serve(settings)),
-  migrateCommand(async (settings) => (await import('./commands/migrate.ts')).migrate(settings)),
-  commandGroup('agent', 'Declare the registrations of agents in files', [
-    agentInitCommand(async (request) => (await import('./commands/agent.ts')).agentInit(request)),
-    agentApplyCommand(async (request, settings) => (await import('./commands/agent.ts')).agentApply(request, settings)),
-  ]),
-  auditVerifyCommand(async (request, settings) => (await import('./commands/audit.ts')).auditVerify(request, settings)),
-  auditArchiveCommand(async (request, settings) =>
-    (await import('./commands/audit.ts')).auditArchive(request, settings),
-  ),
-  doctorCommand(async (request, settings) => (await import('./commands/doctor.ts')).doctor(request, settings)),
-  keysCommand({
-    generate: async (request, settings) => (await import('./commands/keys.ts')).keysGenerate(request, settings),
-    rotate: async (request, settings) => (await import('./commands/keys.ts')).keysRotate(request, settings),
-    show: async (request, settings) => (await import('./commands/keys.ts')).keysShow(request, settings),
-  }),
-]);
+const argv = process.argv.slice(2);
+const settings = readServeLine(argv);
+process.exitCode =
+  settings === undefined
+    ? await (await import('./commands/run-line.ts')).runLine(argv)
+    : await execute(async (given) => (await import('./commands/serve.ts')).serve(given), settings);

@@ -3,7 +3,7 @@
  * gets their values. The container creates each part once, and resolves once: the parts of a running service.
  */
 
-import 'reflect-metadata';
+import 'reflect-metadata/lite';
 import { instanceCachingFactory, container as root } from 'tsyringe';
 import { circuit } from '../adapters/identity-provider/circuit.ts';
 import { discovery } from '../adapters/identity-provider/discovery.ts';

@@ -1,17 +1,15 @@
 /** The running service: opens its parts in order, and closes them in reverse (supplement "How it runs"). */
 
 import { existsSync } from 'node:fs';
-import { httpApp } from '../adapters/http/app.ts';
 import type { TimeLimits } from '../adapters/http/server/server.ts';
 import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
+import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Clock } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
-import { wire } from './container.ts';
 import { describeOldSchema } from './database-refusals.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
@@ -56,10 +54,15 @@ export async function startService(settings: Settings, surroundings: Surrounding
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
   refuseMissingFile(settings);
-  const opened = await openStorage(settings, { clock, log });
+  const opening = openDatabase(settings, { clock, log });
+  // Most of the code. It is loaded while the database opens, which waits for another thread or another machine.
+  const loading = Promise.all([import('./container.ts'), import('../adapters/http/app.ts')]);
+  // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
+  loading.catch(() => undefined);
+  const { opened, isThere } = await opening;
   let published: Published | undefined;
   try {
-    const isThere = await answers(refuseOldSchema(opened), 'the database does not answer yet', log);
+    const [{ wire }, { httpApp }] = await loading;
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
@@ -118,6 +121,21 @@ function refuseMissingFile(settings: Settings): void {
   const path = settings['Service:Database:Path'];
   if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
     throw new StartupError(['Service:Database:Path (Service__Database__Path) names no file: run mandate migrate.']);
+  }
+}
+
+/** @throws StartupError for a schema that is not current */
+async function openDatabase(
+  settings: Settings,
+  surroundings: StorageSurroundings,
+): Promise<{ readonly opened: Storage; readonly isThere: boolean }> {
+  const opened = await openStorage(settings, surroundings);
+  try {
+    const isThere = await answers(refuseOldSchema(opened), 'the database does not answer yet', surroundings.log);
+    return { opened, isThere };
+  } catch (error) {
+    await opened.close();
+    throw error;
   }
 }
 

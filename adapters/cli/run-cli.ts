@@ -1,24 +1,14 @@
 /** The command line (supplement "How it runs"): finds the command, refuses invalid arguments, and runs the command. */
 
-import { readFileSync } from 'node:fs';
 import yargs, { type Argv } from 'yargs';
 import { type Command, exitCode, type Run } from './command.ts';
-import { type SettingArgument, splitSettingArguments } from './setting-arguments.ts';
+import { type CommandLineIo, execute, standardStreams } from './execute.ts';
+import { packageVersion } from './package-version.ts';
+import { DEFAULT_COMMAND } from './serve-line.ts';
+import { splitSettingArguments } from './setting-arguments.ts';
 
-/** The command of a line without one. */
-const DEFAULT_COMMAND = 'serve';
 /** Wide enough for the examples, and for half a screen. */
 const HELP_COLUMNS = 110;
-
-interface CommandLineIo {
-  readonly out: (text: string) => void;
-  readonly writeError: (text: string) => void;
-}
-
-const standardStreams: CommandLineIo = {
-  out: (text) => process.stdout.write(text),
-  writeError: (text) => process.stderr.write(text),
-};
 
 /** @param argv without the program: `process.argv.slice(2)` @returns the exit code, after the command has ended */
 export async function runCli(
@@ -90,17 +80,6 @@ function emptyParser(): Argv {
     });
 }
 
-async function execute(run: Run, settings: readonly SettingArgument[], io: CommandLineIo): Promise<number> {
-  try {
-    return await run(settings);
-  } catch (error) {
-    // Commands report expected errors themselves. Of an unexpected error the message is not shown: it may quote a
-    // secret.
-    io.writeError(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
-    return exitCode.failed;
-  }
-}
-
 function refuse(io: CommandLineIo, sentence: string): number {
   io.writeError(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
   return exitCode.usage;
@@ -114,23 +93,4 @@ function asSentence(message: string): string {
   const [, what, names = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
   const said = what === undefined || NAMES.test(names.trim()) ? message.trim() : what;
   return /[.?!]$/.test(said) ? said : `${said}.`;
-}
-
-const PACKAGE_NAME = 'mandate';
-
-/** The version in package.json, which is in a parent folder of this file, in the source tree and in `dist`. */
-export function packageVersion(): string {
-  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
-    const found = readPackage(new URL('package.json', folder));
-    if (found?.name === PACKAGE_NAME && found.version !== undefined) return found.version;
-    if (folder.pathname === '/') throw new Error('The package.json of this program is missing.');
-  }
-}
-
-function readPackage(file: URL): { readonly name?: string; readonly version?: string } | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }

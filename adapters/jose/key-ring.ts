@@ -1,7 +1,7 @@
 /** Imported public keys, and the verification of signatures with them (RFC 7515 §5.2). */
 
 import { KeyObject } from 'node:crypto';
-import { importJWK } from 'jose';
+import { importJWK } from 'jose/key/import';
 import type { SignatureFault } from '../../application/ports/keys.ts';
 import type { SignatureAlgorithm, UsableKey } from '../../domain/agents/public-key.ts';
 import type { JwsEnvelope } from '../../domain/tokens/compact-jws.ts';

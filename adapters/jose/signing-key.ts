@@ -2,7 +2,10 @@
 
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { calculateJwkThumbprint, exportJWK, importJWK, type JWK } from 'jose';
+import type { JWK } from 'jose';
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
+import { exportJWK } from 'jose/key/export';
+import { importJWK } from 'jose/key/import';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 import { Secret } from '../../domain/secret.ts';
 import { makeSignature } from './signature.ts';

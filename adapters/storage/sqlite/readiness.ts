@@ -4,8 +4,7 @@ import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { readSchemaStatus } from './migrate.ts';
-
-export const NO_ANSWER = { status: 'Unhealthy', detail: 'SQLite did not answer.' } as const;
+import { NO_ANSWER } from './no-answer.ts';
 
 const NO_WRITES = {
   status: 'Unhealthy',

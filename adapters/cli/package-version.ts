@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+
+const PACKAGE_NAME = 'mandate';
+
+/** The version in package.json, which is in a parent folder of this file, in the source tree and in `dist`. */
+export function packageVersion(): string {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const found = readPackage(new URL('package.json', folder));
+    if (found?.name === PACKAGE_NAME && found.version !== undefined) return found.version;
+    if (folder.pathname === '/') throw new Error('The package.json of this program is missing.');
+  }
+}
+
+function readPackage(file: URL): { readonly name?: string; readonly version?: string } | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+/** Every command, and the parser of their lines. The code of a command is loaded only when it runs. */
+
+import { commandGroup } from '../../adapters/cli/command.ts';
+import { agentApplyCommand } from '../../adapters/cli/commands/agent-apply.ts';
+import { agentInitCommand } from '../../adapters/cli/commands/agent-init.ts';
+import { auditArchiveCommand } from '../../adapters/cli/commands/audit-archive.ts';
+import { auditVerifyCommand } from '../../adapters/cli/commands/audit-verify.ts';
+import { doctorCommand } from '../../adapters/cli/commands/doctor.ts';
+import { keysCommand } from '../../adapters/cli/commands/keys.ts';
+import { migrateCommand } from '../../adapters/cli/commands/migrate.ts';
+import { serveCommand } from '../../adapters/cli/commands/serve.ts';
+import { runCli } from '../../adapters/cli/run-cli.ts';
+
+/** @returns the exit code, after the command has ended */
+export function runLine(argv: readonly string[]): Promise<number> {
+  return runCli(argv, [
+    serveCommand(async (settings) => (await import('./serve.ts')).serve(settings)),
+    migrateCommand(async (settings) => (await import('./migrate.ts')).migrate(settings)),
+    commandGroup('agent', 'Declare the registrations of agents in files', [
+      agentInitCommand(async (request) => (await import('./agent.ts')).agentInit(request)),
+      agentApplyCommand(async (request, settings) => (await import('./agent.ts')).agentApply(request, settings)),
+    ]),
+    auditVerifyCommand(async (request, settings) => (await import('./audit.ts')).auditVerify(request, settings)),
+    auditArchiveCommand(async (request, settings) => (await import('./audit.ts')).auditArchive(request, settings)),
+    doctorCommand(async (request, settings) => (await import('./doctor.ts')).doctor(request, settings)),
+    keysCommand({
+      generate: async (request, settings) => (await import('./keys.ts')).keysGenerate(request, settings),
+      rotate: async (request, settings) => (await import('./keys.ts')).keysRotate(request, settings),
+      show: async (request, settings) => (await import('./keys.ts')).keysShow(request, settings),
+    }),
+  ]);
+}
