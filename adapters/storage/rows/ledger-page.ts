@@ -8,41 +8,40 @@ import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from './ledg
 
 const DECIDED = { allow: "decision = 'allow'", deny: "decision = 'deny'" } as const;
 
-/**
- * Selects one record more than the page holds, which tells whether it is the last page.
- *
- * @param aside writes a column so that the planner uses no index of it, because another filter finds fewer records
- */
-export function selectPage(
-  knex: Knex,
-  query: LedgerQuery,
-  instant: BindInstant,
-  aside: (column: string) => string = (column) => column,
-) {
+/** A column and the value that it must have. */
+type Name = readonly [column: string, value: string];
+
+/** Adds the filters by name, the most selective first, the order and the page's beginning, so that little is read. */
+export type ByName = (select: Knex.QueryBuilder, names: readonly Name[], query: LedgerQuery) => void;
+
+/** Selects one record more than the page holds, which tells whether it is the last page. */
+export function selectPage(knex: Knex, query: LedgerQuery, instant: BindInstant, byName: ByName): Knex.QueryBuilder {
   const select = knex
     .select(...ledgerColumns, knex.raw(SEALED_BY))
     .from('ledger')
-    .orderBy(['ts', 'seq'])
     .limit(query.limit + 1);
-  const named = namedBy(query);
-  for (const [at, [column, name]] of named.entries())
-    select.whereRaw(`${at === 0 ? column : aside(column)} = ?`, [name]);
+  byName(select, namesOf(query), query);
   // A literal: for a parameter, the planner would not use the partial index of denials.
   if (query.decision !== undefined) select.whereRaw(DECIDED[query.decision]);
   if (query.from !== undefined) select.where('ts', '>=', instant(query.from));
   if (query.to !== undefined) select.where('ts', '<', instant(query.to));
-  if (query.after !== undefined) select.whereRaw('(ts, seq) > (?, ?)', [instant(query.after.at), query.after.seq]);
   return select;
 }
 
-/** Equality filters, the most selective first: task, sponsor, agent. */
-function namedBy({ taskId, sponsor, agentId }: LedgerQuery): readonly (readonly [column: string, name: string])[] {
+/** By time, then by number, from the record after a position. */
+export function inOrder(select: Knex.QueryBuilder, after: LedgerPosition | undefined, instant: BindInstant): void {
+  select.orderBy(['ts', 'seq']);
+  if (after !== undefined) select.whereRaw('(ts, seq) > (?, ?)', [instant(after.at), after.seq]);
+}
+
+/** The most selective first: task, sponsor, agent. */
+function namesOf({ taskId, sponsor, agentId }: LedgerQuery): readonly Name[] {
   const columns = [
     ['task_id', taskId],
     ['sponsor', sponsor],
     ['agent_id', agentId],
   ] as const;
-  return columns.flatMap(([column, name]) => (name === undefined ? [] : [[column, name] as const]));
+  return columns.flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]));
 }
 
 /** All earlier records were archived. */

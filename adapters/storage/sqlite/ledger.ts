@@ -7,7 +7,14 @@ import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { type ArchivedBeforeRow, selectArchivedBefore, selectPage, toPage } from '../rows/ledger-page.ts';
+import {
+  type ArchivedBeforeRow,
+  type ByName,
+  inOrder,
+  selectArchivedBefore,
+  selectPage,
+  toPage,
+} from '../rows/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
@@ -63,15 +70,20 @@ function dateOf(run: Run, at: Instant): Instant {
   return run<{ ts: Instant }>(newest, [at, plusSeconds(at, AHEAD_AT_MOST_SECONDS)]).rows[0]?.ts ?? at;
 }
 
-/** Hides a column from the planner, which does not know which of two filters finds fewer records. */
-const withoutIndex = (column: string): string => `+${column}`;
+/** The planner does not know which of two filters finds fewer records. A `+` hides a column from it. */
+const byName: ByName = (select, names, { after }) => {
+  for (const [at, [column, value]] of names.entries()) {
+    select.whereRaw(`${at === 0 ? column : `+${column}`} = ?`, [value]);
+  }
+  inOrder(select, after, bindInstant);
+};
 
 export function sqliteLedger({ read }: Connection): Ledger {
   return {
     page: (query) =>
       read((run) =>
         toPage(
-          run<LedgerRow>(selectPage(queryBuilder, query, bindInstant, withoutIndex)).rows,
+          run<LedgerRow>(selectPage(queryBuilder, query, bindInstant, byName)).rows,
           run<ArchivedBeforeRow>(selectArchivedBefore(queryBuilder)).rows,
           query.limit,
         ),
