@@ -37,8 +37,22 @@ export function secondsBetween(from: Instant, until: Instant): number {
 
 /** UTC ISO 8601 with exactly three fractional digits, truncated: a record's `ts`, a checkpoint's `closed_at`. */
 export function toMillisecondText(instant: Instant): string {
-  return new Date(Math.floor(instant / 1000)).toISOString();
+  const millis = Math.floor(instant / 1000);
+  const minute = Math.floor(millis / MILLIS_PER_MINUTE);
+  if (minute !== lastMinute) {
+    textOfMinute = new Date(minute * MILLIS_PER_MINUTE).toISOString().slice(0, -SECONDS_DIGITS);
+    lastMinute = minute;
+  }
+  const inMinute = millis - minute * MILLIS_PER_MINUTE;
+  const digits = String(inMinute).padStart(5, '0');
+  return `${textOfMinute}${digits.slice(0, 2)}.${digits.slice(2)}Z`;
 }
+
+const MILLIS_PER_MINUTE = 60_000;
+const SECONDS_DIGITS = '00.000Z'.length;
+/** Records are written in the order of time, and `toISOString` takes ten times as long as its last digits. */
+let lastMinute: number | undefined;
+let textOfMinute = '';
 
 /** UTC ISO 8601 with exactly six fractional digits: the form in exports and in text columns. */
 export function toMicrosecondText(instant: Instant): string {

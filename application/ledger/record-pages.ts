@@ -1,6 +1,7 @@
 /**
  * Reads the records of a range in pages, by sequence number. The next page is fetched while the caller works on the
- * current one, so at most two pages are in memory. Between two pages it yields to the event loop.
+ * current one, so at most two pages are in memory. Before each page it yields to the event loop, which sends the request
+ * for the next one: sent after the work, it would be answered only after the work.
  */
 
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
@@ -29,8 +30,8 @@ export async function* recordPages(
       // If the caller stops here, nothing awaits this promise: its rejection must not be unhandled.
       reading.catch(() => undefined);
     }
+    await turn();
     yield page;
     if (isLast) return;
-    await turn();
   }
 }

@@ -55,7 +55,7 @@ export type VerificationOutcome = {
 
 /** The signatures of a batch are verified while its records are hashed. */
 const CHECKPOINTS_AT_ONCE = 500;
-const RECORDS_AT_ONCE = 2000;
+const RECORDS_AT_ONCE = 500;
 /** Rows written by hand can have negative numbers. */
 const BELOW_EVERY_NUMBER = Number.MIN_SAFE_INTEGER;
 

@@ -65,6 +65,12 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\r', '\\r'],
 ]);
 
+/** The escapes of U+0000 to U+00FF, most of those that occur. */
+const LATIN_ESCAPES: readonly string[] = Array.from({ length: 256 }, (_, code) => {
+  const unit = String.fromCharCode(code);
+  return SHORT_ESCAPES.get(unit) ?? hexEscape(code);
+});
+
 function text(value: string | undefined): string {
   if (value === undefined) return 'null';
   return ESCAPED.test(value) ? `"${value.replace(EVERY_ESCAPED, escapeUnit)}"` : `"${value}"`;
@@ -72,8 +78,12 @@ function text(value: string | undefined): string {
 
 /** @param unit one UTF-16 code unit: a character above U+FFFF comes as its two surrogates, a lone one as itself */
 function escapeUnit(unit: string): string {
-  const code = unit.charCodeAt(0).toString(16).toUpperCase();
-  return SHORT_ESCAPES.get(unit) ?? `\\u${code.padStart(4, '0')}`;
+  const code = unit.charCodeAt(0);
+  return LATIN_ESCAPES[code] ?? hexEscape(code);
+}
+
+function hexEscape(code: number): string {
+  return `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 /** A value that is not an integer is quoted. A loosely typed column might hold text that imitates further members. */

@@ -4,7 +4,7 @@
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/audit.ts [records] [records in a checkpoint]
  *
  * Writes the ledger to a temporary file: by default a million records, 5,000 in a checkpoint. Runs the built command, or
- * the sources if there is no build or SOURCES is set. Exits with 1 above 20 seconds or 300 MB, which are the goals for a
+ * the sources if there is no build or SOURCES is set. Exits with 1 above 15 seconds or 200 MB, which are the goals for a
  * million records.
  */
 
@@ -25,8 +25,8 @@ import { makeSealingKey, type SealingKey } from '../../test/support/ledger/seali
 import { cpuSeconds, residentMegabytes } from '../machine.ts';
 import { builtProgram, sourceProgram } from '../mandate-process.ts';
 
-const SECONDS_GOAL = 20;
-const MEGABYTES_GOAL = 300;
+const SECONDS_GOAL = 15;
+const MEGABYTES_GOAL = 200;
 const SAMPLE_MS = 50;
 const START = instantFromMicros(1_789_653_821_882_457);
 

@@ -20,6 +20,21 @@ describe('instants', () => {
     expect(toMillisecondText(instantFromSeconds(1_789_653_821))).to.equal('2026-09-17T14:03:41.000Z');
   });
 
+  it('are published as JavaScript writes dates, whichever instant was published before', () => {
+    const minute = fc.integer({ min: -3, max: 3 }).map((nth) => nth * 60_000_000);
+    const near = fc.tuple(minute, fc.integer({ min: -1_000_001, max: 1_000_001 })).map(([a, b]) => a + b);
+    const anywhere = fc.integer({ min: -62_167_219_200_000_000 - 1e15, max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(fc.array(fc.oneof(near, anywhere), { minLength: 2 }), (all) => {
+        for (const micros of all) {
+          const expected = new Date(Math.floor(micros / 1000)).toISOString();
+          expect(toMillisecondText(instantFromMicros(micros))).to.equal(expected);
+        }
+      }),
+    );
+    expect(() => toMillisecondText(instantFromMicros(Number.NaN))).to.throw(RangeError);
+  });
+
   it('are exported with exactly six fractional digits', () => {
     expect(toMicrosecondText(at)).to.equal('2026-09-17T14:03:41.882457Z');
     expect(toMicrosecondText(instantFromSeconds(0))).to.equal('1970-01-01T00:00:00.000000Z');

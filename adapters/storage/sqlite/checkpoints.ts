@@ -16,7 +16,7 @@ import {
   toCheckpoint,
   toSealing,
 } from '../rows/checkpoint-row.ts';
-import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import { type LedgerValues, RECORD_COLUMNS, readLedgerValues } from '../rows/ledger-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 
@@ -52,8 +52,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
 
     records: ({ firstSeq, lastSeq }, after, limit) =>
       read((run) => {
-        const { rows } = run<LedgerRow>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit]);
-        return rows.map(toLedgerRecord);
+        const { rows } = run<LedgerValues>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit], 'list');
+        return rows.map(readLedgerValues);
       }),
 
     add: (checkpoint) =>

@@ -4,7 +4,7 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
 import { asUnavailable, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
-import { type Handle, openHandle, type Run } from './handle.ts';
+import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
 
 /** With `read`, the file stays unchanged, to the byte, and writes fail. */
@@ -96,9 +96,9 @@ function configure(handle: Handle, path: string, access: Access): void {
 }
 
 function runner(handle: Handle): Run {
-  return <Row>(query: Built | string, values: readonly unknown[] = []): Rows<Row> => {
+  return <Row>(query: Built | string, values: readonly unknown[] = [], form: RowForm = 'object'): Rows<Row> => {
     const { sql, bindings } = typeof query === 'string' ? { sql: query, bindings: values } : query.toSQL().toNative();
-    const statement = handle.prepare<Row>(sql);
+    const statement = handle.prepare<Row>(sql, form);
     const bound = bindings.map(bindable);
     if (!statement.reader) return { rows: [], count: statement.run(bound).changes };
     const rows = statement.all(bound);

@@ -9,12 +9,15 @@
 import Database from 'better-sqlite3';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 
+/** The form of a row: an object with the names of the columns, or a list of their values, for half the CPU time. */
+export type RowForm = 'object' | 'list';
+
 /** Runs one statement. */
-export type Run = <Row>(query: Built | string, values?: readonly Bound[]) => Rows<Row>;
+export type Run = <Row>(query: Built | string, values?: readonly Bound[], form?: RowForm) => Rows<Row>;
 
 export interface Handle {
-  /** Compiles each text once. */
-  prepare<Row>(sql: string): Database.Statement<unknown[], Row>;
+  /** Compiles each text once for each form. */
+  prepare<Row>(sql: string, form?: RowForm): Database.Statement<unknown[], Row>;
   /** Runs any number of statements without parameters. Rows are dropped. */
   exec(sql: string): void;
   inTransaction(): boolean;
@@ -26,11 +29,20 @@ const opened = new Set<Handle>();
 
 export function openHandle(path: string, options: Database.Options = {}): Handle {
   const database = new Database(path, options);
-  const statements = new Map<string, Database.Statement<unknown[], unknown>>();
+  const statements = {
+    object: new Map<string, Database.Statement<unknown[], unknown>>(),
+    list: new Map<string, Database.Statement<unknown[], unknown>>(),
+  };
+  const prepareIn = (form: RowForm, sql: string) => {
+    const statement = database.prepare<unknown[], unknown>(sql);
+    // The driver refuses to set it for a statement without rows.
+    return form === 'list' ? statement.raw() : statement;
+  };
   const handle: Handle = {
-    prepare: <Row>(sql: string) => {
-      const statement = statements.get(sql) ?? database.prepare<unknown[], unknown>(sql);
-      statements.set(sql, statement);
+    prepare: <Row>(sql: string, form: RowForm = 'object') => {
+      const prepared = statements[form];
+      const statement = prepared.get(sql) ?? prepareIn(form, sql);
+      prepared.set(sql, statement);
       return statement as Database.Statement<unknown[], Row>;
     },
     exec: (sql) => void database.exec(sql),
