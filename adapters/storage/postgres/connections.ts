@@ -32,6 +32,12 @@ export interface Prepared {
   readonly text: string;
 }
 
+/** A query with the values of its parameters. */
+export interface Statement {
+  readonly query: Built | Prepared;
+  readonly values?: readonly Bound[];
+}
+
 export type Run = <Row>(query: Built | Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
 
 export interface Connections {
@@ -41,6 +47,15 @@ export interface Connections {
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
+  /**
+   * A transaction in two round trips: the statements of each step are sent together, and run one after another.
+   * @param read sends statements that write nothing: they do not wait for the transaction to begin
+   * @param write sends statements without waiting for them
+   */
+  readThenWrite<Facts, Answer>(
+    read: (run: Run) => Promise<Facts>,
+    write: (send: (statement: Statement) => void, facts: Facts) => Answer,
+  ): Promise<Answer>;
   /** The pool's state now. */
   line(name: string): DatabaseLine;
   close(): Promise<void>;
@@ -67,6 +82,7 @@ export function openConnections(
     max: poolSize,
     connectionTimeoutMillis: limits.acquire,
     query_timeout: limits.query,
+    pipeline: true,
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -105,6 +121,8 @@ export function openConnections(
     knex: createKnex({ client: 'pg' }),
     run: (query, values) => retryIfRolledBack(() => withConnection((client) => send(client, query, values)), log),
     transact: (work) => retryIfRolledBack(() => withConnection((client) => inTransaction(client, work)), log),
+    readThenWrite: (read, write) =>
+      retryIfRolledBack(() => withConnection((client) => inTwoRoundTrips(client, read, write)), log),
     line: (name) => ({
       name,
       waiting: pool.waitingCount,
@@ -185,17 +203,48 @@ export const BEGIN = `begin isolation level read committed;
   set local enable_seqscan = off; set local jit = off`;
 
 async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run) => Promise<Answer>): Promise<Answer> {
-  try {
+  return orRolledBack(connection, async () => {
     await connection.query(BEGIN);
     const answer = await work((query, values) => send(connection, query, values));
-    const { command } = await connection.query('commit');
-    // Postgres answers a commit with ROLLBACK after a failed statement.
-    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
+    expectCommitted(await connection.query('commit'));
     return answer;
+  });
+}
+
+async function inTwoRoundTrips<Facts, Answer>(
+  connection: pg.PoolClient,
+  read: (run: Run) => Promise<Facts>,
+  write: (send: (statement: Statement) => void, facts: Facts) => Answer,
+): Promise<Answer> {
+  return orRolledBack(connection, async () => {
+    const begun = connection.query(BEGIN);
+    const [, facts] = await Promise.all([begun, read((query, values) => send(connection, query, values))]);
+    const sent: Promise<unknown>[] = [];
+    const answer = write(({ query, values }) => {
+      const answered = send(connection, query, values);
+      // Its error is thrown below, unless `write` throws.
+      answered.catch(() => undefined);
+      sent.push(answered);
+    }, facts);
+    // After a failed statement Postgres fails the others, and rolls back at the commit.
+    const [committed] = await Promise.all([connection.query('commit'), ...sent]);
+    expectCommitted(committed);
+    return answer;
+  });
+}
+
+async function orRolledBack<Answer>(connection: pg.PoolClient, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
   } catch (error) {
     if (!losesConnection(error)) await connection.query('rollback');
     throw error;
   }
+}
+
+/** Postgres answers a commit with ROLLBACK after a failed statement. */
+function expectCommitted({ command }: pg.QueryResult): void {
+  if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
 }
 
 async function send<Row>(connection: pg.PoolClient, query: Built | Prepared, values: readonly Bound[] = []) {
