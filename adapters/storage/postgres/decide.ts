@@ -14,6 +14,7 @@ import { statementsOf } from './effects.ts';
 import { databaseClosed, losesDecision } from './errors.ts';
 import { readFacts } from './facts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
+import { lateness, type Waiting as WaitingCall } from './late.ts';
 import {
   BATCH_SIZE,
   BATCHES_UNDER_WAY,
@@ -44,15 +45,12 @@ export interface DecidingConnections extends Readonly<Record<Exclude<Transaction
 }
 
 /** A decision with its input, and its caller. */
-interface Waiting {
-  /** By `performance.now()`. */
-  readonly since: number;
+interface Waiting extends WaitingCall {
   readonly use: TransactionUse;
   readonly locks: readonly Lock[];
   readonly asks: Questions;
   judge(facts: Readonly<Record<string, unknown>>): { readonly verdict: unknown; readonly effects: readonly Effect[] };
   resolve(verdict: unknown): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -95,13 +93,10 @@ export function postgresDecisions(
     return agent === undefined ? ofPerson() : perAgent.run(agent, ofPerson);
   }
 
-  /** Whether Postgres answered the last batch. */
-  let isAnswering = true;
+  const late = lateness(waitMs);
 
   async function together(collected: readonly Waiting[]): Promise<void> {
-    // On a frozen server a batch takes seconds to fail. The decisions behind it must not wait for one failure after another.
-    const [batch, late] = partition(collected, ({ since }) => isAnswering || performance.now() - since <= waitMs);
-    for (const { reject } of late) reject(new StorageUnavailable('Postgres took too long for earlier decisions'));
+    const batch = late.refuseLate(collected);
     if (batch.length === 0) return;
     try {
       const { readThenWrite, knex } = connections.own;
@@ -109,15 +104,15 @@ export function postgresDecisions(
         (run) => lockAndRead(run, batch),
         (send, read) => judgeAndWrite(send, knex, batch, read),
       );
-      isAnswering = true;
+      late.isAnswering = true;
       for (const [nth, waiting] of batch.entries()) {
         if (refused.has(nth)) startAlone(waiting);
         else waiting.resolve(verdicts[nth]);
       }
     } catch (error) {
       // A decision that may have been committed must not run again, and one that was alone would fail again.
-      isAnswering = !losesDecision(error);
-      if (batch.length === 1 || !isAnswering) for (const { reject } of batch) reject(error);
+      late.isAnswering = !losesDecision(error);
+      if (batch.length === 1 || !late.isAnswering) for (const { reject } of batch) reject(error);
       else for (const waiting of batch) startAlone(waiting);
     }
   }
@@ -153,10 +148,6 @@ export function postgresDecisions(
       await Promise.all(underWay);
     },
   };
-}
-
-function partition<Item>(items: readonly Item[], test: (item: Item) => boolean): readonly [Item[], Item[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
 }
 
 /**
