@@ -71,7 +71,7 @@ describe('closing the decisions', () => {
   it('waits for a decision that runs alone, even before it has its connection', async () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));
-    const pool = { knex: createKnex({ client: 'pg' }), transact };
+    const pool = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
     const { decide, close } = postgresDecisions({ own: pool, operator: pool, provider: pool });
     const agent = anAgent();
     const addition = { agent, entry: anEntry('agent.registered'), refusal: aRefusal('agent_already_exists') };
