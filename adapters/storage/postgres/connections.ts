@@ -217,20 +217,50 @@ async function inTwoRoundTrips<Facts, Answer>(
   write: (send: (statement: Statement) => void, facts: Facts) => Answer,
 ): Promise<Answer> {
   return orRolledBack(connection, async () => {
-    const begun = connection.query(BEGIN);
-    const [, facts] = await Promise.all([begun, read((query, values) => send(connection, query, values))]);
-    const sent: Promise<unknown>[] = [];
-    const answer = write(({ query, values }) => {
-      const answered = send(connection, query, values);
-      // Its error is thrown below, unless `write` throws.
-      answered.catch(() => undefined);
-      sent.push(answered);
-    }, facts);
-    // After a failed statement Postgres fails the others, and rolls back at the commit.
-    const [committed] = await Promise.all([connection.query('commit'), ...sent]);
-    expectCommitted(committed);
-    return answer;
+    const facts = await pipelined(async (track) => {
+      track(connection.query(BEGIN));
+      return read((query, values) => track(send(connection, query, values)));
+    });
+    return pipelined(async (track) => {
+      let isUnsent = false;
+      const answer = write(({ query, values }) => {
+        track(send(connection, query, values)).catch(() => {
+          isUnsent = true;
+        });
+      }, facts);
+      // The driver reports in the next tick that it could not send a statement. The others must not be committed without it.
+      await nextTick();
+      await nextTick();
+      if (!isUnsent) expectCommitted(await track(connection.query('commit')));
+      return answer;
+    });
   });
+}
+
+type Track = <Answered extends Promise<unknown>>(answered: Answered) => Answered;
+
+/**
+ * Waits for all statements that `work` sends, and throws the error of the first one that failed: Postgres fails those
+ * behind it with 25P02, which says nothing.
+ * @param work tracks each statement in the order in which it sends them
+ */
+async function pipelined<Answer>(work: (track: Track) => Promise<Answer>): Promise<Answer> {
+  const sent: Promise<unknown>[] = [];
+  const track: Track = (answered) => {
+    // Its error is thrown below, or an earlier one.
+    answered.catch(() => undefined);
+    sent.push(answered);
+    return answered;
+  };
+  try {
+    return await work(track);
+  } finally {
+    for (const answered of sent) await answered;
+  }
+}
+
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 async function orRolledBack<Answer>(connection: pg.PoolClient, work: () => Promise<Answer>): Promise<Answer> {
