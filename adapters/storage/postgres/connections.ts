@@ -15,7 +15,7 @@ import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection, ServerSilent } from './errors.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -114,6 +114,8 @@ export function openConnections(
       // A `begin` or `rollback` that was cancelled leaves a transaction open, which the next call must not inherit.
       const isIdle = client.getTransactionStatus() === 'I';
       client.release(!isIdle || (fault !== undefined && losesConnection(fault)));
+      // In pipeline mode the pool would keep the connection until its statement is answered.
+      if (fault instanceof ServerSilent) client.connection.stream.destroy();
     }
   }
 
