@@ -1,5 +1,6 @@
 /** Reads one row by its key. The keys that come by the end of a turn of the event loop are looked up by one statement. */
 
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector } from '../collector.ts';
 import type { Bound } from '../rows/column.ts';
 import type { Run } from './connections.ts';
@@ -55,9 +56,9 @@ export function setReader<Row>(
       for (const [nth, { resolve }] of set.entries()) resolve(byNumber.get(nth));
     } catch (error) {
       late.isAnswering = !losesDecision(error);
-      // One key may fail the statement, and must not fail the others.
-      if (set.length === 1 || !late.isAnswering) for (const { reject } of set) reject(error);
-      else for (const wanted of set) void read([wanted]);
+      // One key may fail the statement, and must not fail the others. A server that is busy gets no further statements.
+      if (set.length === 1 || error instanceof StorageUnavailable) for (const { reject } of set) reject(error);
+      else for (const wanted of set) await read([wanted]);
     }
   }
 
