@@ -14,10 +14,15 @@ export interface Fault {
   readonly executes?: true;
 }
 
+/** The server gets another statement, which does not fail. */
+export interface Replacement {
+  readonly instead: string;
+}
+
 export interface StatementFaults {
   readonly port: number;
   /** Counts statements from now on; the nth, from 1, fails. */
-  arm(nth: number, fault: Fault): void;
+  arm(nth: number, fault: Fault | Replacement): void;
   /** Stops failing, and returns the number of statements since `arm`. */
   disarm(): number;
   close(): Promise<void>;
@@ -28,6 +33,8 @@ export const LOST_RESPONSE: Fault = { sqlState: '57P01', ends: 'session', execut
 const TYPE_AND_LENGTH = 5;
 const SYNC = 'S';
 const SIMPLE_QUERY = 'Q';
+/** The server's last message about a statement: ReadyForQuery. */
+const READY = 'Z';
 /** Messages of the extended protocol before their Sync. */
 const PARTS = new Set(['P', 'B', 'D', 'E', 'C', 'H']);
 /** The first statement of each connection, and the rollback of a failed transaction. */
@@ -35,11 +42,11 @@ const NOT_COUNTED = /^\s*(set time zone|rollback)/;
 
 export async function statementFaults(target: number): Promise<StatementFaults> {
   const sockets = new Set<Socket>();
-  let armed: { readonly nth: number; readonly fault: Fault } | undefined;
+  let armed: { readonly nth: number; readonly fault: Fault | Replacement } | undefined;
   let counted = 0;
 
   /** The fault of the next statement, if it is the nth. */
-  const nextFault = (): Fault | undefined => {
+  const nextFault = (): Fault | Replacement | undefined => {
     if (armed === undefined) return undefined;
     counted += 1;
     return counted === armed.nth ? armed.fault : undefined;
@@ -58,14 +65,20 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
         other.destroy();
       });
     }
-    let losesAnswer = false;
-    far.on('data', (chunk: Buffer) => {
-      if (losesAnswer) near.destroy();
-      else near.write(chunk);
-    });
-    const send = (statement: Buffer, fault: Fault | undefined) => {
-      losesAnswer = fault?.executes === true;
-      far.write(fault === undefined || losesAnswer ? statement : simpleQuery(failing(fault)));
+    /** For each statement without a complete answer, whether its answer is lost. */
+    const unanswered: boolean[] = [];
+    far.on(
+      'data',
+      messageReader('of the server', (type, message) => {
+        if (unanswered[0] === true) near.destroy();
+        else near.write(message);
+        if (type === READY) unanswered.shift();
+      }),
+    );
+    const send = (statement: Buffer, fault: Fault | Replacement | undefined) => {
+      const losesAnswer = fault !== undefined && 'executes' in fault;
+      unanswered.push(losesAnswer);
+      far.write(fault === undefined || losesAnswer ? statement : simpleQuery(replacementOf(fault)));
     };
     near.on(
       'data',
@@ -90,47 +103,50 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
   };
 }
 
-/** Splits the client's bytes into statements. The start-up message comes first and has no type. */
+/** Splits the client's bytes into statements. */
 function statementReader(
-  send: (statement: Buffer, fault: Fault | undefined) => void,
+  send: (statement: Buffer, fault: Fault | Replacement | undefined) => void,
   pass: (other: Buffer) => void,
-  nextFault: () => Fault | undefined,
+  nextFault: () => Fault | Replacement | undefined,
 ): (chunk: Buffer) => void {
-  let received: Buffer = Buffer.alloc(0);
   let parts: Buffer[] = [];
-  let isStarted = false;
-
-  const take = (length: number): Buffer => {
-    const taken = received.subarray(0, length);
-    received = received.subarray(length);
-    return taken;
-  };
-  const accept = (message: Buffer): void => {
-    const type = message.toString('latin1', 0, 1);
+  return messageReader('of the client', (type, message) => {
     if (type === SIMPLE_QUERY) {
       const isCounted = !NOT_COUNTED.test(message.toString('utf8', TYPE_AND_LENGTH));
       send(message, isCounted ? nextFault() : undefined);
     } else if (type === SYNC) {
       send(Buffer.concat([...parts, message]), nextFault());
       parts = [];
-    } else if (PARTS.has(type)) parts.push(message);
+    } else if (type !== undefined && PARTS.has(type)) parts.push(message);
     else pass(message);
-  };
+  });
+}
+
+/** Splits bytes into messages. The client's first one, for the start-up, has no type. */
+function messageReader(
+  whose: 'of the client' | 'of the server',
+  accept: (type: string | undefined, message: Buffer) => void,
+): (chunk: Buffer) => void {
+  let received: Buffer = Buffer.alloc(0);
+  let hasType = whose === 'of the server';
   return (chunk) => {
     received = Buffer.concat([received, chunk]);
     for (;;) {
-      const from = isStarted ? 1 : 0;
+      const from = hasType ? 1 : 0;
       if (received.length < from + 4) return;
       const length = from + received.readInt32BE(from);
       if (received.length < length) return;
-      if (isStarted) accept(take(length));
-      else pass(take(length));
-      isStarted = true;
+      const message = received.subarray(0, length);
+      received = received.subarray(length);
+      accept(hasType ? message.toString('latin1', 0, 1) : undefined, message);
+      hasType = true;
     }
   };
 }
 
-function failing({ sqlState, ends }: Fault): string {
+function replacementOf(fault: Fault | Replacement): string {
+  if ('instead' in fault) return fault.instead;
+  const { sqlState, ends } = fault;
   return ends === 'session'
     ? 'select pg_terminate_backend(pg_backend_pid())'
     : `do $$ begin raise exception 'a failure put there by a test' using errcode = '${sqlState}'; end $$`;

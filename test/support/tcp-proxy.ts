@@ -15,17 +15,33 @@ export interface TcpProxy {
   silence(lost?: Silence): void;
   /** Cuts the connections that have lost data; new ones work. */
   resume(): void;
+  /** The times that the client has sent after the server: the round trips, on one connection. */
+  roundTrips(): number;
+  /** The connections that are open on the client's side. */
+  connections(): number;
   close(): Promise<void>;
 }
 
 export async function tcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const broken = new Set<Socket>();
+  const near = new Set<Socket>();
   let lost: Silence | undefined;
-  const server = createServer((near) => {
+  let roundTrips = 0;
+  let sentLast: 'client' | 'server' | undefined;
+  const server = createServer((client) => {
     const far = connect(target, '127.0.0.1');
-    pass(near, far, () => lost === 'both_ways');
-    pass(far, near, () => lost !== undefined);
+    near.add(client);
+    client.on('close', () => near.delete(client));
+    client.on('data', () => {
+      if (sentLast !== 'client') roundTrips += 1;
+      sentLast = 'client';
+    });
+    far.on('data', () => {
+      sentLast = 'server';
+    });
+    pass(client, far, () => lost === 'both_ways');
+    pass(far, client, () => lost !== undefined);
   });
   function pass(from: Socket, to: Socket, isLost: () => boolean): void {
     sockets.add(from);
@@ -51,6 +67,8 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
       for (const socket of broken) socket.destroy();
       broken.clear();
     },
+    roundTrips: () => roundTrips,
+    connections: () => near.size,
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((closed) => server.close(closed));

@@ -169,7 +169,8 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   if (highest > (range?.lastSeq ?? before.lastSeq)) throw new RolledBack('gained');
   if (await isUndelivered(run, highest)) throw new RolledBack('undelivered');
 
-  await appendEntries(run, [entry]);
+  const appended = appendEntries([entry]);
+  await run(appended.query, appended.values);
   await run({ name: `detach_${partition}`, text: `alter table ledger detach partition ${partition}` });
   await run({ name: `drop_${partition}`, text: `drop table ${partition}` });
   await run(noteDeparture, [

@@ -15,7 +15,7 @@ import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection, ServerSilent } from './errors.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -32,6 +32,12 @@ export interface Prepared {
   readonly text: string;
 }
 
+/** A query with the values of its parameters. */
+export interface Statement {
+  readonly query: Built | Prepared;
+  readonly values?: readonly Bound[];
+}
+
 export type Run = <Row>(query: Built | Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
 
 export interface Connections {
@@ -41,6 +47,15 @@ export interface Connections {
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
+  /**
+   * A transaction in two round trips: the statements of each step are sent together, and run one after another.
+   * @param read sends statements that write nothing: they do not wait for the transaction to begin
+   * @param write sends statements without waiting for them
+   */
+  readThenWrite<Facts, Answer>(
+    read: (run: Run) => Promise<Facts>,
+    write: (send: (statement: Statement) => void, facts: Facts) => Answer,
+  ): Promise<Answer>;
   /** The pool's state now. */
   line(name: string): DatabaseLine;
   close(): Promise<void>;
@@ -67,6 +82,7 @@ export function openConnections(
     max: poolSize,
     connectionTimeoutMillis: limits.acquire,
     query_timeout: limits.query,
+    pipeline: true,
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -98,6 +114,8 @@ export function openConnections(
       // A `begin` or `rollback` that was cancelled leaves a transaction open, which the next call must not inherit.
       const isIdle = client.getTransactionStatus() === 'I';
       client.release(!isIdle || (fault !== undefined && losesConnection(fault)));
+      // In pipeline mode the pool would keep the connection until its statement is answered.
+      if (fault instanceof ServerSilent) client.connection.stream.destroy();
     }
   }
 
@@ -105,6 +123,8 @@ export function openConnections(
     knex: createKnex({ client: 'pg' }),
     run: (query, values) => retryIfRolledBack(() => withConnection((client) => send(client, query, values)), log),
     transact: (work) => retryIfRolledBack(() => withConnection((client) => inTransaction(client, work)), log),
+    readThenWrite: (read, write) =>
+      retryIfRolledBack(() => withConnection((client) => inTwoRoundTrips(client, read, write)), log),
     line: (name) => ({
       name,
       waiting: pool.waitingCount,
@@ -185,17 +205,78 @@ export const BEGIN = `begin isolation level read committed;
   set local enable_seqscan = off; set local jit = off`;
 
 async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run) => Promise<Answer>): Promise<Answer> {
-  try {
+  return orRolledBack(connection, async () => {
     await connection.query(BEGIN);
     const answer = await work((query, values) => send(connection, query, values));
-    const { command } = await connection.query('commit');
-    // Postgres answers a commit with ROLLBACK after a failed statement.
-    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
+    expectCommitted(await connection.query('commit'));
     return answer;
+  });
+}
+
+async function inTwoRoundTrips<Facts, Answer>(
+  connection: pg.PoolClient,
+  read: (run: Run) => Promise<Facts>,
+  write: (send: (statement: Statement) => void, facts: Facts) => Answer,
+): Promise<Answer> {
+  return orRolledBack(connection, async () => {
+    const facts = await pipelined(async (track) => {
+      track(connection.query(BEGIN));
+      return read((query, values) => track(send(connection, query, values)));
+    });
+    return pipelined(async (track) => {
+      let isUnsent = false;
+      const answer = write(({ query, values }) => {
+        track(send(connection, query, values)).catch(() => {
+          isUnsent = true;
+        });
+      }, facts);
+      // The driver reports in the next tick that it could not send a statement. The others must not be committed without it.
+      await nextTick();
+      await nextTick();
+      if (!isUnsent) expectCommitted(await track(connection.query('commit')));
+      return answer;
+    });
+  });
+}
+
+type Track = <Answered extends Promise<unknown>>(answered: Answered) => Answered;
+
+/**
+ * Waits for all statements that `work` sends, and throws the error of the first one that failed: Postgres fails those
+ * behind it with 25P02, which says nothing.
+ * @param work tracks each statement in the order in which it sends them
+ */
+async function pipelined<Answer>(work: (track: Track) => Promise<Answer>): Promise<Answer> {
+  const sent: Promise<unknown>[] = [];
+  const track: Track = (answered) => {
+    // Its error is thrown below, or an earlier one.
+    answered.catch(() => undefined);
+    sent.push(answered);
+    return answered;
+  };
+  try {
+    return await work(track);
+  } finally {
+    for (const answered of sent) await answered;
+  }
+}
+
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+async function orRolledBack<Answer>(connection: pg.PoolClient, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
   } catch (error) {
     if (!losesConnection(error)) await connection.query('rollback');
     throw error;
   }
+}
+
+/** Postgres answers a commit with ROLLBACK after a failed statement. */
+function expectCommitted({ command }: pg.QueryResult): void {
+  if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
 }
 
 async function send<Row>(connection: pg.PoolClient, query: Built | Prepared, values: readonly Bound[] = []) {

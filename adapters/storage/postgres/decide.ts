@@ -9,11 +9,12 @@ import type { AssertionName, Question, Questions } from '../../../application/de
 import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector, type Use } from '../collector.ts';
-import type { Connections, Run } from './connections.ts';
-import { applyEffects } from './effects.ts';
+import type { Connections, Run, Statement } from './connections.ts';
+import { statementsOf } from './effects.ts';
 import { databaseClosed, losesDecision } from './errors.ts';
 import { readFacts } from './facts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
+import { lateness, type Waiting as WaitingCall } from './late.ts';
 import {
   BATCH_SIZE,
   BATCHES_UNDER_WAY,
@@ -36,19 +37,20 @@ export interface PostgresDecisions extends Decisions {
 
 export type Transactions = Pick<Connections, 'knex' | 'transact'>;
 
+export type BatchTransactions = Pick<Connections, 'knex' | 'transact' | 'readThenWrite'>;
+
 /** The connections of each use. */
-export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {}
+export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {
+  readonly own: BatchTransactions;
+}
 
 /** A decision with its input, and its caller. */
-interface Waiting {
-  /** By `performance.now()`. */
-  readonly since: number;
+interface Waiting extends WaitingCall {
   readonly use: TransactionUse;
   readonly locks: readonly Lock[];
   readonly asks: Questions;
   judge(facts: Readonly<Record<string, unknown>>): { readonly verdict: unknown; readonly effects: readonly Effect[] };
   resolve(verdict: unknown): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -73,7 +75,7 @@ export function postgresDecisions(
 
   async function alone(waiting: Waiting): Promise<void> {
     const { transact, knex } = connections[waiting.use === 'shared' ? 'own' : waiting.use];
-    const run = () => transact(async (statement) => (await decideAll(statement, knex, [waiting], 'wait')).verdicts[0]);
+    const run = () => transact((statement) => decideOne(statement, knex, waiting));
     const isLimited = waiting.use === 'shared' || waiting.use === 'own';
     try {
       waiting.resolve(isLimited ? await limited(waiting.locks, run) : await run());
@@ -91,26 +93,26 @@ export function postgresDecisions(
     return agent === undefined ? ofPerson() : perAgent.run(agent, ofPerson);
   }
 
-  /** Whether Postgres answered the last batch. */
-  let isAnswering = true;
+  const late = lateness(waitMs);
 
   async function together(collected: readonly Waiting[]): Promise<void> {
-    // On a frozen server a batch takes seconds to fail. The decisions behind it must not wait for one failure after another.
-    const [batch, late] = partition(collected, ({ since }) => isAnswering || performance.now() - since <= waitMs);
-    for (const { reject } of late) reject(new StorageUnavailable('Postgres took too long for earlier decisions'));
+    const batch = late.refuseLate(collected);
     if (batch.length === 0) return;
     try {
-      const { transact, knex } = connections.own;
-      const { verdicts, refused } = await transact((run) => decideAll(run, knex, batch, 'try'));
-      isAnswering = true;
+      const { readThenWrite, knex } = connections.own;
+      const { verdicts, refused } = await readThenWrite(
+        (run) => lockAndRead(run, batch),
+        (send, read) => judgeAndWrite(send, knex, batch, read),
+      );
+      late.isAnswering = true;
       for (const [nth, waiting] of batch.entries()) {
         if (refused.has(nth)) startAlone(waiting);
         else waiting.resolve(verdicts[nth]);
       }
     } catch (error) {
       // A decision that may have been committed must not run again, and one that was alone would fail again.
-      isAnswering = !losesDecision(error);
-      if (batch.length === 1 || !isAnswering) for (const { reject } of batch) reject(error);
+      late.isAnswering = !losesDecision(error);
+      if (batch.length === 1 || !late.isAnswering) for (const { reject } of batch) reject(error);
       else for (const waiting of batch) startAlone(waiting);
     }
   }
@@ -148,10 +150,6 @@ export function postgresDecisions(
   };
 }
 
-function partition<Item>(items: readonly Item[], test: (item: Item) => boolean): readonly [Item[], Item[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
-}
-
 /**
  * Decisions with a common key must not run at once: the later one would not see the effects of the earlier. But within a
  * batch it sees spent assertions (`seeing`), because many copies of one assertion may arrive at once.
@@ -164,36 +162,47 @@ function lockedKeys({ locks }: Waiting): readonly Use[] {
   }));
 }
 
-interface Decided {
-  /** By the number of the decision. */
-  readonly verdicts: readonly unknown[];
-  /** The decisions that did not get their locks. */
-  readonly refused: ReadonlySet<number>;
-}
-
-const NONE: ReadonlySet<number> = new Set();
-
-/** @param mode `try`: a decision that would have to wait for a lock is left out. */
-async function decideAll(
-  unlimited: Run,
-  knex: Connections['knex'],
-  batch: readonly Waiting[],
-  mode: 'wait' | 'try',
-): Promise<Decided> {
+/** Waits for the locks. */
+async function decideOne(unlimited: Run, knex: Connections['knex'], decision: Waiting): Promise<unknown> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
   // Only the end of very many tasks takes so long.
   const run: Run = async (query, values) => {
     if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
     return unlimited(query, values);
   };
-  const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
-  if (mode === 'wait') await takeLocks(run, wanted);
-  const refused = mode === 'try' ? await tryLocks(run, wanted) : NONE;
+  await takeLocks(run, decision.locks);
+  const [facts = {}] = await readFacts(run, [decision.asks]);
+  const { verdict, effects } = decision.judge(facts);
+  for (const { query, values } of statementsOf(effects, knex)) await run(query, values);
+  return verdict;
+}
 
-  const facts = await readFacts(
+interface Read {
+  /** The decisions that did not get their locks, by their number. */
+  readonly refused: ReadonlySet<number>;
+  /** By the number of the decision. */
+  readonly facts: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A decision that would have to wait for a lock is left out. */
+async function lockAndRead(run: Run, batch: readonly Waiting[]): Promise<Read> {
+  const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
+  const locking = tryLocks(run, wanted);
+  // Sent at once, but the server reads the facts after it took the locks. Those of a decision that is left out are not used.
+  const reading = readFacts(
     run,
-    batch.map(({ asks }, nth) => (refused.has(nth) ? {} : asks)),
+    batch.map(({ asks }) => asks),
   );
+  const [refused, facts] = await Promise.all([locking, reading]);
+  return { refused, facts };
+}
+
+function judgeAndWrite(
+  send: (statement: Statement) => void,
+  knex: Connections['knex'],
+  batch: readonly Waiting[],
+  { refused, facts }: Read,
+): { readonly verdicts: readonly unknown[]; readonly refused: ReadonlySet<number> } {
   const spent = new Set<string>();
   const judgements = batch.map(({ judge, asks }, nth) => {
     if (refused.has(nth)) return undefined;
@@ -201,10 +210,8 @@ async function decideAll(
     for (const effect of judgement.effects) if (effect.effect === 'spend_assertion') spent.add(nameOf(effect));
     return judgement;
   });
-  await applyEffects(
-    { run, knex },
-    judgements.flatMap((judgement) => judgement?.effects ?? []),
-  );
+  const effects = judgements.flatMap((judgement) => judgement?.effects ?? []);
+  for (const statement of statementsOf(effects, knex)) send(statement);
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
 }
 

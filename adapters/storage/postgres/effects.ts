@@ -1,4 +1,4 @@
-/** Applies the effects of decisions (application/decisions/effect.ts) to Postgres: one statement for all of a kind. */
+/** The statements that apply the effects of decisions (application/decisions/effect.ts) to Postgres: one for all of a kind. */
 
 import type { Knex } from 'knex';
 import {
@@ -14,23 +14,19 @@ import { type Bound, scopeColumn, storable } from '../rows/column.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Run } from './connections.ts';
+import type { Statement } from './connections.ts';
 import { appendEnds, appendEntries } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
-export interface Applying {
-  readonly run: Run;
-  readonly knex: Knex;
-}
-
-type Appliers = {
-  readonly [Name in EffectName]: (applying: Applying, effects: readonly Effects[Name][]) => Promise<unknown>;
+type Statements = {
+  readonly [Name in EffectName]: (effects: readonly Effects[Name][], knex: Knex) => Iterable<Statement>;
 };
 
-export async function applyEffects(applying: Applying, effects: readonly Effect[]): Promise<void> {
+/** In the order in which they have to run. */
+export function* statementsOf(effects: readonly Effect[], knex: Knex): Generator<Statement> {
   for (const name of EFFECT_ORDER) {
     const ofKind = effects.filter(({ effect }) => effect === name);
-    if (ofKind.length > 0) await (appliers[name] as Appliers['append'])(applying, ofKind as never);
+    if (ofKind.length > 0) yield* (statements[name] as Statements['append'])(ofKind as never, knex);
   }
 }
 
@@ -88,124 +84,159 @@ const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${G
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 const removeBlock = { name: 'remove_block', text: 'delete from sponsor_blocks where sponsor_key = $1 and source = $2' };
 
-const appliers: Appliers = {
-  spend_assertion: ({ run }, effects) =>
-    run(insertAssertions, [
-      rows(effects, ({ agentId, jti, forgetAt }) => ({
-        agent_id: agentId,
-        jti: storable('jti', jti),
-        forget_at: bindInstant(forgetAt),
-      })),
-    ]),
+const statements: Statements = {
+  spend_assertion: (effects) => [
+    {
+      query: insertAssertions,
+      values: [
+        rows(effects, ({ agentId, jti, forgetAt }) => ({
+          agent_id: agentId,
+          jti: storable('jti', jti),
+          forget_at: bindInstant(forgetAt),
+        })),
+      ],
+    },
+  ],
 
-  accept_signal: ({ run }, effects) =>
-    run(insertSignals, [
-      rows(effects, ({ receiver, issuer, jti, forgetAt }) => ({
-        receiver,
-        issuer: storable('issuer', issuer),
-        jti: storable('jti', jti),
-        forget_at: bindInstant(forgetAt),
-      })),
-    ]),
+  accept_signal: (effects) => [
+    {
+      query: insertSignals,
+      values: [
+        rows(effects, ({ receiver, issuer, jti, forgetAt }) => ({
+          receiver,
+          issuer: storable('issuer', issuer),
+          jti: storable('jti', jti),
+          forget_at: bindInstant(forgetAt),
+        })),
+      ],
+    },
+  ],
 
-  insert_task: ({ run }, effects) =>
-    run(insertTasks, [
-      rows(effects, ({ task, grantHash }) => {
-        const values = taskValues(task, bindInstant);
-        const columns = insertedTaskColumns.map((column, nth) => [column, values[nth] ?? null]);
-        return { grant_hash: grantHash, ...Object.fromEntries(columns) };
-      }),
-    ]),
+  insert_task: (effects) => [
+    {
+      query: insertTasks,
+      values: [
+        rows(effects, ({ task, grantHash }) => {
+          const values = taskValues(task, bindInstant);
+          const columns = insertedTaskColumns.map((column, nth) => [column, values[nth] ?? null]);
+          return { grant_hash: grantHash, ...Object.fromEntries(columns) };
+        }),
+      ],
+    },
+  ],
 
-  update_grant: ({ run }, effects) =>
-    run(updateGrants, [
-      rows(effects, ({ grantHash, scope, renewals, unrecorded }) => ({
-        grant_hash: grantHash,
-        scope: scopeColumn(scope),
-        renewals,
-        unrecorded,
-      })),
-    ]),
+  update_grant: (effects) => [
+    {
+      query: updateGrants,
+      values: [
+        rows(effects, ({ grantHash, scope, renewals, unrecorded }) => ({
+          grant_hash: grantHash,
+          scope: scopeColumn(scope),
+          renewals,
+          unrecorded,
+        })),
+      ],
+    },
+  ],
 
-  async end_tasks({ run }, effects) {
+  *end_tasks(effects) {
     for (const { tasks, at } of effects) {
-      await inPortions(tasks, ENDED_AT_ONCE, async (some) => {
+      for (const some of portions(tasks, ENDED_AT_ONCE)) {
         for (const [end, taskIds] of byEnd(some)) {
           const ended = JSON.stringify(taskIds);
-          await run(revokeGrants, [ended, bindInstant(at)]);
-          if (end.state === 'revoked') await run(revokeTasks, [ended, bindInstant(at), end.record.reason]);
-          else await run(expireTasks, [ended]);
+          yield { query: revokeGrants, values: [ended, bindInstant(at)] };
+          if (end.state === 'expired') yield { query: expireTasks, values: [ended] };
+          else yield { query: revokeTasks, values: [ended, bindInstant(at), end.record.reason] };
         }
-      });
+      }
     }
   },
 
-  async delete_tasks({ run }, effects) {
-    const deleted = JSON.stringify(effects.flatMap(({ taskIds }) => taskIds));
+  delete_tasks(effects) {
+    const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
     // The grants first: they refer to their task.
-    await run(deleteGrants, [deleted]);
-    await run(deleteTasks, [deleted]);
+    return [
+      { query: deleteGrants, values },
+      { query: deleteTasks, values },
+    ];
   },
 
-  revoke_token: ({ run }, effects) =>
-    run(insertTokens, [
-      rows(effects, ({ tokenId, taskId, at, reason, forgetAt }) => ({
-        jti: tokenId,
-        task_id: taskId,
-        revoked_at: bindInstant(at),
-        reason,
-        forget_at: bindInstant(forgetAt),
-      })),
-    ]),
+  revoke_token: (effects) => [
+    {
+      query: insertTokens,
+      values: [
+        rows(effects, ({ tokenId, taskId, at, reason, forgetAt }) => ({
+          jti: tokenId,
+          task_id: taskId,
+          revoked_at: bindInstant(at),
+          reason,
+          forget_at: bindInstant(forgetAt),
+        })),
+      ],
+    },
+  ],
 
-  put_block: ({ run }, effects) =>
-    run(putBlocks, [
-      rows(effects, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
-        sponsor_key: storable('sponsor_key', sponsorKey),
-        source,
-        kind,
-        blocked_at: bindInstant(blockedAt),
-        stated_at: bindInstant(statedAt),
-      })),
-    ]),
+  put_block: (effects) => [
+    {
+      query: putBlocks,
+      values: [
+        rows(effects, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
+          sponsor_key: storable('sponsor_key', sponsorKey),
+          source,
+          kind,
+          blocked_at: bindInstant(blockedAt),
+          stated_at: bindInstant(statedAt),
+        })),
+      ],
+    },
+  ],
 
-  remove_block: ({ run }, effects) =>
-    each(effects, ({ sponsorKey, source }) => run(removeBlock, [storable('sponsor_key', sponsorKey), source])),
+  remove_block: (effects) =>
+    effects.map(({ sponsorKey, source }) => ({
+      query: removeBlock,
+      values: [storable('sponsor_key', sponsorKey), source],
+    })),
 
-  put_logout: ({ run }, effects) =>
-    run(putLogouts, [
-      rows(effects, ({ kind, name, statedAt, forgetAt }) => ({
-        kind,
-        name: storable('name', name),
-        stated_at: bindInstant(statedAt),
-        forget_at: bindInstant(forgetAt),
-      })),
-    ]),
+  put_logout: (effects) => [
+    {
+      query: putLogouts,
+      values: [
+        rows(effects, ({ kind, name, statedAt, forgetAt }) => ({
+          kind,
+          name: storable('name', name),
+          stated_at: bindInstant(statedAt),
+          forget_at: bindInstant(forgetAt),
+        })),
+      ],
+    },
+  ],
 
-  insert_agent: ({ run, knex }, effects) => each(effects, (agent) => run(insertAgent(knex, agent, bindInstant))),
-  replace_agent: ({ run, knex }, effects) => each(effects, (agent) => run(replaceAgent(knex, agent, bindInstant))),
-  remove_agent: ({ run, knex }, effects) => each(effects, ({ agentId }) => run(deleteAgent(knex, agentId))),
+  insert_agent: (effects, knex) => effects.map((agent) => ({ query: insertAgent(knex, agent, bindInstant) })),
+  replace_agent: (effects, knex) => effects.map((agent) => ({ query: replaceAgent(knex, agent, bindInstant) })),
+  remove_agent: (effects, knex) => effects.map(({ agentId }) => ({ query: deleteAgent(knex, agentId) })),
 
-  insert_user: ({ run, knex }, effects) =>
-    each(effects, (user) => run(knex('provisioned_users').insert(provisionedUserColumns(user, bindInstant)))),
-  replace_user: ({ run, knex }, effects) =>
-    each(effects, (user) =>
-      run(knex('provisioned_users').where({ user_id: user.userId }).update(provisionedUserColumns(user, bindInstant))),
-    ),
-  remove_user: ({ run, knex }, effects) =>
-    each(effects, ({ userId }) => run(knex('provisioned_users').where({ user_id: userId }).delete())),
+  insert_user: (effects, knex) =>
+    effects.map((user) => ({ query: knex('provisioned_users').insert(provisionedUserColumns(user, bindInstant)) })),
+  replace_user: (effects, knex) =>
+    effects.map((user) => ({
+      query: knex('provisioned_users')
+        .where({ user_id: user.userId })
+        .update(provisionedUserColumns(user, bindInstant)),
+    })),
+  remove_user: (effects, knex) =>
+    effects.map(({ userId }) => ({ query: knex('provisioned_users').where({ user_id: userId }).delete() })),
 
-  async append({ run }, effects) {
+  *append(effects) {
     let entries: readonly LedgerEntry[] = [];
     for (const effect of effects) {
       entries = [...entries, ...effect.entries];
       const { ended } = effect;
       if (ended === undefined) continue;
-      if (entries.length > 0) await appendEntries(run, entries);
+      if (entries.length > 0) yield appendEntries(entries);
       entries = [];
-      await inPortions(ended.tasks, ENDED_AT_ONCE, (some) => appendEnds(run, { ...ended, tasks: some }));
+      for (const tasks of portions(ended.tasks, ENDED_AT_ONCE)) yield appendEnds({ ...ended, tasks });
     }
-    if (entries.length > 0) await appendEntries(run, entries);
+    if (entries.length > 0) yield appendEntries(entries);
   },
 };
 
@@ -213,16 +244,6 @@ function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Re
   return JSON.stringify(effects.map(row));
 }
 
-async function each<Item>(effects: readonly Item[], apply: (effect: Item) => Promise<unknown>): Promise<void> {
-  for (const effect of effects) await apply(effect);
-}
-
-async function inPortions<Item>(
-  items: readonly Item[],
-  size: number,
-  apply: (some: readonly Item[]) => Promise<void>,
-): Promise<void> {
-  for (let done = 0; done < items.length; done += size) {
-    await apply(items.slice(done, done + size));
-  }
+function* portions<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+  for (let done = 0; done < items.length; done += size) yield items.slice(done, done + size);
 }

@@ -15,7 +15,7 @@ import {
 } from '../rows/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections, Run } from './connections.ts';
+import type { Connections, Run, Statement } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 
@@ -25,7 +25,7 @@ const appendRecords = {
 };
 
 /** Appends in the caller's transaction; the fence is held until that ends. */
-export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): Promise<void> {
+export function appendEntries(entries: readonly LedgerEntry[]): Statement {
   const rows = entries.map((entry) => {
     const [at = null, ...values] = entryValues(entry, bindInstant);
     return Object.fromEntries([
@@ -33,7 +33,7 @@ export async function appendEntries(run: Run, entries: readonly LedgerEntry[]): 
       ...entryColumns.slice(1).map((column, nth) => [column, values[nth] ?? null]),
     ]);
   });
-  await run(appendRecords, [JSON.stringify(rows)]);
+  return { query: appendRecords, values: [JSON.stringify(rows)] };
 }
 
 /** The records of a task repeat its columns, so the database makes them. Part 1 sums up renewals, part 2 is the end. */
@@ -59,9 +59,9 @@ const appendTaskEnds = {
 };
 
 /** Appends the records of the tasks' ends in the caller's transaction. */
-export async function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): Promise<void> {
+export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement {
   const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
-  await run(appendTaskEnds, [JSON.stringify(ended), bindInstant(at), renewalsEvent]);
+  return { query: appendTaskEnds, values: [JSON.stringify(ended), bindInstant(at), renewalsEvent] };
 }
 
 /**

@@ -67,11 +67,11 @@ export const IDLE_IN_TRANSACTION_LIMIT_MS = 10_000;
 /** For closing a connection, which takes no time; on a frozen server shutdown waits no longer. */
 export const CLOSING_LIMIT_MS = 1_000;
 
-/** At 16 concurrent round trips a two-core Postgres was saturated. */
-export const POOL_SIZE = 16;
+/** Batches and sets carry all frequent calls over a few connections. */
+export const POOL_SIZE = 8;
 
-/** Connections that decisions which run alone leave to batches and reads. One agent and one person never take the others. */
-export const RESERVED_CONNECTIONS = 6;
+/** Connections that decisions which run alone leave to batches, sets and pages. */
+export const RESERVED_CONNECTIONS = 4;
 
 /** `/readyz` has its own connections: an exhausted pool must neither look like a lost database nor delay the answer. */
 export const READINESS_POOL_SIZE = 2;
@@ -80,10 +80,10 @@ export const READINESS_POOL_SIZE = 2;
  * While very many tasks of an agent end, each decision about the agent waits, and holds a connection. This limit
  * leaves the other connections to other decisions.
  */
-export const CONNECTIONS_PER_AGENT = 4;
+export const CONNECTIONS_PER_AGENT = 2;
 
 /** The same for a person. It is higher, so a slow agent leaves some to other agents that act for the same person. */
-export const CONNECTIONS_PER_PERSON = 5;
+export const CONNECTIONS_PER_PERSON = 3;
 
 /**
  * Two operators' decisions at once, and two of providers, which usually take milliseconds. Neither group takes more: an

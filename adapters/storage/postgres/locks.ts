@@ -70,8 +70,9 @@ const ROWS = {
   grant: lockRows('task_grants', 'grant_hash', 'update'),
 } as const;
 
-/** Waits for all locks. */
-export async function takeLocks(run: Run, wanted: readonly WantedLock[]): Promise<void> {
+/** Takes the locks of one decision, and waits for them. */
+export async function takeLocks(run: Run, locks: readonly Lock[]): Promise<void> {
+  const wanted = locks.map((lock) => ({ ...lock, nth: 0 }));
   const advisory = wanted.filter(isAdvisory);
   if (advisory.length > 0) await run(take, [parameter(advisory)]);
   for (const on of ['task', 'grant'] as const) {
@@ -82,21 +83,22 @@ export async function takeLocks(run: Run, wanted: readonly WantedLock[]): Promis
 
 /** Takes the locks that are free. Returns the numbers of the decisions that did not get all of theirs. */
 export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise<ReadonlySet<number>> {
-  const refused = new Set<number>();
   const advisory = wanted.filter(isAdvisory);
-  if (advisory.length > 0) {
-    const { rows } = await run<{ nth: number }>(tryTake, [parameter(advisory)]);
-    for (const { nth } of rows) refused.add(nth);
-  }
-  for (const on of ['task', 'grant'] as const) {
-    const rows = keysOf(wanted, on);
-    if (rows.length === 0) continue;
-    const locked = await run<{ key: string }>(ROWS[on].try, [JSON.stringify(rows)]);
-    const held = new Set(locked.rows.map(({ key }) => key));
-    // A row that does not exist counts as locked: the decision finds that out by itself.
-    for (const lock of wanted) if (lock.on === on && !held.has(lock.key)) refused.add(lock.nth);
-  }
-  return refused;
+  const refused = await Promise.all([
+    advisory.length === 0 ? [] : run<{ nth: number }>(tryTake, [parameter(advisory)]).then(({ rows }) => rows),
+    tryRows(run, wanted, 'task'),
+    tryRows(run, wanted, 'grant'),
+  ]);
+  return new Set(refused.flat().map(({ nth }) => nth));
+}
+
+/** Returns the locks that were not taken. A row that does not exist counts as locked: the decision finds that out by itself. */
+async function tryRows(run: Run, wanted: readonly WantedLock[], on: RowLock): Promise<readonly WantedLock[]> {
+  const keys = keysOf(wanted, on);
+  if (keys.length === 0) return [];
+  const { rows } = await run<{ key: string }>(ROWS[on].try, [JSON.stringify(keys)]);
+  const held = new Set(rows.map(({ key }) => key));
+  return wanted.filter((lock) => lock.on === on && !held.has(lock.key));
 }
 
 type RowLock = 'task' | 'grant';

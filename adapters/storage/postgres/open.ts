@@ -92,7 +92,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   return {
     decide: decisions.decide,
     agents: postgresAgents(connections),
-    tasks: postgresTasks(connections),
+    tasks: postgresTasks(connections, limits.serving.acquire),
     sponsors: postgresSponsors(connections),
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),

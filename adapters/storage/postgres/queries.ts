@@ -25,6 +25,7 @@ import {
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { LOCK } from './locks.ts';
+import { type RowLookup, setReader } from './set-reader.ts';
 
 const findAgent = {
   name: 'find_agent',
@@ -44,31 +45,36 @@ export function postgresAgents({ knex, run }: Connections): Agents {
   };
 }
 
-const findGrant = {
-  name: 'find_grant',
-  text: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
-    where g.grant_hash = $1 and t.agent_id = $2`,
+const grantLookup: RowLookup = {
+  name: 'find_grants',
+  keys: 'grant_hash text, agent_id text',
+  found: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
+    where g.grant_hash = q.grant_hash and t.agent_id = q.agent_id`,
 };
 const findSponsor = { name: 'find_sponsor', text: 'select sponsor_key from tasks where task_id = $1' };
-const tokenFacts = {
+const tokenLookup: RowLookup = {
   name: 'token_facts',
-  text: `select ${TOKEN_FACTS_COLUMNS} from tasks t
-    left join agents a using (agent_id) left join revoked_tokens r on r.jti = $2 where t.task_id = $1`,
+  keys: 'task_id text, jti text',
+  found: `select ${TOKEN_FACTS_COLUMNS} from tasks t
+    left join agents a using (agent_id) left join revoked_tokens r on r.jti = q.jti where t.task_id = q.task_id`,
 };
 
-export function postgresTasks({ run }: Connections): Tasks {
+/** @param waitMs the time that a read may wait while Postgres does not answer */
+export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
+  const readGrant = setReader<GrantRow>(run, grantLookup, waitMs);
+  const readTokenFacts = setReader<TokenFactsRow>(run, tokenLookup, waitMs);
   return {
     async findGrant(agentId, grantHash) {
-      const { rows } = await run<GrantRow>(findGrant, [grantHash, agentId]);
-      return rows[0] && toGrant(rows[0]);
+      const row = await readGrant({ grant_hash: grantHash, agent_id: agentId });
+      return row && toGrant(row);
     },
     async findSponsor(taskId) {
       const { rows } = await run<{ sponsor_key: SponsorKey }>(findSponsor, [taskId]);
       return rows[0]?.sponsor_key;
     },
     async tokenFacts(tokenId, taskId) {
-      const { rows } = await run<TokenFactsRow>(tokenFacts, [taskId, tokenId]);
-      return rows[0] && toTokenFacts(rows[0]);
+      const row = await readTokenFacts({ task_id: taskId, jti: tokenId });
+      return row && toTokenFacts(row);
     },
   };
 }

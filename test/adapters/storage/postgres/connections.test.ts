@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import { ServerSilent } from '../../../../adapters/storage/postgres/errors.ts';
 import { LIMITS, type Limits } from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
@@ -13,6 +14,7 @@ import { anEntry, anOpening, ledgerOf, newSponsorKey, registeredAgent } from '..
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
 import { type Storage, withMethods } from '../../../support/storage.ts';
 import { tcpProxy } from '../../../support/tcp-proxy.ts';
@@ -285,6 +287,22 @@ describe('a Postgres server that stops or freezes', () => {
     for (let round = 0; round < 4; round++) {
       expect((await connections.run(one)).rows).to.deep.equal([{ one: 1 }]);
     }
+    await connections.close();
+    await proxy.close();
+  });
+
+  it('keeps no connection of a call that the watchdog aborted', async () => {
+    const proxy = await tcpProxy(server.server.port);
+    const direct = server.server.url(SUPERUSER, 'postgres');
+    const connectionString = direct.replace(String(server.server.port), String(proxy.port));
+    // The limits of a call are far away.
+    const connections = openConnections(
+      { connectionString, poolSize: 1, limits: TENFOLD_LIMITS.serving, isThere: async () => false },
+      capturedLog(),
+    );
+    const sleeping = thrownBy(() => connections.run({ name: 'sleep', text: 'select pg_sleep(30)' }));
+    expect(await sleeping).to.be.instanceOf(ServerSilent);
+    await eventually(() => proxy.connections() === 0);
     await connections.close();
     await proxy.close();
   });

@@ -17,7 +17,7 @@ describe('decisions on a frozen server', () => {
   it('are refused without a call if they are in no batch at their time limit', async () => {
     const started: ((error: Error) => void)[] = [];
     const transact = () => new Promise<never>((_, reject) => started.push(reject));
-    const frozen = { knex: createKnex({ client: 'pg' }), transact };
+    const frozen = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
     const connections: DecidingConnections = { own: frozen, operator: frozen, provider: frozen };
     const { decide } = postgresDecisions(connections, WAIT_MS);
     const calls = Array.from({ length: BATCH_SIZE * BATCHES_UNDER_WAY + 100 }, () =>
@@ -47,7 +47,12 @@ describe('a decision on a slow server', () => {
       performance.now = () => now.call(performance) + ENDING_LIMIT_MS + 1;
       return { rows: [], count: 0 };
     };
-    const slow = { knex: createKnex({ client: 'pg' }), transact: <A>(work: (run: Run) => Promise<A>) => work(run) };
+    const transact = <A>(work: (run: Run) => Promise<A>) => work(run);
+    const slow = {
+      knex: createKnex({ client: 'pg' }),
+      transact,
+      readThenWrite: () => Promise.reject(new Error('no batch')),
+    };
     const { decide } = postgresDecisions({ own: slow, operator: slow, provider: slow });
     const selection = { kind: 'sponsor', sponsorKey: newSponsorKey() } as const;
     try {
@@ -66,7 +71,7 @@ describe('closing the decisions', () => {
   it('waits for a decision that runs alone, even before it has its connection', async () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));
-    const pool = { knex: createKnex({ client: 'pg' }), transact };
+    const pool = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
     const { decide, close } = postgresDecisions({ own: pool, operator: pool, provider: pool });
     const agent = anAgent();
     const addition = { agent, entry: anEntry('agent.registered'), refusal: aRefusal('agent_already_exists') };

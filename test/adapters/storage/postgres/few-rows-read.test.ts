@@ -9,7 +9,7 @@ import createKnex from 'knex';
 import pg from 'pg';
 import { ulid } from 'ulid';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
-import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
+import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import { postgresSweeping } from '../../../../adapters/storage/postgres/queries.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
@@ -158,7 +158,22 @@ for (const [where, mode] of Object.entries(KEPT)) {
         measured = { rows: after.rows - before.rows, scans: after.scans - before.scans, answer: rows };
         return answer;
       };
-      const connections = { knex, run, transact, line: () => ({}) as never, close: async () => undefined };
+      const readThenWrite: Connections['readThenWrite'] = (read, write) =>
+        transact(async (inTransaction) => {
+          const facts = await read(inTransaction);
+          const sent: Promise<unknown>[] = [];
+          const answer = write(({ query, values }) => sent.push(inTransaction(query, values)), facts);
+          await Promise.all(sent);
+          return answer;
+        });
+      const connections = {
+        knex,
+        run,
+        transact,
+        readThenWrite,
+        line: () => ({}) as never,
+        close: async () => undefined,
+      };
       decisions = postgresDecisions({ own: connections, operator: connections, provider: connections });
       sweeping = postgresSweeping(connections);
       asked = { tables: TASKS, query: 'select 1' };

@@ -1,0 +1,294 @@
+/** Transactions in two round trips: what is sent together, and which error is thrown when some of it fails. */
+
+import { expect } from 'chai';
+import pg from 'pg';
+import {
+  type Connections,
+  openConnections,
+  type Prepared,
+  type Run,
+  type Statement,
+} from '../../../../adapters/storage/postgres/connections.ts';
+import type { Built } from '../../../../adapters/storage/rows/column.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
+import { statementFaults } from '../../../support/statement-faults.ts';
+import { type TcpProxy, tcpProxy } from '../../../support/tcp-proxy.ts';
+
+const DIVISION_BY_ZERO = '22012';
+
+const one: Prepared = { name: 'one', text: 'select 1 as one' };
+const two: Prepared = { name: 'two', text: 'select 2 as two' };
+const fails: Prepared = { name: 'fails', text: 'select 1/0' };
+const endsSession: Prepared = { name: 'ends_session', text: 'select pg_terminate_backend(pg_backend_pid())' };
+/** Another text under a name that the connection has prepared: the driver does not send it. */
+const unsendable: Prepared = { ...one, text: 'select 3 as three' };
+const unbuildable: Built = {
+  toSQL: () => {
+    throw new Error('no statement can be built');
+  },
+};
+const insert = (sponsorKey: string): Statement => ({
+  query: {
+    name: 'insert_block',
+    text: "insert into sponsor_blocks values ($1, 'admin', 'disabled', now(), now())",
+  },
+  values: [sponsorKey],
+});
+
+const nothing = async () => undefined;
+
+async function thrownBy(act: () => Promise<unknown>): Promise<unknown> {
+  return act().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof pg.DatabaseError ? thrown.code : undefined;
+}
+
+describe('a transaction in two round trips', () => {
+  let database: FreshDatabase;
+  let proxy: TcpProxy;
+  let uri: URL;
+  let connections: Connections;
+  let inserted = 0;
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+
+  before(async function () {
+    this.timeout(60_000);
+    database = await freshDatabase('postgres');
+    uri = new URL(database.settings['Service:Database:ConnectionString'] ?? '');
+    proxy = await tcpProxy(Number(uri.port));
+  });
+  beforeEach(() => {
+    connections = connect(proxy.port);
+    process.on('unhandledRejection', note);
+  });
+  afterEach(async () => {
+    process.off('unhandledRejection', note);
+    await connections.close();
+    expect(unhandled.splice(0)).to.deep.equal([]);
+  });
+  after(async () => {
+    await proxy.close();
+    await database.drop();
+  });
+
+  function connect(port: number, poolSize = 1): Connections {
+    const connectionString = Object.assign(new URL(uri), { port: String(port) }).href;
+    return openConnections({ connectionString, poolSize, limits: TENFOLD_LIMITS.serving }, capturedLog());
+  }
+
+  const newKey = () => `sponsor-${++inserted}`;
+  const isStored = async (sponsorKey: string) => {
+    const find = { name: 'find_block', text: 'select from sponsor_blocks where sponsor_key = $1' };
+    return (await connections.run(find, [sponsorKey])).count === 1;
+  };
+  /** The pool has one connection: it must be in no transaction, and answer the right question. */
+  const expectClean = async () => {
+    const asking = { name: 'seqscan', text: "select current_setting('enable_seqscan') as seqscan" };
+    // The begin of each transaction turns it off.
+    expect((await connections.run(asking)).rows).to.deep.equal([{ seqscan: 'on' }]);
+    expect(
+      await connections.readThenWrite(
+        (run) => run(two),
+        (_, { rows }) => rows,
+      ),
+    ).to.deep.equal([{ two: 2 }]);
+  };
+
+  it('sends what it reads at once, then what it writes with the commit', async () => {
+    await connections.run(one);
+    const before = proxy.roundTrips();
+    const [first, second] = [newKey(), newKey()];
+    const answer = await connections.readThenWrite(
+      (run) => Promise.all([run(one), run(two)]),
+      (send, read) => {
+        send(insert(first));
+        send(insert(second));
+        return read.map(({ rows }) => rows);
+      },
+    );
+    expect(proxy.roundTrips() - before).to.equal(2);
+    expect(answer).to.deep.equal([[{ one: 1 }], [{ two: 2 }]]);
+    expect([await isStored(first), await isStored(second)]).to.deep.equal([true, true]);
+    await expectClean();
+  });
+
+  it('reads inside of its transaction, also what one statement after another asks', async () => {
+    const asking = { name: 'transaction', text: 'select now() as began' };
+    const { began, later } = await connections.readThenWrite(
+      async (run) => ({ began: (await run(asking)).rows, later: (await run(asking)).rows }),
+      (_, read) => read,
+    );
+    expect(later).to.deep.equal(began);
+  });
+
+  it('writes nothing if its begin failed, whatever was read without it', async () => {
+    const faults = await statementFaults(Number(uri.port));
+    const faulty = connect(faults.port);
+    let writes = 0;
+    await faulty.run(one);
+    faults.arm(1, { sqlState: 'P0001' });
+    const thrown = await thrownBy(() =>
+      faulty.readThenWrite(
+        (run) => run(one),
+        () => writes++,
+      ),
+    );
+    expect(codeOf(thrown)).to.equal('P0001');
+    expect(writes).to.equal(0);
+    await faulty.close();
+    await faults.close();
+  });
+
+  const READS: Readonly<Record<string, (run: Run) => Promise<unknown>>> = {
+    'met first': (run) => Promise.all([run(one), run(fails), run(two)]),
+    'met after that of a later statement': async (run) => {
+      const first = run(fails);
+      await run(two);
+      return first;
+    },
+    ignored: async (run) => {
+      await thrownBy(() => run(fails));
+    },
+  };
+  for (const [how, read] of Object.entries(READS)) {
+    it(`fails with the first error of what it reads, and writes nothing: an error that is ${how}`, async () => {
+      let writes = 0;
+      expect(codeOf(await thrownBy(() => connections.readThenWrite(read, () => writes++)))).to.equal(DIVISION_BY_ZERO);
+      expect(writes).to.equal(0);
+      await expectClean();
+    });
+  }
+
+  it('fails with the first error of what it writes, and none of it is stored', async () => {
+    const [before, behind] = [newKey(), newKey()];
+    const failing = () =>
+      connections.readThenWrite(nothing, (send) => {
+        for (const statement of [insert(before), { query: fails }, insert(behind), { query: fails }]) send(statement);
+      });
+    expect(codeOf(await thrownBy(failing))).to.equal(DIVISION_BY_ZERO);
+    expect([await isStored(before), await isStored(behind)]).to.deep.equal([false, false]);
+    await expectClean();
+  });
+
+  for (const [what, query, said] of [
+    ['the driver refuses', unsendable, 'Prepared statements must be unique'],
+    ['cannot be built', unbuildable, 'no statement can be built'],
+  ] as const) {
+    it(`commits nothing without a statement that ${what}`, async () => {
+      await connections.run(one);
+      const [before, behind] = [newKey(), newKey()];
+      const failing = () =>
+        connections.readThenWrite(nothing, (send) => {
+          for (const statement of [insert(before), { query }, insert(behind)]) send(statement);
+        });
+      expect(String(await thrownBy(failing))).to.include(said);
+      expect([await isStored(before), await isStored(behind)]).to.deep.equal([false, false]);
+      await expectClean();
+    });
+  }
+
+  it('is rolled back if the work itself fails, with all that it has sent', async () => {
+    const sponsorKey = newKey();
+    const inRead = async (run: Run) => {
+      void run(one);
+      throw new Error('our own');
+    };
+    expect(String(await thrownBy(() => connections.readThenWrite(inRead, nothing)))).to.include('our own');
+    const inWrite = (send: (statement: Statement) => void) => {
+      send(insert(sponsorKey));
+      throw new Error('our own');
+    };
+    expect(String(await thrownBy(() => connections.readThenWrite(nothing, inWrite)))).to.include('our own');
+    expect(await isStored(sponsorKey)).to.equal(false);
+    await expectClean();
+  });
+
+  it('leaves no error unhandled that the work does not wait for', async () => {
+    const inRead = async (run: Run) => {
+      void run(fails);
+      void run(two);
+      throw new Error('our own');
+    };
+    expect(codeOf(await thrownBy(() => connections.readThenWrite(inRead, nothing)))).to.equal(DIVISION_BY_ZERO);
+    const inWrite = (send: (statement: Statement) => void) => {
+      send({ query: fails });
+      send({ query: two });
+      throw new Error('our own');
+    };
+    expect(codeOf(await thrownBy(() => connections.readThenWrite(nothing, inWrite)))).to.equal(DIVISION_BY_ZERO);
+    await expectClean();
+  });
+
+  it('is unavailable if its session ends, and the next one has another connection', async () => {
+    const sponsorKey = newKey();
+    const inRead = () => connections.readThenWrite((run) => Promise.all([run(endsSession), run(one)]), nothing);
+    expect(await thrownBy(inRead)).to.be.instanceOf(StorageUnavailable);
+    const inWrite = () =>
+      connections.readThenWrite(nothing, (send) => {
+        for (const statement of [insert(sponsorKey), { query: endsSession }, { query: one }]) send(statement);
+      });
+    expect(await thrownBy(inWrite)).to.be.instanceOf(StorageUnavailable);
+    expect(await isStored(sponsorKey)).to.equal(false);
+    await expectClean();
+  });
+
+  it('fails if its commit is answered with a rollback', async () => {
+    const sponsorKey = newKey();
+    const faults = await statementFaults(Number(uri.port));
+    const faulty = connect(faults.port);
+    await faulty.run(one);
+    // After the begin, the read and the insert.
+    faults.arm(4, { instead: 'rollback' });
+    const thrown = await thrownBy(() =>
+      faulty.readThenWrite(
+        (run) => run(one),
+        (send) => send(insert(sponsorKey)),
+      ),
+    );
+    expect(String(thrown)).to.include('the transaction was rolled back');
+    expect(await isStored(sponsorKey)).to.equal(false);
+    await faulty.close();
+    await faults.close();
+  });
+
+  it('is made again if Postgres rolled it back because of a deadlock', async () => {
+    const lock = (key: number): Prepared => ({ name: `lock_${key}`, text: `select pg_advisory_xact_lock(98, ${key})` });
+    const pool = connect(Number(uri.port), 2);
+    let attempts = 0;
+    let proceed = (): void => undefined;
+    const bothHoldOne = new Promise<void>((resolve) => {
+      proceed = resolve;
+    });
+    const both = (first: number, second: number) =>
+      pool.readThenWrite(
+        async (run) => {
+          await run(lock(first));
+          attempts += 1;
+          if (attempts === 2) proceed();
+          await bothHoldOne;
+        },
+        (send) => {
+          for (const query of [lock(second), two]) send({ query });
+          return first;
+        },
+      );
+    const { now } = performance;
+    // No retry begins once much time has passed, as on a busy machine.
+    performance.now = () => 0;
+    try {
+      expect(await Promise.all([both(1, 2), both(2, 1)])).to.deep.equal([1, 2]);
+    } finally {
+      performance.now = now;
+    }
+    expect(attempts).to.be.greaterThan(2);
+    await pool.close();
+  });
+});
