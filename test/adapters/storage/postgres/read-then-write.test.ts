@@ -1,4 +1,4 @@
-/** Transactions in two round trips: what is sent together, and which error is thrown when some of it fails. */
+/** Transactions in three round trips: what is sent together, and which error is thrown when some of it fails. */
 
 import { expect } from 'chai';
 import pg from 'pg';
@@ -50,7 +50,7 @@ function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof pg.DatabaseError ? thrown.code : undefined;
 }
 
-describe('a transaction in two round trips', () => {
+describe('a transaction in three round trips', () => {
   let database: FreshDatabase;
   let proxy: TcpProxy;
   let uri: URL;
@@ -102,7 +102,7 @@ describe('a transaction in two round trips', () => {
     ).to.deep.equal([{ two: 2 }]);
   };
 
-  it('sends what it reads at once, then what it writes with the commit', async () => {
+  it('sends what it reads at once, then what it writes, then the commit', async () => {
     await connections.run(one);
     const before = proxy.roundTrips();
     const [first, second] = [newKey(), newKey()];
@@ -114,7 +114,7 @@ describe('a transaction in two round trips', () => {
         return read.map(({ rows }) => rows);
       },
     );
-    expect(proxy.roundTrips() - before).to.equal(2);
+    expect(proxy.roundTrips() - before).to.equal(3);
     expect(answer).to.deep.equal([[{ one: 1 }], [{ two: 2 }]]);
     expect([await isStored(first), await isStored(second)]).to.deep.equal([true, true]);
     await expectClean();
