@@ -72,11 +72,11 @@ const updateGrants = {
 /** Lists of tasks are bound as JSON arrays. */
 const GIVEN = 'where task_id = any (array(select json_array_elements_text($1::json)))';
 const revokeGrants = { name: 'revoke_grants', text: `update task_grants set revoked_at = $2 ${GIVEN}` };
-const revokeTasks = {
+const updateToRevoked = {
   name: 'revoke_tasks',
   text: `update tasks set state = 'revoked', ended_at = $2, end_reason = $3 ${GIVEN}`,
 };
-const expireTasks = {
+const updateToExpired = {
   name: 'expire_tasks',
   text: `update tasks set state = 'expired', ended_at = expires_at ${GIVEN}`,
 };
@@ -145,8 +145,8 @@ const statements: Statements = {
         for (const [end, taskIds] of byEnd(some)) {
           const ended = JSON.stringify(taskIds);
           yield { query: revokeGrants, values: [ended, bindInstant(at)] };
-          if (end.state === 'expired') yield { query: expireTasks, values: [ended] };
-          else yield { query: revokeTasks, values: [ended, bindInstant(at), end.record.reason] };
+          if (end.state === 'expired') yield { query: updateToExpired, values: [ended] };
+          else yield { query: updateToRevoked, values: [ended, bindInstant(at), end.record.reason] };
         }
       }
     }
