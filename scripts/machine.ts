@@ -45,10 +45,24 @@ const TICKS_PER_SECOND = 100;
  * @returns `undefined` if there is no such process, or no `/proc`
  */
 export function cpuSeconds(pid: number): number | undefined {
+  return sumOfFields(pid, UTIME, STIME);
+}
+
+/** The same of a process with all its children, those that have ended included. Not of grandchildren that still run. */
+export function cpuSecondsWithChildren(pid: number): number | undefined {
+  const own = sumOfFields(pid, UTIME, STIME, CUTIME, CSTIME);
+  const children = procFile(pid, `task/${pid}/children`)?.split(' ').filter(Boolean);
+  return own && children?.reduce((sum, child) => sum + (cpuSeconds(Number(child)) ?? 0), own);
+}
+
+/** Numbers of fields (proc(5)), the last two of children that have ended. */
+const [UTIME, STIME, CUTIME, CSTIME] = [14, 15, 16, 17];
+
+function sumOfFields(pid: number, ...numbers: readonly number[]): number | undefined {
   const stat = procFile(pid, 'stat');
-  // proc(5): field 2 is the command in parentheses, which may contain spaces. utime and stime are fields 14 and 15.
+  // Field 2 is the command in parentheses, which may contain spaces.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields && (Number(fields[14 - 3]) + Number(fields[15 - 3])) / TICKS_PER_SECOND;
+  return fields && numbers.reduce((sum, number) => sum + Number(fields[number - 3]), 0) / TICKS_PER_SECOND;
 }
 
 /**

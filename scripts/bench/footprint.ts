@@ -6,10 +6,8 @@
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/footprint.ts [requests of each kind]
  */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import pg from 'pg';
-import { cpuSeconds, describeMachine } from '../machine.ts';
+import { cpuSeconds, cpuSecondsWithChildren, describeMachine } from '../machine.ts';
 import { driveClosedLoop } from './load.ts';
 import { withTestbed } from './testbed.ts';
 import type { Workload } from './workload.ts';
@@ -40,7 +38,6 @@ async function main(requests: number): Promise<void> {
     await superuser.connect();
     cleanup(() => superuser.end());
     console.log(describeMachine(new Date()).join('\n'));
-    const postmaster = await postmasterPid(superuser);
     for (const [name, workload] of [
       ['exchange', mandate.exchange],
       ['first renewal', mandate.refresh],
@@ -49,9 +46,9 @@ async function main(requests: number): Promise<void> {
       ['end', mandate.ending],
     ] as const) {
       await drive(workload, WARM_UP_REQUESTS);
-      const before = await read(superuser, workload.pid, postmaster);
+      const before = await read(superuser, workload);
       await drive(workload, requests);
-      report(name, requests, before, await read(superuser, workload.pid, postmaster));
+      report(name, requests, before, await read(superuser, workload));
     }
   });
 }
@@ -60,7 +57,7 @@ async function drive({ target, expected, prepare }: Workload, count: number): Pr
   await driveClosedLoop(target, prepare(count), { concurrency: CONCURRENCY, seconds: SECONDS, expected });
 }
 
-async function read(superuser: pg.Client, pid: number, postmaster: number): Promise<Reading> {
+async function read(superuser: pg.Client, { pid, databasePid }: Workload): Promise<Reading> {
   await superuser.query('checkpoint');
   const { rows: names } = await superuser.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -76,21 +73,10 @@ async function read(superuser: pg.Client, pid: number, postmaster: number): Prom
   const { rows } = await superuser.query<{ wal: string }>(`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal`);
   return {
     serviceCpu: cpuSeconds(pid) ?? Number.NaN,
-    postgresCpu: postgresCpuSeconds(postmaster),
+    postgresCpu: (databasePid && cpuSecondsWithChildren(databasePid)) ?? Number.NaN,
     wal: Number(rows[0]?.wal),
     tables,
   };
-}
-
-async function postmasterPid(superuser: pg.Client): Promise<number> {
-  const { rows } = await superuser.query<{ data_directory: string }>('show data_directory');
-  return Number(readFileSync(join(rows[0]?.data_directory ?? '', 'postmaster.pid'), 'utf8').split('\n')[0]);
-}
-
-/** The sum over the postmaster and its children. Each session is one child, and the sessions of the pool stay open. */
-function postgresCpuSeconds(postmaster: number): number {
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ').filter(Boolean);
-  return [postmaster, ...children.map(Number)].reduce((sum, pid) => sum + (cpuSeconds(pid) ?? 0), 0);
 }
 
 function report(name: string, requests: number, before: Reading, after: Reading): void {

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { cpuSeconds, describeMachine } from '../machine.ts';
+import { cpuSeconds, cpuSecondsWithChildren, describeMachine } from '../machine.ts';
 import { driveClosedLoop } from './load.ts';
 import { type BenchOptions, readOptions, usage } from './options.ts';
 import { startPeer } from './peer.ts';
@@ -61,16 +61,22 @@ async function runRounds(
 }
 
 async function measure(workload: Workload, round: number, seconds: number, fastest: number): Promise<Measurement> {
-  const { name, target, pid, expected } = workload;
+  const { name, target, pid, databasePid, expected } = workload;
+  const databaseCpu = () => (databasePid === undefined ? undefined : cpuSecondsWithChildren(databasePid));
   const requests = workload.prepare(Math.ceil(fastest * seconds) + CONCURRENCY);
-  const before = cpuSeconds(pid);
+  const before = [cpuSeconds(pid), databaseCpu()];
   const load = await driveClosedLoop(target, requests, { concurrency: CONCURRENCY, seconds, expected });
-  const after = cpuSeconds(pid);
+  const after = [cpuSeconds(pid), databaseCpu()];
+  const [cpu, database] = after.map((end, nth) => {
+    const start = before[nth];
+    return end === undefined || start === undefined ? undefined : ((end - start) * 1000) / load.answered;
+  });
   return {
     workload: name,
     round,
     rate: load.answered / load.seconds,
-    cpu: before === undefined || after === undefined ? undefined : ((after - before) * 1000) / load.answered,
+    cpu,
+    databaseCpu: database,
     latencies: load.latencies,
   };
 }
@@ -91,7 +97,7 @@ function describe(
     '',
     table(summaries),
     '',
-    ...judge(summaries).map((line) => `- ${line}`),
+    ...judge(summaries, reference).map((line) => `- ${line}`),
   ].join('\n');
 }
 

@@ -44,12 +44,12 @@ interface OpenTask {
 }
 
 /**
- * @param name of the database in the report
+ * @param database its name in the report, and the first process of its server
  * @param settings of the database and of the measurement, as environment variables
  * @param folder for the key and the log
  */
 export async function startMandateUnderTest(
-  name: string,
+  database: { readonly name: string; readonly pid: number | undefined },
   settings: Readonly<Record<string, string>>,
   provider: IdentityProvider,
   folder: string,
@@ -89,7 +89,7 @@ export async function startMandateUnderTest(
     const workload = (kind: string, expected: string, make: (index: number) => HttpRequest): Workload => {
       let made = 0;
       const prepare = (count: number) => Array.from({ length: count }, () => toBytes(target, make(made++)));
-      return { name: `${kind}, ${name}`, target, pid, expected, prepare };
+      return { name: `${kind}, ${database.name}`, target, pid, databasePid: database.pid, expected, prepare };
     };
     const ofTask = (kind: string, expected: string, make: (task: OpenTask) => HttpRequest) =>
       workload(kind, expected, (index) => make(nth(tasks, index)));

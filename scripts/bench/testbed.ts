@@ -1,11 +1,11 @@
 /** The environment of a benchmark: an identity provider, and Mandate with temporary databases. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startIdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';
-import { createDatabase, type Engine } from '../temporary-database.ts';
+import { createDatabase, type Engine, type TemporaryPostgres } from '../temporary-database.ts';
 import { type MandateUnderTest, startMandateUnderTest } from './mandate.ts';
 
 export interface Testbed {
@@ -39,10 +39,16 @@ export function withTestbed(work: (testbed: Testbed) => Promise<void>): Promise<
         const home = mkdtempSync(join(folder, `${engine}-`));
         const database = await createDatabase(engine, { folder: home, cleanup, durable: true });
         const all = { ...database.settings, ...settings };
-        const mandate = await startMandateUnderTest(NAMES[engine], all, provider, home, tasks);
+        const pid = database.postgres && (await postmasterPid(database.postgres));
+        const mandate = await startMandateUnderTest({ name: NAMES[engine], pid }, all, provider, home, tasks);
         cleanup(mandate.process.stop);
         return { ...mandate, postgresUri: database.postgres?.uri };
       },
     });
   });
+}
+
+async function postmasterPid({ query }: TemporaryPostgres): Promise<number> {
+  const [row] = await query('show data_directory');
+  return Number(readFileSync(join(String(row?.data_directory), 'postmaster.pid'), 'utf8').split('\n')[0]);
 }

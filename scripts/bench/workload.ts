@@ -8,6 +8,8 @@ export interface Workload {
   readonly target: Target;
   /** The process of the server. */
   readonly pid: number;
+  /** The first process of its database server; `undefined` if it has none. */
+  readonly databasePid: number | undefined;
   /** A text that the body of every response must contain. */
   readonly expected: string;
   /** Makes new requests. Each can be sent once, before its assertion expires (`ASSERTION_LIFETIME`). */

@@ -15,11 +15,23 @@ import {
 import { cpuSeconds, residentMegabytes } from '../../../scripts/machine.ts';
 
 function measurement(workload: string, round: number, rate: number): Measurement {
-  return { workload, round, rate, cpu: 1000 / rate, latencies: Float64Array.from([1, 2, 30]) };
+  return { workload, round, rate, cpu: 1000 / rate, databaseCpu: undefined, latencies: Float64Array.from([1, 2, 30]) };
 }
 
 function summary(workload: string, figures: Partial<Summary>): Summary {
-  return { workload, rate: 1000, slowest: 900, fastest: 1100, ratio: 1, cpu: 0.4, p50: 3, p99: 9, ...figures };
+  const database = { databaseCpu: undefined };
+  return {
+    workload,
+    rate: 1000,
+    slowest: 900,
+    fastest: 1100,
+    ratio: 1,
+    cpu: 0.4,
+    ...database,
+    p50: 3,
+    p99: 9,
+    ...figures,
+  };
 }
 
 describe('the report of the benchmark', () => {
@@ -47,14 +59,21 @@ describe('the report of the benchmark', () => {
   });
 
   it('says for each measured goal whether it is reached', () => {
-    const lines = judge([
-      summary('exchange, SQLite', { ratio: 0.91, cpu: 0.51, rate: 1000 }),
-      summary('introspection, SQLite', { rate: 2000 }),
-    ]);
+    const lines = judge(
+      [
+        summary('peer', { cpu: 0.5 }),
+        summary('exchange, SQLite', { ratio: 1.15, cpu: 0.48 }),
+        summary('introspection, SQLite', { rate: 3500 }),
+        summary('exchange, Postgres', { ratio: 0.89, databaseCpu: 0.2 }),
+      ],
+      'peer',
+    );
     expect(lines).to.deep.equal([
-      "exchange, SQLite, at least 0.9 of the peer's rate: reached",
-      "exchange, SQLite, at most 0.5 ms of the service's CPU: NOT reached",
-      'introspection, SQLite, at least twice the exchange rate: reached',
+      "exchange, SQLite, rate at least 1.15 of the peer's rate: 1.15, reached",
+      "exchange, SQLite, CPU at most 0.95 of the peer's CPU: 0.96, NOT reached",
+      "exchange, Postgres, rate at least 0.9 of the peer's rate: 0.89, NOT reached",
+      "exchange, Postgres, database's CPU at most 0.35 of the peer's CPU: 0.40, NOT reached",
+      'introspection, SQLite, rate at least 3.5 of the rate of exchange, SQLite: 3.50, reached',
     ]);
   });
 
