@@ -156,7 +156,7 @@ for (const database of databases) {
       const isPostgres = database.engine === 'postgres';
       expect(value('mandate_database_waiting', { pool: isPostgres ? 'serving' : 'thread' })).to.equal(0);
       const serving = (state: string) => value('mandate_database_connections', { pool: 'serving', state });
-      expect([serving('most'), serving('used')]).to.deep.equal(isPostgres ? [16, 0] : [undefined, undefined]);
+      expect([serving('most'), serving('used')]).to.deep.equal(isPostgres ? [8, 0] : [undefined, undefined]);
       expect(value('mandate_admission_turns_busy', { work: 'token' })).to.equal(0);
       expect(value('mandate_admission_turns_waiting', { work: 'revoking' })).to.equal(0);
       expect(value('mandate_key_set_age_seconds', { owner: 'identity_provider' })).to.be.a('number');
