@@ -108,7 +108,8 @@ describe('the figures of the benchmark', () => {
     const { user, system } = process.cpuUsage();
     expect(cpu).to.be.closeTo((user + system) / 1e6, 0.1);
     expect(megabytes).to.be.closeTo(process.memoryUsage.rss() / 1024 ** 2, 10);
-    expect(residentMegabytes(process.pid, 'VmHWM')).to.be.at.least(megabytes);
+    // The kernel's counts may lag behind a little (proc(5)).
+    expect(residentMegabytes(process.pid, 'VmHWM')).to.be.at.least(megabytes - 1);
   });
 });
 
