@@ -141,6 +141,33 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     });
   }
 
+  it('that are collected together have each their own verdict and record, whatever the others are', async () => {
+    const agent = await registeredAgent(storage());
+    const stale = await registeredAgent(storage());
+    await change(storage(), stale)();
+    const [blocked, replayed, twice] = [anOpening(agent), await openedTask(storage(), {}, agent), anOpening(agent)];
+    await block(storage(), blocked.task.sponsorKey)();
+    const openings = [
+      blocked,
+      { ...anOpening(agent), assertion: replayed.assertion },
+      anOpening(stale),
+      twice,
+      // The database refuses a second task with this id.
+      { ...anOpening(agent), task: { ...anOpening(agent).task, taskId: replayed.task.taskId } },
+      anOpening(agent),
+    ];
+    const outcomes: unknown[] = [];
+    const records = await recordedBy(storage(), async () => {
+      const deciding = openings.map((opening) => storage().decide(openTask, opening));
+      for (const outcome of await Promise.allSettled(deciding)) {
+        outcomes.push(outcome.status === 'fulfilled' ? outcome.value.kind : 'thrown');
+      }
+    });
+    expect(outcomes).to.deep.equal(['sponsor_blocked', 'replayed', 'agent_changed', 'opened', 'thrown', 'opened']);
+    const opened = openings.filter((_, nth) => outcomes[nth] === 'opened').map(({ task }) => task.taskId);
+    expect(records.map(({ taskId }) => taskId)).to.have.members(opened);
+  });
+
   it('never leave a blocked person with a live task', async () => {
     const agent = await registeredAgent(storage());
     for (let round = 0; round < 50; round++) {

@@ -15,7 +15,7 @@ import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection, ServerSilent } from './errors.ts';
+import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -48,8 +48,8 @@ export interface Connections {
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
   /**
-   * A transaction in three round trips: the statements of each step are sent together, run one after another, and are all
-   * answered before the next step. The commit is the third.
+   * A transaction in three round trips. The statements of each step are sent together and run one after another.
+   * All are answered before the next step; the commit is the third. Connections with `isThere` do not offer it.
    * @param read sends statements that write nothing: they do not wait for the transaction to begin
    * @param write sends statements without waiting for them
    */
@@ -83,7 +83,8 @@ export function openConnections(
     max: poolSize,
     connectionTimeoutMillis: limits.acquire,
     query_timeout: limits.query,
-    pipeline: true,
+    // In pipeline mode pg waits for the answers before it closes a connection; a call that the watchdog aborted has none.
+    pipeline: isThere === undefined,
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -115,8 +116,6 @@ export function openConnections(
       // A `begin` or `rollback` that was cancelled leaves a transaction open, which the next call must not inherit.
       const isIdle = client.getTransactionStatus() === 'I';
       client.release(!isIdle || (fault !== undefined && losesConnection(fault)));
-      // In pipeline mode the pool would keep the connection until its statement is answered.
-      if (fault instanceof ServerSilent) client.connection.stream.destroy();
     }
   }
 

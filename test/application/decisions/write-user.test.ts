@@ -76,7 +76,7 @@ describe('addUser', () => {
       [{ effect: 'insert_user', ...inactive }, ...deactivation],
     ],
     [
-      'reports a taken name before a full service, and blocks nobody',
+      'if the name is taken and the service is full, reports the name, and blocks no one',
       inactive,
       { named: another, count: 10 },
       'uniqueness',

@@ -26,7 +26,7 @@ describe('the blocks of a person', () => {
     expect(denialOf([operators])).to.equal('sponsor_disabled');
   });
 
-  it('refuse nothing if there are none', () => {
+  it('do not refuse a person who has none', () => {
     expect(denialOf([])).to.equal(undefined);
   });
 
