@@ -1,6 +1,6 @@
 /** The whole HTTP surface, path by path (specification "Endpoints"). */
 
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Randomness, ReadinessCheck } from '../../application/ports/runtime.ts';
@@ -11,13 +11,14 @@ import { type AdmissionControl, admission } from './admission/admission.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
-import { type OAuthSurface, oauthRouter } from './oauth/router.ts';
-import { measuredRequests, requestLog } from './observed-requests.ts';
+import { neverCached } from './oauth/answers.ts';
+import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
+import { loggedRequests, measuredRequests } from './observed-requests.ts';
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
-import { withoutIssuerPath } from './routes.ts';
+import { pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
-import { type MessageClasses, messageClasses } from './server/message-classes.ts';
+import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 
 export interface HttpSurfaces {
   readonly admission: AdmissionControl;
@@ -55,8 +56,10 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
-  app.use(requestLog(surfaces.log, surfaces.randomness));
-  app.use('/oauth2', oauthRouter(surfaces.oauth));
+  app.use('/oauth2', (_request, response, next) => {
+    neverCached(response);
+    next();
+  });
   app.use(healthRouter(surfaces.readiness));
   app.use(discoveryRouter(surfaces));
   app.use('/agents', agentKeysRouter(surfaces.agentKeys));
@@ -67,7 +70,16 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
-  const admitted = admission(surfaces.admission, app);
+
+  const endpoints = oauthEndpoints(surfaces.oauth);
+  const routed = (request: ServedRequest, response: ServerResponse) => {
+    const path = pathOf(request.url ?? '');
+    const endpoint = endpoints.get(path);
+    if (endpoint !== undefined) request.endpoint = path;
+    (endpoint ?? app)(request, response);
+  };
+  const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
+  const admitted = admission(surfaces.admission, logged);
   const measured = surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
   const withoutPrefix = withoutIssuerPath(surfaces.issuer);
   return {

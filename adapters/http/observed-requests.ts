@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Request, RequestHandler } from 'express';
+import type { Request } from 'express';
 import type { Randomness } from '../../application/ports/runtime.ts';
 import { type Log, type Measurements, type RequestOutcome, traceFields } from '../../application/ports/telemetry.ts';
 import { parseTraceparent, type Trace } from '../../domain/trace-context.ts';
@@ -19,31 +19,32 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const SPAN_ID_BYTES = 8;
 
 /** Also gives the request its trace. */
-export function requestLog(log: Log, randomness: Randomness): RequestHandler {
-  return (request: Request & ServedRequest, response, next) => {
+export function loggedRequests(log: Log, randomness: Randomness, next: RequestListener): RequestListener {
+  return (request: ServedRequest, response: ServedResponse) => {
     const started = performance.now();
     const requestId = randomness.ulid();
-    response.locals.requestId = requestId;
     const trace = traceOf(request, randomness);
     request.trace = trace;
     response.once('close', () => {
       log.info('request', {
         ...traceFields(trace),
         request_id: requestId,
-        method: METHODS.has(request.method) ? request.method : 'other',
-        route:
-          request.route === undefined
-            ? 'none'
-            : `${request.baseUrl}${String(request.route.path)}`.replace(/(?<=.)\/$/, ''),
+        method: METHODS.has(request.method ?? '') ? request.method : 'other',
+        route: request.endpoint ?? expressRoute(request as Request),
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - started) * 100) / 100,
-        reason: typeof response.locals.reason === 'string' ? response.locals.reason : undefined,
+        reason: response.reason,
         // The client disconnected before the response was sent.
         ...(response.writableFinished ? {} : { aborted: true }),
       });
     });
-    next();
+    next(request, response);
   };
+}
+
+/** The pattern of the route that Express matched. */
+function expressRoute({ route, baseUrl }: Request): string {
+  return route === undefined ? 'none' : `${baseUrl}${String(route.path)}`.replace(/(?<=.)\/$/, '');
 }
 
 /** A repeated header is malformed and, like any malformed one, ignored (§3.3). */

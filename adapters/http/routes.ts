@@ -31,13 +31,18 @@ export interface Route {
 
 /** @param target the request target; its query is ignored */
 export function routeOf(target: string): Route {
-  const query = target.indexOf('?');
-  const path = query === -1 ? target : target.slice(0, query);
+  const path = pathOf(target);
   const exact = EXACT.get(path);
   if (exact !== undefined) return exact;
   const end = path.indexOf('/', 1);
   const route = BELOW.get(end === -1 ? path : path.slice(0, end)) ?? OTHER;
   return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
+}
+
+/** Of a request target, without its query. */
+export function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
 }
 
 const OTHER: Route = {
@@ -112,8 +117,7 @@ export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
   if (prefix === '') return (target) => target;
   const inserted = new Map(METADATA.map((path) => [`${path}${prefix}`, path]));
   return (target) => {
-    const query = target.indexOf('?');
-    const path = query === -1 ? target : target.slice(0, query);
+    const path = pathOf(target);
     const metadata = inserted.get(path);
     if (metadata !== undefined) return `${metadata}${target.slice(path.length)}`;
     // An issuer's path may equal a segment of ours: with the issuer path `/oauth2`, `/oauth2/token` is not shortened.

@@ -107,7 +107,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
   const reasons: unknown[] = [];
   const app = express();
   app.use((_request, response, next) => {
-    response.once('close', () => reasons.push(response.locals.reason));
+    response.once('close', () => reasons.push(response.reason));
     next();
   });
   app.use(

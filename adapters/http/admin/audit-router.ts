@@ -24,7 +24,6 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
-import type { ServedRequest } from '../server/message-classes.ts';
 import {
   type AdminAccess,
   DEFAULT_PAGE,
@@ -90,11 +89,7 @@ async function checkpoints(surface: AuditSurface, request: Request, response: Re
 /** The answer to a sequence number that no record can have. */
 const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
-async function proof(
-  surface: AuditSurface,
-  request: Request<{ seq: string }> & ServedRequest,
-  response: Response,
-): Promise<void> {
+async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
   const seq = parseOrdinal(request.params.seq);
   const outcome = seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq);
   switch (outcome.kind) {

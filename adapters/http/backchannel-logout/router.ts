@@ -9,7 +9,6 @@ import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
-import type { ServedRequest } from '../server/message-classes.ts';
 
 export interface BackchannelLogoutSurface {
   /** @param logoutToken `undefined` if the request has no readable token, which is recorded too */
@@ -23,7 +22,7 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
   const router = express.Router({ caseSensitive: true, strict: true });
   // §2.8: no answer may be cached.
   router.all(PATH, neverStored);
-  router.post(PATH, async (request: Request & ServedRequest, response) => {
+  router.post(PATH, async (request: Request, response) => {
     const read = await readFormRequest(request);
     if (read === GONE) return;
     const logoutToken = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
@@ -32,10 +31,10 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
     else if (logoutToken === undefined) answerMissingToken(response);
     else answerLogout(response, outcome);
   });
-  router.all(PATH, async (request: Request & ServedRequest, response) => {
+  router.all(PATH, async (request: Request, response) => {
     discardRest(request);
     await surface.accept(undefined, request.trace);
-    response.locals.reason = 'logout_malformed';
+    response.reason = 'logout_malformed';
     answerMethod(response);
   });
   router.use(faultHandler(surface.log, { unavailable: answerUnavailable, fault: answerFault }));
@@ -46,11 +45,11 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
 function answerLogout(response: Response, outcome: LogoutOutcome): void {
   if (outcome.kind !== 'refused') {
     // A repeated token is answered like the first: a provider that got no answer sends it again.
-    response.locals.reason = outcome.kind;
+    response.reason = outcome.kind;
     response.status(200).end();
     return;
   }
-  response.locals.reason = outcome.reason;
+  response.reason = outcome.reason;
   if (outcome.reason === 'logout_keys_unavailable') {
     response.status(503).json({
       error: 'temporarily_unavailable',
@@ -62,7 +61,7 @@ function answerLogout(response: Response, outcome: LogoutOutcome): void {
 }
 
 function answerMissingToken(response: Response): void {
-  response.locals.reason = 'logout_malformed';
+  response.reason = 'logout_malformed';
   refuse(response, 'The parameter logout_token is missing.');
 }
 

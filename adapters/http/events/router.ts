@@ -10,7 +10,6 @@ import { type BearerAccess, requireBearer } from '../message/bearer.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import type { ServedRequest } from '../server/message-classes.ts';
 
 export interface EventsSurface extends BearerAccess {
   /** @param eventToken `undefined` if the request has no readable token, which is recorded too */
@@ -24,7 +23,7 @@ const MEDIA_TYPES = ['application/secevent+jwt'];
 export function eventsRouter(surface: EventsSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all(PATH, neverStored, requireBearer(surface, answerUnauthenticated));
-  router.post(PATH, async (request: Request & ServedRequest, response) => {
+  router.post(PATH, async (request: Request, response) => {
     const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/secevent+jwt.');
     if (body.kind === 'aborted') return;
     // A token is ASCII, so latin1 decodes it, and any other byte makes it malformed.
@@ -33,7 +32,7 @@ export function eventsRouter(surface: EventsSurface): Router {
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);
   });
-  router.all(PATH, async (request: Request & ServedRequest, response) => {
+  router.all(PATH, async (request: Request, response) => {
     discardRest(request);
     await surface.accept(undefined, request.trace);
     answerMethod(response);
@@ -84,12 +83,12 @@ const REFUSALS: Readonly<
 function answerSecurityEvent(response: Response, outcome: SecurityEventOutcome): void {
   if (outcome.kind !== 'refused') {
     // RFC 8935 §2.2: the same answer for an applied, an ignored and a repeated token.
-    response.locals.reason = outcome.kind;
+    response.reason = outcome.kind;
     response.status(202).end();
     return;
   }
   const { reason } = outcome;
-  response.locals.reason = reason;
+  response.reason = reason;
   if (reason === 'ssf_keys_unavailable') {
     answerLater(response, 'keys_unavailable: the keys to verify it with could not be fetched. Send it again.');
     return;
@@ -99,30 +98,30 @@ function answerSecurityEvent(response: Response, outcome: SecurityEventOutcome):
 }
 
 function answerMalformed(response: Response, description: string): void {
-  response.locals.reason = 'ssf_malformed';
+  response.reason = 'ssf_malformed';
   response.status(400).json({ err: 'invalid_request', description });
 }
 
 function answerMethod(response: Response): void {
-  response.locals.reason = 'ssf_malformed';
+  response.reason = 'ssf_malformed';
   const description = 'This endpoint answers POST only.';
   response.set('Allow', 'POST').status(405).json({ err: 'invalid_request', description });
 }
 
 /** Says nothing about the token, because the client is unknown. */
 function answerUnauthenticated(response: Response, reason: CredentialDenialReason): void {
-  response.locals.reason = reason;
+  response.reason = reason;
   response.status(401).json({ err: 'authentication_failed' });
 }
 
 function answerStorageUnavailable(response: Response): void {
-  response.locals.reason = 'storage_unavailable';
+  response.reason = 'storage_unavailable';
   response.set('Retry-After', String(DATABASE_RETRY_AFTER));
   answerLater(response, 'The service could not reach its database. Send it again.');
 }
 
 function answerFault(response: Response): void {
-  response.locals.reason = 'fault';
+  response.reason = 'fault';
   response.status(500).json({ err: 'server_error', description: 'The service met an unexpected condition.' });
 }
 

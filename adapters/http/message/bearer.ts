@@ -6,7 +6,6 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
-import type { ServedRequest } from '../server/message-classes.ts';
 import { discardRest } from './body.ts';
 import { singleHeader } from './head.ts';
 
@@ -23,7 +22,7 @@ export function requireBearer(
   answer: (response: Response, reason: CredentialDenialReason) => void,
 ): RequestHandler {
   const check = bearerKeys(credentials);
-  return async (request: Request & ServedRequest, response, next) => {
+  return async (request: Request, response, next) => {
     const verdict = check(request);
     if (verdict === 'accepted') {
       next();

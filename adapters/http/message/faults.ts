@@ -3,28 +3,33 @@
  * supplies the shape of its answers.
  */
 
-import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { ErrorRequestHandler, Response } from 'express';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
-import type { ServedRequest } from '../server/message-classes.ts';
+import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import { discardRest } from './body.ts';
 
-export interface FaultAnswers {
+export interface FaultAnswers<Answer extends ServedResponse = Response> {
   /** 503, with Retry-After. */
-  unavailable(response: Response): void;
+  unavailable(response: Answer): void;
   /** 400; for surfaces with parameters in their paths. */
-  malformedPath?(response: Response): void;
+  malformedPath?(response: Answer): void;
   /** 500, and no detail. */
-  fault(response: Response): void;
+  fault(response: Answer): void;
 }
 
 /** If the answer has already begun, express ends the connection. */
 export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandler {
-  return (error: unknown, request: Request & ServedRequest, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
+  const answer = faultAnswer(log, answers);
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) next(error);
+    else answer(error, request, response);
+  };
+}
+
+/** Logs an error that a handler threw, and answers the request. */
+export function faultAnswer<Answer extends ServedResponse>(log: Log, answers: FaultAnswers<Answer>) {
+  return (error: unknown, request: ServedRequest, response: Answer): void => {
     discardRest(request);
     if (error instanceof StorageUnavailable) {
       log.error('the database could not answer', error, traceFields(request.trace));

@@ -32,7 +32,7 @@ const MAX_FIELDS = 100;
 const MAX_FIELD_NAME = 128;
 
 export function answerProblem(response: Response, problem: Problem): void {
-  response.locals.reason = problem.reason;
+  response.reason = problem.reason;
   response.status(problem.status).type('application/problem+json').json(problemDocument(problem));
 }
 

@@ -1,6 +1,5 @@
 /** Turns outcomes into OAuth responses: status, headers and body (RFC 6749 §5; specification "OAuth error bodies"). */
 
-import type { Response } from 'express';
 import type { Denial } from '../../../application/outcome.ts';
 import type { IntrospectedToken } from '../../../application/token/introspect.ts';
 import type { IssuedToken } from '../../../application/token/mint.ts';
@@ -8,6 +7,7 @@ import { describeDenial, type OAuthError } from '../../../domain/denial.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import { CAPACITY_RETRY_AFTER, DATABASE_RETRY_AFTER } from '../message/faults.ts';
+import type { ServedResponse } from '../server/message-classes.ts';
 import { ACCESS_TOKEN_TYPE } from './requests.ts';
 
 const STATUS: Partial<Record<OAuthError, number>> = {
@@ -21,17 +21,17 @@ const STATUS: Partial<Record<OAuthError, number>> = {
  */
 const TELLS_REASON: OAuthError = 'access_denied';
 
-export function answerDenial(response: Response, denial: Denial): void {
+export function answerDenial(response: ServedResponse, denial: Denial): void {
   const { error, sentence } = describeDenial(denial.reason);
-  response.locals.reason = denial.reason;
+  response.reason = denial.reason;
   // RFC 6749 §5.2: only a client that sent an Authorization header gets a WWW-Authenticate challenge.
   const authorization = response.req.headers.authorization;
   if (error === 'invalid_client' && authorization !== undefined) {
     const scheme = /^basic /i.test(authorization) ? 'Basic' : 'Bearer';
-    response.set('WWW-Authenticate', `${scheme} realm="mandate"`);
+    response.setHeader('WWW-Authenticate', `${scheme} realm="mandate"`);
   }
-  if (denial.reason === 'overloaded') response.set('Retry-After', String(CAPACITY_RETRY_AFTER));
-  sendJson(response.status(statusOf(error)), {
+  if (denial.reason === 'overloaded') response.setHeader('Retry-After', CAPACITY_RETRY_AFTER);
+  sendJson(response, statusOf(error), {
     error,
     error_description: denial.detail ?? sentence,
     ...(error === TELLS_REASON ? { reason: denial.reason } : {}),
@@ -42,16 +42,28 @@ export function statusOf(error: OAuthError): number {
   return STATUS[error] ?? 400;
 }
 
-/** Cheaper than Express's `json`, which looks up settings and conditional headers that are never used here. */
-function sendJson(response: Response, body: Record<string, unknown>): void {
+/** Supplement "Token endpoint": no answer may be cached. */
+export function neverCached(response: ServedResponse): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('Pragma', 'no-cache');
+}
+
+function sendJson(response: ServedResponse, status: number, body: Record<string, unknown>): void {
   const text = JSON.stringify(body);
+  response.statusCode = status;
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('Content-Length', Buffer.byteLength(text));
   response.end(text);
 }
 
-export function answerIssued(response: Response, token: IssuedToken): void {
-  sendJson(response, {
+/** 200 and no body. @param reason for the log */
+export function answerNothing(response: ServedResponse, reason: string): void {
+  response.reason = reason;
+  response.end();
+}
+
+export function answerIssued(response: ServedResponse, token: IssuedToken): void {
+  sendJson(response, 200, {
     access_token: token.accessToken,
     issued_token_type: ACCESS_TOKEN_TYPE,
     token_type: 'Bearer',
@@ -64,8 +76,8 @@ export function answerIssued(response: Response, token: IssuedToken): void {
 }
 
 /** Specification "Introspection response". The answer for an inactive token says only why it ended. */
-export function answerIntrospection(response: Response, outcome: IntrospectedToken): void {
-  sendJson(response, introspectionBody(outcome));
+export function answerIntrospection(response: ServedResponse, outcome: IntrospectedToken): void {
+  sendJson(response, 200, introspectionBody(outcome));
 }
 
 function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> {
@@ -86,25 +98,27 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
 }
 
 /** 405, in OAuth's format. */
-export function answerMethod(response: Response): void {
-  sendJson(response.set('Allow', 'POST').status(405), {
+export function answerMethod(response: ServedResponse): void {
+  response.setHeader('Allow', 'POST');
+  sendJson(response, 405, {
     error: 'invalid_request',
     error_description: 'This endpoint answers POST only.',
   });
 }
 
 /** The database did not answer, so the request is neither granted nor denied. */
-export function answerUnavailable(response: Response): void {
-  response.locals.reason = 'storage_unavailable';
-  sendJson(response.set('Retry-After', String(DATABASE_RETRY_AFTER)).status(503), {
+export function answerUnavailable(response: ServedResponse): void {
+  response.reason = 'storage_unavailable';
+  response.setHeader('Retry-After', DATABASE_RETRY_AFTER);
+  sendJson(response, 503, {
     error: 'temporarily_unavailable',
     error_description: 'The service could not reach its database. Retry the request.',
   });
 }
 
-export function answerFault(response: Response): void {
-  response.locals.reason = 'fault';
-  sendJson(response.status(500), {
+export function answerFault(response: ServedResponse): void {
+  response.reason = 'fault';
+  sendJson(response, 500, {
     error: 'server_error',
     error_description: 'The service met an unexpected condition.',
   });

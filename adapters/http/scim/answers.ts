@@ -31,7 +31,7 @@ interface ScimError {
 }
 
 export function answerScimError(response: Response, { status, scimType, detail, reason }: ScimError): void {
-  response.locals.reason = reason;
+  response.reason = reason;
   sendScim(response, status, scimErrorMessage({ status, ...(scimType === undefined ? {} : { scimType }), detail }));
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
-import type { Express } from 'express';
+import type express from 'express';
 import type { Trace } from '../../../domain/trace-context.ts';
 
 export type BodyOutcome =
@@ -17,18 +17,34 @@ export type BodyOutcome =
 
 export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 
-export interface ServedRequest extends IncomingMessage {
+interface RequestState {
   /** Sends `100 Continue` if the client waits for it before it sends the body (RFC 9110 §10.1.1). */
   invite?: (() => void) | undefined;
   /** The body, if admission control has already read it. */
   readAhead?: BodyOutcome | undefined;
   /** The trace that the request is part of. */
   trace?: Trace | undefined;
+  /** The path, if a handler in front of Express serves it. */
+  endpoint?: string | undefined;
 }
 
-export interface ServedResponse extends ServerResponse {
+interface ResponseState {
   /** Why admission refused the request. */
   refusal?: AdmissionRefusal | undefined;
+  /** For the log: a fixed word that says why the answer is what it is. */
+  reason?: string | undefined;
+}
+
+export interface ServedRequest extends IncomingMessage, RequestState {}
+
+export interface ServedResponse extends ServerResponse, ResponseState {}
+
+declare global {
+  /** Express's types are extended here (its documentation, "TypeScript"). */
+  namespace Express {
+    interface Request extends RequestState {}
+    interface Response extends ResponseState {}
+  }
 }
 
 export interface MessageClasses {
@@ -41,14 +57,16 @@ export interface MessageClasses {
  * makes every later property access slow: up to a quarter of the CPU of an exchange. For these classes it changes nothing.
  * Both properties are documented extension points of Express ("Overriding the Express API").
  */
-export function messageClasses(app: Express): MessageClasses {
+export function messageClasses(app: express.Express): MessageClasses {
   class AppRequest extends IncomingMessage implements ServedRequest {
     invite: (() => void) | undefined = undefined;
     readAhead: BodyOutcome | undefined = undefined;
     trace: Trace | undefined = undefined;
+    endpoint: string | undefined = undefined;
   }
   class AppResponse extends ServerResponse implements ServedResponse {
     refusal: AdmissionRefusal | undefined = undefined;
+    reason: string | undefined = undefined;
   }
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request);
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import express from 'express';
 import { auditRouter } from '../../../adapters/http/admin/audit-router.ts';
-import { requestLog } from '../../../adapters/http/observed-requests.ts';
+import { loggedRequests } from '../../../adapters/http/observed-requests.ts';
 import type { HttpServer } from '../../../adapters/http/server/server.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
@@ -25,7 +25,6 @@ describe('The request log', () => {
   beforeEach(async () => {
     log = capturedLog();
     const app = express();
-    app.use(requestLog(log, systemRandomness()));
     const audit = {
       apiKey: new Secret(KEY),
       refuse: async () => undefined,
@@ -35,7 +34,7 @@ describe('The request log', () => {
       log,
     };
     app.use('/audit', auditRouter(audit));
-    server = await serverWith(app);
+    server = await serverWith(loggedRequests(log, systemRandomness(), app));
   });
   afterEach(() => server.stop(0));
 
