@@ -49,11 +49,7 @@ async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKe
 }
 
 /** The algorithm must be accepted by the surface and supported by the key; the token only selects one of these. */
-export async function verifyWithRing(
-  ring: KeyRing,
-  jws: JwsEnvelope,
-  algorithms: readonly string[],
-): Promise<RingVerdict> {
+export function verifyWithRing(ring: KeyRing, jws: JwsEnvelope, algorithms: readonly string[]): RingVerdict {
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
   if (ring.length === 0) return { kind: 'no_registered_keys' };
   const named = jws.keyId === undefined ? ring : ring.filter((key) => key.keyId === jws.keyId);
@@ -67,7 +63,7 @@ export async function verifyWithRing(
   const input = Buffer.from(jws.text.slice(0, end));
   const signature = Buffer.from(jws.text.slice(end + 1), 'base64url');
   for (const { key, algorithm } of fitting.slice(0, MAX_KEYS_TRIED)) {
-    if (await isSignature(algorithm, key.key, input, signature)) return { kind: 'verified', key };
+    if (isSignature(algorithm, key.key, input, signature)) return { kind: 'verified', key };
   }
   return { kind: 'invalid_signature' };
 }

@@ -15,7 +15,7 @@ export const SIGNING_ALGORITHM = 'ES256';
 export interface SigningKey {
   readonly keyId: string;
   /** Signs these bytes (RFC 7518 §3.4). No other code gets the private key. */
-  readonly sign: (input: Buffer) => Promise<Buffer>;
+  readonly sign: (input: Buffer) => Buffer;
   /** Public members, with `kid`, `use` and `alg`. */
   readonly publicJwk: Jwk;
 }

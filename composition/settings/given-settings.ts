@@ -44,8 +44,7 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
     const key = name.replaceAll('__', ':');
     const meant = () => mapped(meantBy(key), variableOf);
-    // A variable's name with a colon would be a second spelling of the same setting, which does not exist. So it is
-    // stored under a key that no setting has.
+    // A variable spells `:` as `__`. A name with a colon is unknown: it is stored under a key that no setting has.
     given.set(name.includes(':') ? `${name} ` : key, { value, name, meant });
   }
 

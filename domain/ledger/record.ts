@@ -44,7 +44,7 @@ export interface LedgerEntry {
   readonly delegationDepth?: number | undefined;
   readonly decision: LedgerDecision;
   readonly reason?: string | undefined;
-  /** Only on summaries: the number of counted occurrences. */
+  /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
   /** Only on `audit.archived`. */
   readonly detail?: string | undefined;

@@ -21,7 +21,7 @@ type PolicyVerdict =
     };
 
 /**
- * @param asked.held the scope that the person holds (an exchange), or that the task was granted (a refresh)
+ * @param asked.held the scope that the person holds (an exchange), or that the grant still has (a refresh)
  * @returns the intersection of the held scope, the agent's allowed scope and the requested scope
  */
 export function judgePolicy(

@@ -83,7 +83,7 @@ export function isTextList(value: Json | undefined): value is readonly string[] 
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** The NumericDates of RFC 7519 §4.1. Only whole seconds are accepted, so that 1e400 can't mean "never expires". */
+/** The NumericDates of RFC 7519 §4.1 must be safe integers: JSON.parse reads 1e400 as Infinity, which never expires. */
 function hasUsableDates(claims: JsonObject): boolean {
   return ['exp', 'nbf', 'iat'].every((name) => {
     const value = member(claims, name);

@@ -248,7 +248,7 @@ onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
     }
   });
 
-  it('do not deadlock if two users exchange their people', async () => {
+  it('do not deadlock if two users swap their people at once', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [one, two] = [await created(), await created()];
       const outcomes = await Promise.all([

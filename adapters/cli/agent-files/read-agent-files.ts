@@ -128,7 +128,7 @@ async function judgeMapping(
   if (verdict.kind === 'valid' && problems.length === 0) {
     return { kind: 'sound', agent: { declaration, registration: verdict.registration } };
   }
-  // The rules skip an unreadable field, and the fields that are checked together with it.
+  // The rules' errors about an unreadable field, or about a field that is checked together with it, are dropped.
   const faulty = new Set([...mapping.unread, ...problems.map(({ field }) => field)]);
   for (const fields of TOGETHER)
     if (fields.some((field) => faulty.has(field))) for (const field of fields) faulty.add(field);

@@ -63,7 +63,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
   const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
 
-  /** At most this many of the connections. The watchdog also ends the wait for one of them. */
+  /** Uses at most `size` of the revoking connections. If the server falls silent, a call that waits for one fails too. */
   const share = (size: number): Share => {
     const limiter = keyedLimiter(size, limits.revoking.acquire);
     return {

@@ -1,6 +1,6 @@
 /**
- * The checkpoints on SQLite. Write transactions run one after another, so every number that is taken is committed: the
- * newest record ends the range, without a lock.
+ * The checkpoints on SQLite. SQLite runs one write transaction at a time, so no lower number can appear later. The newest
+ * record therefore ends the range of the next checkpoint, without a lock.
  */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';

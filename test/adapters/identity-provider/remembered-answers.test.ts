@@ -43,7 +43,7 @@ describe('A cached answer of the identity provider', () => {
     expect(answers.find('ada', 30)).to.equal(undefined);
   });
 
-  it('is kept for the ten thousand people with the latest requests', () => {
+  it('is kept for the ten thousand people whom the provider was asked about last', () => {
     answers.remember('first', 'active', start);
     for (let person = 1; person < 10_000; person += 1) answers.remember(`person ${person}`, 'active', start);
     answers.remember('first', 'active', start);

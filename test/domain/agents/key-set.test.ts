@@ -244,7 +244,7 @@ describe('a fetched key set', () => {
     expect(fetched(keys)?.map(([kid]) => kid)).to.deep.equal(['once', undefined, undefined]);
   });
 
-  it('has no keys if none is usable, and is undefined for any other value', () => {
+  it('has no keys if none is usable; what is no key set gives undefined', () => {
     expect(fetched([])).to.deep.equal([]);
     expect(fetched([{ kty: 'oct' }])).to.deep.equal([]);
     for (const value of [undefined, null, [], {}, { keys: 'a' }, 'keys']) {
