@@ -33,6 +33,8 @@ interface ClosedLoopOptions {
   readonly seconds: number;
   /** A text that the body of every response must contain. */
   readonly expected: string;
+  /** Milliseconds between two requests of a connection. By default the next request follows the response at once. */
+  readonly everyMs?: number;
 }
 
 interface ClosedLoopResult {
@@ -50,7 +52,7 @@ interface ClosedLoopResult {
 export async function driveClosedLoop(
   target: Target,
   requests: readonly Buffer[],
-  { concurrency, seconds, expected }: ClosedLoopOptions,
+  { concurrency, seconds, expected, everyMs = 0 }: ClosedLoopOptions,
 ): Promise<ClosedLoopResult> {
   const sockets = await Promise.all(Array.from({ length: concurrency }, () => open(target)));
   const latencies = new Float64Array(requests.length);
@@ -66,6 +68,7 @@ export async function driveClosedLoop(
       const sent = performance.now();
       check(await roundTrip(socket, request), expected);
       latencies[answered++] = performance.now() - sent;
+      if (everyMs > 0) await pause(Math.max(0, sent + everyMs - performance.now()));
     }
   };
   try {

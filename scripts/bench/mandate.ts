@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IdentityProvider } from '../../test/support/identity-provider/identity-provider.ts';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
-import { type MandateProcess, startMandate } from '../mandate-process.ts';
+import { builtProgram, type MandateProcess, startMandate } from '../mandate-process.ts';
 import {
   agentRequests,
   type HttpRequest,
@@ -22,6 +22,8 @@ import { ASSERTION_LIFETIME, type Workload } from './workload.ts';
 
 export interface MandateUnderTest {
   readonly process: MandateProcess;
+  /** Starts another process with the same settings and database (Postgres). */
+  replica(): Promise<MandateProcess>;
   readonly exchange: Workload;
   readonly refresh: Workload;
   readonly introspection: Workload;
@@ -59,21 +61,19 @@ export async function startMandateUnderTest(
   const signingKey = await makeSigningKey('ES256');
   const keyFile = join(folder, 'signing-key.pem');
   writeFileSync(keyFile, signingKey.privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-  const process = await startMandate(
-    {
-      NODE_ENV: 'production',
-      Service__UpstreamIdp__Issuer: provider.issuer,
-      Service__UpstreamIdp__Audience: provider.audience,
-      Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
-      Service__Signing__Keys__0__Path: keyFile,
-      Service__Admin__ApiKey: adminKey,
-      // All load comes from one address.
-      Service__RateLimit__Enabled: 'false',
-      Service__Overload__Enabled: 'false',
-      ...settings,
-    },
-    folder,
-  );
+  const environment = {
+    NODE_ENV: 'production',
+    Service__UpstreamIdp__Issuer: provider.issuer,
+    Service__UpstreamIdp__Audience: provider.audience,
+    Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
+    Service__Signing__Keys__0__Path: keyFile,
+    Service__Admin__ApiKey: adminKey,
+    // All load comes from one address.
+    Service__RateLimit__Enabled: 'false',
+    Service__Overload__Enabled: 'false',
+    ...settings,
+  };
+  const process = await startMandate(environment, folder);
   try {
     const { issuer, pid } = process;
     const requests = agentRequests(issuer, provider, ASSERTION_LIFETIME);
@@ -95,6 +95,7 @@ export async function startMandateUnderTest(
       workload(kind, expected, (index) => make(nth(tasks, index)));
     return {
       process,
+      replica: () => startMandate({ ...environment, Service__Issuer: issuer }, folder, builtProgram, 'applied'),
       exchange: workload('exchange', '"access_token"', exchange),
       refresh: ofTask('refresh', '"access_token"', ({ agent, grant }) => requests.refresh(agent, grant)),
       introspection: ofTask('introspection', '"active":true', ({ token }) => introspection(token)),

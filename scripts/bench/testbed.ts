@@ -22,6 +22,8 @@ export interface Testbed {
 export interface Started extends MandateUnderTest {
   /** A libpq URI of the superuser; `undefined` on SQLite. */
   readonly postgresUri: string | undefined;
+  /** The file of the database; `undefined` on Postgres. */
+  readonly sqliteFile: string | undefined;
 }
 
 const NAMES = { sqlite: 'SQLite', postgres: 'Postgres' } as const;
@@ -42,7 +44,8 @@ export function withTestbed(work: (testbed: Testbed) => Promise<void>): Promise<
         const pid = database.postgres && (await postmasterPid(database.postgres));
         const mandate = await startMandateUnderTest({ name: NAMES[engine], pid }, all, provider, home, tasks);
         cleanup(mandate.process.stop);
-        return { ...mandate, postgresUri: database.postgres?.uri };
+        const sqliteFile = database.settings.Service__Database__Path;
+        return { ...mandate, postgresUri: database.postgres?.uri, sqliteFile };
       },
     });
   });
