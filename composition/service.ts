@@ -5,9 +5,10 @@ import type { TimeLimits } from '../adapters/http/server/server.ts';
 import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
+import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
-import type { Network } from '../application/ports/network.ts';
+import { type Network, NetworkFailure } from '../application/ports/network.ts';
 import type { Clock } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { describeOldSchema } from './database-refusals.ts';
@@ -53,6 +54,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const signingKeys = await loadSigningKeys(settings, log);
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
+  announceProxy(settings, log);
   refuseMissingFile(settings);
   const opening = openDatabase(settings, { clock, log });
   // Most of the code. It is loaded while the database opens, which waits for another thread or another machine.
@@ -114,6 +116,18 @@ function warnOfEventSubjects(settings: Settings, log: Log): void {
   log.warn(
     'Service:UpstreamIdp:SponsorKeyClaim is not sub: in security events, the sub of an iss_sub subject must be the value of that claim',
   );
+}
+
+/** @throws StartupError for a proxy that cannot be used: every request to the identity provider would fail */
+function announceProxy(settings: Settings, log: Log): void {
+  const provider = settings['Service:UpstreamIdp:Issuer'] ?? settings['Service:UpstreamIdp:MetadataUrl'];
+  if (provider === undefined) return;
+  try {
+    const proxy = proxyFromEnvironment(new URL(provider));
+    if (proxy !== undefined) log.info('the identity provider is asked through a proxy', { proxy: proxy.host });
+  } catch (error) {
+    throw error instanceof NetworkFailure ? new StartupError([error.message]) : error;
+  }
 }
 
 /** Opening a missing SQLite file would create an empty one, even for a mistyped path. */

@@ -5,9 +5,10 @@
  */
 
 import { promises as dns } from 'node:dns';
+import { once } from 'node:events';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls, createSecureContext, rootCertificates } from 'node:tls';
 import {
   type Network,
@@ -19,6 +20,7 @@ import {
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { formatTraceparent } from '../../domain/trace-context.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
+import { connectThrough, type ProxyOf, proxyFromEnvironment, TunnelAgent } from './tunnel.ts';
 
 /** Per host. More connections would only wait at the server instead of here. */
 const MAX_SOCKETS = 64;
@@ -39,6 +41,8 @@ export interface NetworkOptions {
   readonly resolve?: Resolve;
   /** Which addresses a `publicOnly` request may connect to. */
   readonly isPublic?: (address: string) => boolean;
+  /** By default the environment says which requests go through a proxy. */
+  readonly proxyOf?: ProxyOf;
 }
 
 export function httpNetwork(options: NetworkOptions = {}): Network {
@@ -72,28 +76,40 @@ function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
   }
 }
 
-function sender({ ca, resolve = dns.lookup, isPublic = isPublicAddress }: NetworkOptions): Send {
+function sender({
+  ca,
+  resolve = dns.lookup,
+  isPublic = isPublicAddress,
+  proxyOf = proxyFromEnvironment,
+}: NetworkOptions): Send {
   const kept = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS };
   // One TLS context for all connections: reading the certificates for each would cost more than the request.
   const trust = ca === undefined ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) };
-  const agents = (options: http.AgentOptions) => ({
-    plain: new http.Agent({ ...kept, ...options }),
-    secure: new https.Agent({ ...kept, ...trust, ...options }),
-  });
+  const agents = (options: http.AgentOptions) => {
+    const plain = new http.Agent({ ...kept, ...options });
+    const secure = new https.Agent({ ...kept, ...trust, ...options });
+    const tunnels = new Map<string, https.Agent>();
+    return (target: URL): http.Agent => {
+      if (target.protocol !== 'https:') return plain;
+      const proxy = proxyOf(target);
+      if (proxy === undefined) return secure;
+      const tunnel = tunnels.get(proxy.href) ?? new TunnelAgent(proxy, { ...kept, ...trust, ...options });
+      tunnels.set(proxy.href, tunnel);
+      return tunnel;
+    };
+  };
   const anywhere = agents({});
   // Keeps no connection: each request resolves its host again, and the result is checked.
   const publicHosts = agents({ keepAlive: false, lookup: publicLookup(resolve, isPublic) });
   return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false, trace }) => {
     const target = new URL(url);
     if (publicOnly && isAddress(target) && !isPublic(hostOf(target))) throw new NetworkFailure(NOT_PUBLIC);
-    const { plain, secure } = publicOnly ? publicHosts : anywhere;
+    const agent = (publicOnly ? publicHosts : anywhere)(target);
     // W3C Trace Context §3.2. `tracestate` is not passed on: it may contain any data of another vendor.
     const traced = trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
     const lines = { ...headers, ...traced, 'accept-encoding': 'identity', ...lengthOf(body) };
-    const sent =
-      target.protocol === 'https:'
-        ? https.request(target, { method, headers: lines, agent: secure })
-        : http.request(target, { method, headers: lines, agent: plain });
+    const { request } = target.protocol === 'https:' ? https : http;
+    const sent = request(target, { method, headers: lines, agent });
     const answer = bounded(sent, timeoutMs, maxBytes);
     sent.end(body);
     return { sent, answer };
@@ -179,20 +195,29 @@ function errorCode(error: unknown): string | undefined {
 }
 
 /** Connects as `httpNetwork` would, without a request. */
-export const reach: Reach = (url, limitMs) =>
-  new Promise((resolve) => {
-    const target = new URL(url);
-    const { protocol, port } = target;
-    const host = hostOf(target);
-    const socket: Socket =
-      protocol === 'https:'
-        ? connectTls({ host, port: Number(port || 443), servername: /^[\d.:]+$/.test(host) ? '' : host })
-        : connectTcp({ host, port: Number(port || 80) });
-    const end = (problem: string | undefined) => {
-      socket.destroy();
-      resolve(problem);
-    };
-    socket.setTimeout(limitMs, () => end(`The connection failed within ${limitMs} ms.`));
-    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => end(undefined));
-    socket.on('error', (error) => end(`The connection failed (${'code' in error ? String(error.code) : 'unknown'}).`));
-  });
+export const reach: Reach = async (url, limitMs) => {
+  const signal = AbortSignal.timeout(limitMs);
+  try {
+    await connectTo(new URL(url), signal);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) return `The connection failed within ${limitMs} ms.`;
+    return error instanceof NetworkFailure
+      ? error.message
+      : `The connection failed (${errorCode(error) ?? 'unknown'}).`;
+  }
+};
+
+async function connectTo(target: URL, signal: AbortSignal): Promise<void> {
+  const isSecure = target.protocol === 'https:';
+  const at = { host: hostOf(target), port: Number(target.port || (isSecure ? 443 : 80)) };
+  const proxy = proxyFromEnvironment(target);
+  const through = proxy === undefined ? {} : { socket: await connectThrough(proxy, { ...at, signal }) };
+  const servername = isAddress(target) ? '' : at.host;
+  const socket = isSecure ? connectTls({ ...at, ...through, servername }) : connectTcp(at);
+  try {
+    await once(socket, isSecure ? 'secureConnect' : 'connect', { signal });
+  } finally {
+    socket.destroy();
+  }
+}

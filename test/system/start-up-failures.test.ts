@@ -181,6 +181,17 @@ const failures: readonly Failure[] = [
     alone: true,
   },
   {
+    title: 'a proxy that the service cannot use',
+    changes: () => ({
+      'Service:UpstreamIdp:Issuer': 'https://provider.example',
+      HTTPS_PROXY: `socks5://${MARK}:1080`,
+      https_proxy: undefined,
+      NO_PROXY: undefined,
+      no_proxy: undefined,
+    }),
+    says: ['The proxy in HTTPS_PROXY or ALL_PROXY is not an http URL.'],
+  },
+  {
     title: 'a database file that does not exist',
     changes: ({ folder }) => ({ 'Service:Database:Path': join(folder, `${MARK}.db`) }),
     says: [`${SQLITE} names no file: run mandate migrate.`],

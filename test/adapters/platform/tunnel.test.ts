@@ -1,0 +1,222 @@
+import http, { type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { expect } from 'chai';
+import { httpNetwork, reach } from '../../../adapters/platform/http-network.ts';
+import { proxyFromEnvironment } from '../../../adapters/platform/tunnel.ts';
+import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
+import { closeServer, listen } from '../../support/listening.ts';
+import { answering, loopbackForSuite, testAuthority } from '../../support/loopback.ts';
+
+interface ForwardProxy {
+  readonly url: string;
+  /** The target and the credentials of each CONNECT. */
+  readonly asked: { readonly target: string | undefined; readonly credentials: string | undefined }[];
+  /** Answers the next CONNECT. */
+  answer: (request: IncomingMessage, client: Duplex) => void;
+  close(): Promise<void>;
+}
+
+const tunnel: ForwardProxy['answer'] = ({ url = '' }, client) => {
+  const [host = '', port = ''] = url.split(':');
+  const server = connect(Number(port), host, () => {
+    client.write('HTTP/1.1 200 OK\r\n\r\n');
+    server.pipe(client).pipe(server);
+  });
+  for (const [one, other] of [
+    [server, client],
+    [client, server],
+  ] as const) {
+    one.on('error', () => undefined).on('close', () => other.destroy());
+  }
+};
+
+const refusing =
+  (status: number): ForwardProxy['answer'] =>
+  (_, client) =>
+    client.end(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\n{}`);
+
+async function startProxy(): Promise<ForwardProxy> {
+  const server = http.createServer();
+  const clients = new Set<Duplex>();
+  const proxy: ForwardProxy = {
+    url: `http://ada:l%20o@127.0.0.1:${await listen(server)}`,
+    asked: [],
+    answer: tunnel,
+    close() {
+      for (const client of clients) client.destroy();
+      return closeServer(server);
+    },
+  };
+  server.on('connect', (request, client) => {
+    clients.add(client);
+    proxy.asked.push({ target: request.url, credentials: request.headers['proxy-authorization'] });
+    proxy.answer(request, client);
+  });
+  return proxy;
+}
+
+describe('A forward proxy', () => {
+  const server = loopbackForSuite(answering('{"a":1}'), { tls: true });
+  let proxy: ForwardProxy;
+  let network: Network;
+  beforeEach(async () => {
+    proxy = await startProxy();
+    network = httpNetwork({ ca: testAuthority, proxyOf: () => new URL(proxy.url) });
+  });
+  afterEach(() => proxy.close());
+
+  const get = (changes: Partial<NetworkRequest> = {}): NetworkRequest => ({
+    ...{ method: 'GET', url: `${server.url}/jwks`, timeoutMs: 2000, maxBytes: 1000 },
+    ...changes,
+  });
+
+  async function failureOf(request: NetworkRequest, through = network): Promise<string> {
+    const failure: unknown = await through.send(request).catch((thrown: unknown) => thrown);
+    if (!(failure instanceof NetworkFailure)) throw new Error(`not a NetworkFailure: ${JSON.stringify(failure)}`);
+    // Nothing of the proxy may pass for an answer of the server: a provider's 404 can end a person's tasks.
+    expect([failure.answered, failure.status]).to.deep.equal([false, undefined]);
+    return failure.message;
+  }
+
+  it('connects to the server, with the credentials of its URL, and sees no request', async () => {
+    expect(await network.send(get())).to.include({ status: 200, body: '{"a":1}' });
+    expect(server.received.map(({ path }) => path)).to.deep.equal(['/jwks']);
+    const credentials = `Basic ${Buffer.from('ada:l o').toString('base64')}`;
+    expect(proxy.asked).to.deep.equal([{ target: new URL(server.url).host, credentials }]);
+  });
+
+  it('is asked once for requests that follow one another', async () => {
+    for (let time = 0; time < 3; time += 1) await network.send(get());
+    expect([proxy.asked.length, server.received.length]).to.deep.equal([1, 3]);
+  });
+
+  it('does not weaken the check of the certificate', async () => {
+    const stranger = httpNetwork({ proxyOf: () => new URL(proxy.url) });
+    expect(await failureOf(get(), stranger)).to.match(/^There was no answer \([A-Z_]+\)\.$/);
+    expect(server.received).to.have.length(0);
+  });
+
+  for (const status of [302, 403, 404, 407, 502]) {
+    it(`that answers ${status} fails the request`, async () => {
+      proxy.answer = refusing(status);
+      expect(await failureOf(get())).to.equal(`The proxy refused to connect (status ${status}).`);
+      expect(server.received).to.have.length(0);
+    });
+  }
+
+  it('that never answers fails the request within its time limit', async () => {
+    proxy.answer = () => undefined;
+    expect(await failureOf(get({ timeoutMs: 50 }))).to.equal('There was no complete answer within 50 ms.');
+  });
+
+  it('that hangs up fails the request', async () => {
+    proxy.answer = (_, client) => client.destroy();
+    expect(await failureOf(get())).to.equal('The proxy cannot be reached (ECONNRESET).');
+  });
+
+  it('that is away fails the request', async () => {
+    const away = httpNetwork({ proxyOf: () => new URL('http://127.0.0.1:1') });
+    expect(await failureOf(get(), away)).to.equal('The proxy cannot be reached (ECONNREFUSED).');
+  });
+
+  it('does not lift the limit on the size of an answer', async () => {
+    const failure: unknown = await network.send(get({ maxBytes: 6 })).catch((thrown: unknown) => thrown);
+    expect(failure).to.include({ message: 'The answer is longer than 6 bytes.', status: 200 });
+  });
+
+  it('follows no redirect of the server', async () => {
+    server.answer = (_, response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end();
+    expect((await network.send(get())).status).to.equal(302);
+    expect(proxy.asked).to.have.length(1);
+    server.answer = answering('{"a":1}');
+  });
+
+  it('is not asked for a host with a private address, if only public ones are allowed', async () => {
+    const privateName = httpNetwork({
+      ca: testAuthority,
+      proxyOf: () => new URL(proxy.url),
+      resolve: async () => [{ address: '10.0.0.1', family: 4 }],
+    });
+    for (const url of [server.url, 'https://keys.example/']) {
+      const message = await failureOf(get({ url, publicOnly: true }), privateName);
+      expect(message).to.equal('The host has an address that is not public.');
+    }
+    expect(proxy.asked).to.have.length(0);
+  });
+});
+
+describe('The proxy of the environment', () => {
+  const NAMES = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NO_PROXY', 'no_proxy', 'HTTP_PROXY'];
+  const before = NAMES.map((name) => [name, process.env[name]] as const);
+  beforeEach(() => {
+    for (const name of NAMES) delete process.env[name];
+  });
+  after(() => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+  const of = (url: string) => proxyFromEnvironment(new URL(url))?.href;
+
+  it('is none if nothing is set', () => {
+    expect(of('https://provider.example/')).to.equal(undefined);
+  });
+
+  it('is that of HTTPS_PROXY or ALL_PROXY, for https only', () => {
+    process.env.ALL_PROXY = 'http://all.example:3128';
+    expect(of('https://provider.example/')).to.equal('http://all.example:3128/');
+    process.env.HTTPS_PROXY = 'http://proxy.example:3128';
+    process.env.HTTP_PROXY = 'http://other.example:3128';
+    expect(of('https://provider.example/')).to.equal('http://proxy.example:3128/');
+    expect(of('http://127.0.0.1:8080/')).to.equal(undefined);
+  });
+
+  it('is none for a host of NO_PROXY', () => {
+    process.env.HTTPS_PROXY = 'http://proxy.example:3128';
+    process.env.NO_PROXY = 'inside.example,.corp.example';
+    expect(of('https://inside.example/')).to.equal(undefined);
+    expect(of('https://sink.corp.example/')).to.equal(undefined);
+    expect(of('https://provider.example/')).to.equal('http://proxy.example:3128/');
+  });
+
+  for (const value of [
+    'socks5://proxy.example:1080',
+    'https://proxy.example',
+    'proxy.example:3128',
+    'http://',
+    'http://proxy.example:port',
+  ]) {
+    it(`refuses ${value}, and does not connect past it`, () => {
+      process.env.HTTPS_PROXY = value;
+      expect(() => of('https://provider.example/')).to.throw(NetworkFailure, 'not an http URL');
+    });
+  }
+
+  describe('if an address is only tried,', () => {
+    const server = loopbackForSuite(answering('{}'), { tls: true });
+    let proxy: ForwardProxy;
+    beforeEach(async () => {
+      proxy = await startProxy();
+      process.env.HTTPS_PROXY = proxy.url;
+    });
+    afterEach(() => proxy.close());
+
+    it('is asked too', async () => {
+      // The certificate is of an authority that only tests trust: the connection itself was made.
+      expect(await reach(server.url, 2000)).to.match(/^The connection failed \([A-Z_]+\)\.$/);
+      expect(proxy.asked.map(({ target }) => target)).to.deep.equal([new URL(server.url).host]);
+    });
+
+    it('fails it by its status', async () => {
+      proxy.answer = refusing(407);
+      expect(await reach(server.url, 2000)).to.equal('The proxy refused to connect (status 407).');
+    });
+
+    it('fails it within the time limit', async () => {
+      proxy.answer = () => undefined;
+      expect(await reach(server.url, 50)).to.equal('The connection failed within 50 ms.');
+    });
+  });
+});
