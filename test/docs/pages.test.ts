@@ -8,7 +8,8 @@ import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 
 const root = new URL('../../', import.meta.url);
 /** Paths of this repository, but no media type. */
-const FOLDERS = /`((?:domain|application(?!\/(?:json|x-www-form-urlencoded)`)|adapters|composition|scripts|test|docs)\/[\w./-]*\w)`/g;
+const FOLDERS =
+  /`((?:domain|application(?!\/(?:json|x-www-form-urlencoded)`)|adapters|composition|scripts|test|docs)\/[\w./-]*\w)`/g;
 
 const inDocs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
