@@ -80,3 +80,24 @@ describe('The pages', () => {
     expect(pages.filter((page) => !reached.has(page))).to.deep.equal([]);
   });
 });
+
+describe('docs/threat-model.md', () => {
+  const attackers =
+    proseOf('docs/threat-model.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith('Attackers\n')) ?? '';
+
+  it('names a file of this repository for every defence', () => {
+    const rows = [...attackers.matchAll(/^\| (?!Attempt |---)([^|]*) \|[^|]*\| ([^|]*) \|$/gm)];
+    expect(rows.length).to.be.greaterThan(20);
+    for (const [, attempt, shown] of rows) expect(shown, attempt).to.match(/`(?:test|application)\/[\w./-]+\.ts`/);
+  });
+
+  it('says what remains after every attacker', () => {
+    const sections = attackers.split(/^### /m).slice(1);
+    expect(sections.length).to.be.greaterThan(4);
+    for (const section of sections.filter((one) => one.includes('| Attempt |'))) {
+      expect(section, section.split('\n')[0]).to.include('**Remains.**');
+    }
+  });
+});
