@@ -2,6 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { readSettings } from '../composition/settings/read-settings.ts';
+import { endsPeople } from './support/ends-people.ts';
 
 const at = (path: string) => new URL(`../${path}`, import.meta.url);
 const readme = readFileSync(at('README.md'), 'utf8');
@@ -12,6 +14,16 @@ describe('the README', () => {
     const commands = [...readme.matchAll(/npm (?:run )?([a-z:]+)(?= |`|\n|$)/g)].map((match) => match[1]);
     expect(commands).to.include.members(['quickstart', 'test', 'test:long', 'start', 'bench']);
     for (const command of commands) if (command !== 'ci') expect(scripts).to.have.property(String(command));
+  });
+
+  it('starts a service with valid settings that learns of disabled persons', () => {
+    const settings = [...readme.matchAll(/^export (Service__\w+)=(\S+)/gm)].map(([, name, value = '']) => [
+      name,
+      value.replace('…', 'a'.repeat(32)),
+    ]);
+    const result = readSettings({ environment: Object.fromEntries(settings), overrides: [] });
+    expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    if (result.kind === 'valid') expect(endsPeople(result.settings)).to.equal(true);
   });
 
   it('names only paths that exist', () => {

@@ -8,9 +8,9 @@
  * 2. A `computed` default needs an entry in `computedDefaults` of settings.ts.
  * 3. Pass the value on where it is used: composition/http.ts, jobs.ts, container.ts, receivers.ts and others read it
  *    from `Settings`. For settings that exclude each other, alternatives.ts returns the configured variant.
- * 4. Replace the table in docs/configuration.md: it is the output of `settingsTable()`, character for character. To
- *    print it:
- *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => console.log(m.settingsTable()))"`
+ * 4. Write the tables of docs/configuration.md anew; a new area needs a heading there and a line in
+ *    test/composition/settings/settings-table.ts:
+ *    `npx tsx -e "import('./test/composition/settings/settings-table.ts').then((m) => m.writeTables())"`
  * 5. In test/composition/settings, add a row to `everySetting` of read-settings.test.ts. A key with `:N:` belongs in
  *    that file's test "are all read from the environment" instead. A secret also belongs in the list of
  *    catalogue.test.ts.

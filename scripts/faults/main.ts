@@ -3,7 +3,7 @@
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/faults/main.ts FAULT [--seed 1] …
  *
- * docs/operating.md ("Fault runs") lists the faults, their options and the comparisons. Exits with 1 if anything is lost.
+ * CONTRIBUTING.md ("Fault runs") lists the faults, their options and the comparisons. Exits with 1 if anything is lost.
  */
 
 import yargs from 'yargs';

@@ -16,6 +16,7 @@ import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
 import { asProgram } from '../../scripts/from-source.ts';
+import { endsPeople } from '../support/ends-people.ts';
 import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';
 
 const run = promisify(execFile);
@@ -69,8 +70,11 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   MANDATE_SERVING_PASSWORD: 'serving-password',
   MANDATE_ADMIN_KEY: 'an-admin-key-of-more-than-32-characters',
   MANDATE_ISSUER: 'https://mandate.example',
-  MANDATE_IDP_ISSUER: 'https://idp.example',
+  MANDATE_IDP_ISSUER: 'https://idp.example/realms/main',
   MANDATE_IDP_AUDIENCE: 'https://mandate.example',
+  MANDATE_IDP_USERS_URL: 'https://idp.example/admin/realms/main/users',
+  MANDATE_IDP_TOKEN_URL: 'https://idp.example/realms/main/protocol/openid-connect/token',
+  MANDATE_IDP_CLIENT_ID: 'mandate-poll',
   MANDATE_TRUSTED_PROXIES: '172.16.0.0/12',
 };
 const interpolated = composeText.replaceAll(
@@ -136,6 +140,7 @@ describe('The deployment examples', () => {
       expect(result.settings.NODE_ENV).to.equal('production');
       expect(String(result.settings.PORT)).to.equal(PORT);
       expect(result.settings['Service:RateLimit:TrustedProxies'], 'a proxy is in front').not.to.equal(undefined);
+      expect(endsPeople(result.settings), 'a disabled person is refused').to.equal(true);
     });
   }
 

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { denialReasons, describeDenial, isTemporary } from '../../domain/denial.ts';
 
+const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
+
 describe('the catalogue of refusals', () => {
   it('names every reason by a fixed snake_case word', () => {
     for (const reason of denialReasons) expect(reason).to.match(/^[a-z]+(_[a-z]+)*$/);
@@ -32,10 +34,15 @@ describe('the catalogue of refusals', () => {
   });
 
   it('is listed in full in the documentation of refusals', () => {
-    const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
     for (const reason of denialReasons) {
       const { error, sentence } = describeDenial(reason);
       expect(page).to.include(`| \`${reason}\` | \`${error}\` | ${sentence} |`);
     }
+  });
+
+  it('has a remedy for every reason in that documentation', () => {
+    const rows = [...page.matchAll(/^\| `(\w+)` \|[^|]*\|[^|]*\| ([^|]*) \|$/gm)];
+    expect(rows.map(([, reason]) => reason)).to.deep.equal(denialReasons);
+    for (const [, reason, remedy] of rows) expect(remedy, reason).to.match(/^[A-Z`].{3,}\.$/);
   });
 });

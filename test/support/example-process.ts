@@ -8,6 +8,9 @@ import { fromSource } from '../../scripts/from-source.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
+/** Node's arguments by which docs/examples/README.md runs an example: `npx tsx`, without npx. */
+export const WITH_TSX: readonly string[] = ['--import', 'tsx'];
+
 export interface ExampleServer {
   readonly url: string;
   readonly child: ChildProcess;
@@ -17,8 +20,12 @@ export interface ExampleServer {
 }
 
 /** Starts an example that prints its address. */
-export async function startExample(name: string, environment: Environment): Promise<ExampleServer> {
-  const { child, stdout } = spawnExample(name, environment);
+export async function startExample(
+  name: string,
+  environment: Environment,
+  how: readonly string[] = fromSource,
+): Promise<ExampleServer> {
+  const { child, stdout } = spawnExample(name, environment, how);
   const lines: string[] = [];
   const url = await new Promise<string>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} ended`)));
@@ -42,8 +49,9 @@ export async function startExample(name: string, environment: Environment): Prom
 export async function runExample(
   name: string,
   environment: Environment,
+  how: readonly string[] = fromSource,
 ): Promise<{ readonly code: unknown; readonly output: string; readonly errors: string }> {
-  const { child, stdout, stderr } = spawnExample(name, environment);
+  const { child, stdout, stderr } = spawnExample(name, environment, how);
   let [output, errors] = ['', ''];
   stdout.on('data', (chunk) => {
     output += String(chunk);
@@ -55,10 +63,10 @@ export async function runExample(
   return { code, output, errors };
 }
 
-function spawnExample(name: string, environment: Environment) {
+function spawnExample(name: string, environment: Environment, how: readonly string[]) {
   const root = new URL('../../', import.meta.url);
   const file = fileURLToPath(new URL(`docs/examples/${name}`, root));
-  const child = spawn(process.execPath, [...fromSource, file], {
+  const child = spawn(process.execPath, [...how, file], {
     cwd: fileURLToPath(root),
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

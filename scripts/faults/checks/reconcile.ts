@@ -1,5 +1,5 @@
 /**
- * Compares every response with the ledger, and with the state of the service at the end. docs/operating.md ("Fault runs")
+ * Compares every response with the ledger, and with the state of the service at the end. CONTRIBUTING.md ("Fault runs")
  * lists the comparisons.
  */
 

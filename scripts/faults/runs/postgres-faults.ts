@@ -70,7 +70,7 @@ interface Period {
   readonly until: number;
 }
 
-/** The time limits of docs/operating.md, in milliseconds. */
+/** The time limits of CONTRIBUTING.md, in milliseconds. */
 const RECOVERED_WITHIN_MS = 5_000;
 const ANSWERED_WITHIN_MS = 9_000;
 

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
+import { catalogueKeyOf } from '../../../composition/settings/given-settings.ts';
+import { readSettings } from '../../../composition/settings/read-settings.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 import { computedDefaults } from '../../../composition/settings/settings.ts';
-import { settingsTable } from './settings-table.ts';
+import { areas, settingsTable, withTables } from './settings-table.ts';
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 
@@ -37,6 +39,8 @@ describe('The catalogue of settings', () => {
     for (const [key, { meaning }] of entries) expect(meaning, key).to.match(/^[A-Z`].*\.$/);
   });
 });
+
+const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
 
 describe('The table of settings', () => {
   const lines = settingsTable().trimEnd().split('\n');
@@ -73,8 +77,36 @@ describe('The table of settings', () => {
     ]);
   });
 
-  it('is part of docs/configuration.md, unchanged', () => {
-    const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
-    expect(page).to.include(settingsTable());
+  it('has each setting in one area, and each area has settings', () => {
+    const keys = Object.keys(areas).flatMap((area) =>
+      settingsTable(area)
+        .trimEnd()
+        .split('\n')
+        .slice(2)
+        .map((line) => line.split('`')[1]),
+    );
+    expect(keys).to.have.members(Object.keys(catalogue));
+    for (const area of Object.keys(areas)) expect(settingsTable(area).split('\n'), area).to.have.length.greaterThan(3);
+  });
+
+  it('is part of docs/configuration.md, area by area, unchanged', () => {
+    expect(withTables(page)).to.equal(page);
+    const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings).to.deep.equal(Object.keys(areas));
+  });
+
+  it('has an example in each area of the page, of that area alone; together they are valid', () => {
+    const environment: Record<string, string> = {};
+    for (const section of page.split(/^## /m).slice(1)) {
+      const [, example = ''] = /^```sh\n(.*?)^```$/ms.exec(section) ?? [];
+      const pairs = [...example.matchAll(/^(\w+)=(\S+)$/gm)];
+      expect(pairs, section.split('\n')[0]).to.have.lengthOf(example.trimEnd().split('\n').length);
+      for (const [, variable = '', value = ''] of pairs) {
+        const key = catalogueKeyOf(variable.replaceAll('__', ':'));
+        expect(section, variable).to.include(`| \`${key}\` |`);
+        environment[variable] = value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => name.padEnd(32, '-'));
+      }
+    }
+    expect(readSettings({ environment, overrides: [] })).to.deep.include({ kind: 'valid', unknown: [] });
   });
 });

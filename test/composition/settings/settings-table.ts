@@ -1,17 +1,61 @@
-/** Renders the catalogue as the table of settings in docs. */
+/** Renders the catalogue as the tables of settings in docs/configuration.md, one for each area. */
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 
-/** A Markdown table with every setting in the catalogue's order, ending in a line break. */
-export function settingsTable(): string {
-  const rows = Object.entries(catalogue).map(([key, setting]) => [
-    `\`${key}\``,
-    setting.type.secret ? `secret: ${setting.type.accepts}` : setting.type.accepts,
-    defaultOf(setting),
-    setting.meaning,
-  ]);
+const PAGE = new URL('../../../docs/configuration.md', import.meta.url);
+
+/** The headings of the page, and the beginnings of the keys below each. The most specific beginning decides. */
+export const areas: Readonly<Record<string, readonly string[]>> = {
+  'This service': ['Service:Issuer', 'HOST', 'PORT', 'NODE_ENV'],
+  'The identity provider': ['Service:UpstreamIdp'],
+  'Signals of the provider': ['Service:UpstreamIdp:BackchannelLogout', 'Service:Scim', 'Service:Ssf'],
+  'The database': ['Service:Database'],
+  'Signing keys': ['Service:Signing'],
+  'The admin API': ['Service:Admin'],
+  'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Tasks'],
+  'The ledger': ['Service:Audit'],
+  'Rate limits and overload': ['Service:RateLimit', 'Service:Overload'],
+  Metrics: ['Service:Metrics'],
+};
+
+const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
+
+/** @throws if no area, or only one that is no whole part of the key, begins it */
+function areaOf(key: string): string {
+  const fitting = Object.entries(areas).flatMap(([area, beginnings]) =>
+    beginnings.filter((one) => key === one || key.startsWith(`${one}:`)).map((beginning) => ({ area, beginning })),
+  );
+  const [best] = fitting.sort((one, other) => other.beginning.length - one.beginning.length);
+  if (best === undefined) throw new Error(`no area of docs/configuration.md has ${key}`);
+  return best.area;
+}
+
+/** A Markdown table with the settings of an area, or all, in the catalogue's order, ending in a line break. */
+export function settingsTable(area?: string): string {
+  const rows = entries
+    .filter(([key]) => area === undefined || areaOf(key) === area)
+    .map(([key, setting]) => [
+      `\`${key}\``,
+      setting.type.secret ? `secret: ${setting.type.accepts}` : setting.type.accepts,
+      defaultOf(setting),
+      setting.meaning,
+    ]);
   return [['Setting', 'Accepted', 'Default', 'Meaning'], ['---', '---', '---', '---'], ...rows].map(line).join('');
+}
+
+/** The page with the present table of each area. */
+export function withTables(page: string): string {
+  return Object.keys(areas).reduce((text, area) => {
+    const pattern = new RegExp(`(^## ${area}\\n(?:(?!^## )[^|\\n].*\\n|\\n)*)(?:^\\|.*\\n)+`, 'm');
+    if (!pattern.test(text)) throw new Error(`docs/configuration.md has no table below ${area}`);
+    return text.replace(pattern, (_, before: string) => `${before}${settingsTable(area)}`);
+  }, page);
+}
+
+export function writeTables(): void {
+  writeFileSync(PAGE, withTables(readFileSync(PAGE, 'utf8')));
 }
 
 function defaultOf(setting: Setting): string {

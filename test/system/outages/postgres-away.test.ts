@@ -8,7 +8,7 @@ import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-po
 
 /** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
-/** The recovery time in docs/operating.md. */
+/** The recovery time in CONTRIBUTING.md. */
 const RECOVERED_WITHIN_MS = 5000;
 const POLL_MS = 50;
 

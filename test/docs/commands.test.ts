@@ -1,0 +1,63 @@
+/** Every `mandate` command in a page exists, with the options that the page gives it. */
+
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { asProgram } from '../../scripts/from-source.ts';
+
+const run = promisify(execFile);
+const root = new URL('../../', import.meta.url);
+const program = asProgram(new URL('composition/main.ts', root));
+
+const inDocs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
+
+/** The text in fenced blocks and between backticks: elsewhere "mandate" is the name of the product. */
+function codeOf(page: string): readonly string[] {
+  const text = readFileSync(new URL(page, root), 'utf8').replaceAll('\\\n', ' ');
+  const blocks = [...text.matchAll(/^ *```(?:sh|yaml)\n(.*?)^ *```$/gms)].flatMap(([, block = '']) =>
+    block.split('\n'),
+  );
+  const inline = [...text.replaceAll(/^ *```.*?^ *```$/gms, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+  return [...blocks, ...inline.map((code) => code.replaceAll(/\s+/g, ' '))];
+}
+
+/** Command words to the options that some page gives it, with the page. */
+function usesOf(code: string) {
+  const [, before = '', words = '', rest = ''] =
+    /^([^#]*?)\bmandate ((?:audit-)?[a-z]+(?: (?:generate|rotate|show|init|apply))?)(?![\w.:/-])([^#|]*)/.exec(code) ??
+    [];
+  // `docker build -t mandate .`, `create secret generic mandate --from-literal`, `deployment/mandate --`.
+  if (words === '' || /(?:-t|generic|deployment\/) ?$/.test(before) || /=$/.test(before)) return undefined;
+  return { words, options: rest.match(/(?<= )--[a-z][a-z-]*/g) ?? [] };
+}
+
+const uses = new Map<string, { readonly options: Set<string>; readonly pages: Set<string> }>();
+for (const page of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs]) {
+  for (const code of codeOf(page)) {
+    const use = usesOf(code);
+    if (use === undefined) continue;
+    const known = uses.get(use.words) ?? { options: new Set<string>(), pages: new Set<string>() };
+    for (const option of use.options) known.options.add(option);
+    uses.set(use.words, { ...known, pages: known.pages.add(page) });
+  }
+}
+
+describe('The commands in the pages', () => {
+  it('are found in the pages', () => {
+    expect([...uses.keys()]).to.include.members(['doctor', 'migrate', 'keys rotate', 'agent apply', 'audit-verify']);
+    expect([...(uses.get('doctor')?.options ?? [])]).to.include.members(['--json', '--subject-token', '--person']);
+  });
+
+  for (const [words, { options, pages }] of uses) {
+    it(`exist: mandate ${words} ${[...options].join(' ')}`, async function () {
+      this.timeout(30_000);
+      const { stdout } = await run(process.execPath, [...program, ...words.split(' '), '--help']);
+      expect(stdout, [...pages].join(', ')).to.match(new RegExp(`^\\S+ ${words}\\b`, 'm'));
+      for (const option of options)
+        expect(stdout, [...pages].join(', ')).to.match(new RegExp(`^ +(-\\w, )?${option}\\b`, 'm'));
+    });
+  }
+});

@@ -1,0 +1,39 @@
+/** Compares docs/examples/README.md with the examples, and starts the tool servers as it says. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { startExample, WITH_TSX } from '../support/example-process.ts';
+
+const folder = new URL('../../docs/examples/', import.meta.url);
+const page = readFileSync(new URL('README.md', folder), 'utf8');
+const programs = readdirSync(folder).filter((name) => name.endsWith('.ts'));
+
+describe('docs/examples/README.md', () => {
+  it('lists every program with the variables that it reads', () => {
+    const rows = [...page.matchAll(/^\| \[([\w-]+\.ts)\]\(\1\) \| (.*?) \|/gm)];
+    expect(rows.map(([, name]) => name)).to.have.members(programs);
+    const [, , agent = ''] = rows.find(([, name]) => name === 'agent.ts') ?? [];
+    for (const [, name = '', cell = ''] of rows) {
+      const source = readFileSync(new URL(name, folder), 'utf8');
+      const read = [...source.matchAll(/const \{ (.*) \} = process\.env;/g)].flatMap(([, names = '']) =>
+        names.split(', ').map((one) => one.replace(/ = .*/, '')),
+      );
+      const listed = cell.startsWith('the same;') ? cell.replace('the same', agent.split(';')[0] ?? '') : cell;
+      expect([...new Set(listed.match(/[A-Z_]{4,}/g))], name).to.have.members(read);
+    }
+  });
+
+  for (const name of programs.filter((one) => one.endsWith('-tool-server.ts'))) {
+    it(`runs ${name} with tsx on this Node`, async function () {
+      this.timeout(60_000);
+      const environment = { MANDATE_ISSUER: 'http://127.0.0.1:9', AUDIENCE: 'https://jira.example' };
+      const { url, stop } = await startExample(name, environment, WITH_TSX);
+      try {
+        const { status } = await fetch(`${url}/${name.startsWith('mcp') ? 'mcp' : 'issues/OPS-7'}`, { method: 'POST' });
+        expect(status, 'without a token').to.equal(401);
+      } finally {
+        await stop();
+      }
+    });
+  }
+});

@@ -1,0 +1,103 @@
+/** Every page of the repository: its links, headings, paths and settings exist, and every page can be reached. */
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { catalogue } from '../../composition/settings/catalogue.ts';
+import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
+
+const root = new URL('../../', import.meta.url);
+/** Paths of this repository, but no media type. */
+const FOLDERS =
+  /`((?:domain|application(?!\/(?:json|x-www-form-urlencoded)`)|adapters|composition|scripts|test|docs)\/[\w./-]*\w)`/g;
+
+const inDocs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...inDocs.sort()];
+const texts = new Map(pages.map((page) => [page, readFileSync(new URL(page, root), 'utf8')]));
+const proseOf = (page: string) => (texts.get(page) ?? '').replaceAll(/^ *```.*?^ *```$/gms, '');
+
+/** The anchors of the headings, as GitHub makes them. */
+function anchorsOf(page: string): readonly string[] {
+  return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 _-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** The targets of relative links, as paths from the root of the repository. */
+function linksOf(page: string): readonly { readonly path: string; readonly anchor: string | undefined }[] {
+  return [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+    if (/^[a-z]+:/.test(target)) return [];
+    const [path = '', anchor] = target.split('#');
+    const url = path === '' ? new URL(page, root) : new URL(path, new URL(page, root));
+    return [{ path: fileURLToPath(url).slice(fileURLToPath(root).length), anchor }];
+  });
+}
+
+describe('The pages', () => {
+  for (const page of pages) {
+    it(`${page} links to existing files and headings`, () => {
+      for (const { path, anchor } of linksOf(page)) {
+        expect(existsSync(new URL(path, root)), path).to.equal(true);
+        if (anchor !== undefined) expect(anchorsOf(path), path).to.include(anchor);
+      }
+    });
+  }
+
+  it('name only existing files', () => {
+    for (const page of pages) {
+      for (const [, path = ''] of proseOf(page).matchAll(FOLDERS)) {
+        const known = existsSync(new URL(path, root)) || existsSync(new URL(`${path}.ts`, root));
+        expect(known, `${path} in ${page}`).to.equal(true);
+      }
+    }
+  });
+
+  it('name only existing settings', () => {
+    const keys = Object.keys(catalogue);
+    for (const page of pages) {
+      for (const [, key = ''] of proseOf(page).matchAll(/`(Service:[A-Za-z0-9:]*[A-Za-z0-9])`/g)) {
+        const known = catalogueKeyOf(key) !== undefined || keys.some((one) => one === key || one.startsWith(`${key}:`));
+        expect(known, `${key} in ${page}`).to.equal(true);
+      }
+    }
+  });
+
+  it('can all be reached from docs/README.md', () => {
+    const reached = new Set(['docs/README.md']);
+    for (const page of reached) {
+      if (!texts.has(page)) continue;
+      for (const { path } of linksOf(page)) {
+        const isFolder = existsSync(new URL(path, root)) && statSync(new URL(path, root)).isDirectory();
+        const inside = isFolder ? pages.filter((one) => one.startsWith(`${path.replace(/\/$/, '')}/`)) : [];
+        for (const next of [path, ...inside]) reached.add(next);
+      }
+    }
+    expect(pages.filter((page) => !reached.has(page))).to.deep.equal([]);
+  });
+});
+
+describe('docs/threat-model.md', () => {
+  const attackers =
+    proseOf('docs/threat-model.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith('Attackers\n')) ?? '';
+
+  it('names a file of this repository for every defence', () => {
+    const rows = [...attackers.matchAll(/^\| (?!Attempt |---)([^|]*) \|[^|]*\| ([^|]*) \|$/gm)];
+    expect(rows.length).to.be.greaterThan(20);
+    for (const [, attempt, shown] of rows) expect(shown, attempt).to.match(/`(?:test|application)\/[\w./-]+\.ts`/);
+  });
+
+  it('says what remains after every attacker', () => {
+    const sections = attackers.split(/^### /m).slice(1);
+    expect(sections.length).to.be.greaterThan(4);
+    for (const section of sections.filter((one) => one.includes('| Attempt |'))) {
+      expect(section, section.split('\n')[0]).to.include('**Remains.**');
+    }
+  });
+});
