@@ -110,7 +110,7 @@ describe('audit-export, run by export-ocsf.sh', function () {
 
   /** @param command instead of `mandate` */
   function script(command = [process.execPath, ...asProgram(MAIN)].join(' ')): Promise<number> {
-    const env = { PATH: process.env.PATH, ...environmentOf(database.settings), MANDATE: command };
+    const env = { PATH: process.env.PATH, ...environmentOf(database.settings), MANDATE_COMMAND: command };
     return new Promise((resolve) => {
       execFile('sh', [SCRIPT, folder], { env }, (error) => resolve(error === null ? 0 : Number(error.code)));
     });

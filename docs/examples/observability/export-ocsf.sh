@@ -5,7 +5,7 @@
 #   export-ocsf.sh FOLDER
 #
 # Run it every minute, with the service's settings Service__Database__… in the environment. It exits with the code of
-# `mandate audit-export`. It needs flock (util-linux). $MANDATE is the command, if it is not `mandate`.
+# `mandate audit-export`. It needs flock (util-linux). $MANDATE_COMMAND is the command, if it is not `mandate`.
 set -eu
 folder=${1:?the folder for the events}
 
@@ -19,7 +19,7 @@ events="$folder/mandate-$(printf '%016d' "$after").ndjson"
 
 # The file exists already if a run was killed between the two renames: its records are not exported again.
 if [ ! -e "$events" ]; then
-  ${MANDATE:-mandate} audit-export --format ocsf --after "$after" > "$folder/.new"
+  ${MANDATE_COMMAND:-mandate} audit-export --format ocsf --after "$after" > "$folder/.new"
   [ -s "$folder/.new" ] || exit 0
   mv "$folder/.new" "$events"
 fi
