@@ -409,7 +409,7 @@ describe('mandate migrate on Postgres', () => {
     expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
   });
 
-  for (const command of ['audit-verify', 'audit-archive --before 2026-01 --to .']) {
+  for (const command of ['audit-verify', 'audit-archive --before 2026-01 --to .', 'audit-export --format ocsf']) {
     it(`mandate ${command} exits with 1 and names a database that does not exist`, async () => {
       const absent = (await postgresServer()).url('mandate_app', MARK);
       const settings = {

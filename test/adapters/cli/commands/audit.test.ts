@@ -1,17 +1,19 @@
 import { expect } from 'chai';
 import { type ArchiveRequest, auditArchiveCommand } from '../../../../adapters/cli/commands/audit-archive.ts';
+import { auditExportCommand, type ExportRequest } from '../../../../adapters/cli/commands/audit-export.ts';
 import { auditVerifyCommand, type VerifyRequest } from '../../../../adapters/cli/commands/audit-verify.ts';
 import { runCommandLine } from '../../../support/cli-run.ts';
 
 const ROOT = '0123456789abcdef'.repeat(4);
 
 async function run(...argv: readonly string[]) {
-  const asked: (VerifyRequest | ArchiveRequest)[] = [];
-  const keep = async (request: VerifyRequest | ArchiveRequest) => {
+  const asked: (VerifyRequest | ArchiveRequest | ExportRequest)[] = [];
+  const keep = async (request: VerifyRequest | ArchiveRequest | ExportRequest) => {
     asked.push(request);
     return 3;
   };
-  return { ...(await runCommandLine([auditVerifyCommand(keep), auditArchiveCommand(keep)], argv)), asked };
+  const commands = [auditVerifyCommand(keep), auditArchiveCommand(keep), auditExportCommand(keep)];
+  return { ...(await runCommandLine(commands, argv)), asked };
 }
 
 describe('mandate audit-verify', () => {
@@ -98,4 +100,31 @@ describe('mandate audit-archive', () => {
   it('names a missing argument', async () => {
     expect((await run('audit-archive')).err).to.match(/^mandate: Missing required argument: to\. /);
   });
+});
+
+describe('mandate audit-export', () => {
+  it('accepts a format, and optionally the number after which the export begins', async () => {
+    expect((await run('audit-export', '--format', 'ocsf')).asked).to.deep.equal([{ format: 'ocsf', after: 0 }]);
+    expect((await run('audit-export', '--format', 'ocsf', '--after', '4711')).asked).to.deep.equal([
+      { format: 'ocsf', after: 4711 },
+    ]);
+  });
+
+  for (const [title, argv] of [
+    ['no format', []],
+    ['an unknown format', ['--format', 'cef']],
+    ['two formats', ['--format', 'ocsf', '--format', 'ocsf']],
+    ['a negative number', ['--format', 'ocsf', '--after=-1']],
+    ['a number with an exponent', ['--format', 'ocsf', '--after', '1e3']],
+    ['a fraction', ['--format', 'ocsf', '--after', '1.5']],
+    ['an empty number', ['--format', 'ocsf', '--after', '']],
+    ['two numbers', ['--format', 'ocsf', '--after', '1', '--after', '2']],
+    ['a number that is not exact', ['--format', 'ocsf', '--after', '9007199254740991']],
+  ] as const) {
+    it(`refuses ${title} with exit code 2 and a sentence`, async () => {
+      const { code, out, err, asked } = await run('audit-export', ...argv);
+      expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
+      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+    });
+  }
 });

@@ -1,0 +1,68 @@
+import { once } from '../argument.ts';
+import { type Command, command, exitCode } from '../command.ts';
+import type { SettingArgument } from '../setting-arguments.ts';
+
+const formats = ['ocsf'] as const;
+
+export interface ExportRequest {
+  readonly format: (typeof formats)[number];
+  /** The last sequence number of the previous export; 0 exports from the beginning. */
+  readonly after: number;
+}
+
+/** @param run exports, and resolves with the exit code */
+export function auditExportCommand(
+  run: (request: ExportRequest, settings: readonly SettingArgument[]) => Promise<number>,
+): Command {
+  return command({
+    usage: 'audit-export',
+    summary: 'Write the sealed records as events for a SIEM, one JSON object a line',
+    examples: [
+      {
+        line: 'audit-export --format ocsf',
+        meaning: 'Every sealed record as an event of OCSF 1.9, oldest first. Reads Service:Database',
+      },
+      {
+        line: 'audit-export --format ocsf --after 4711',
+        meaning: 'The same, from the record after number 4711: the last metadata.sequence of the previous export',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'every sealed record after that number was written',
+      [exitCode.failed]: 'the ledger could not be read, or the output not be written: the lines before are correct',
+      [exitCode.usage]: 'an argument is malformed',
+      [ARCHIVED]: 'records after that number have been archived and may be missing; all others were written',
+    },
+    options: (parser) =>
+      parser
+        .option('format', {
+          type: 'string',
+          describe: 'The format of the events: ocsf',
+          demandOption: true,
+          coerce: once('--format', readFormat),
+        })
+        .option('after', {
+          type: 'string',
+          describe: 'The sequence number after which the export begins; by default 0',
+          coerce: once('--after', readNumber),
+        }),
+    run: ({ format = 'ocsf', after = 0 }, settings) => run({ format, after }, settings),
+  });
+}
+
+/** The export is complete but for records that left the ledger. */
+export const ARCHIVED = 3;
+
+function readFormat(text: string): (typeof formats)[number] {
+  const format = formats.find((one) => one === text);
+  if (format === undefined) throw new Error('--format takes ocsf.');
+  return format;
+}
+
+/** As in `metadata.sequence`: digits only, so that a number with a sign or an exponent is not read as another one. */
+function readNumber(text: string): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+  // One more is still a safe integer.
+  if (number === undefined || number >= Number.MAX_SAFE_INTEGER) throw new Error('--after takes a sequence number.');
+  return number;
+}

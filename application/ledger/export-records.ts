@@ -1,0 +1,41 @@
+/**
+ * Passes on the sealed records after a sequence number, in order, so that an export can continue where the previous one
+ * ended. Only sealed records: an append that already has a number may still commit below a record that is not sealed. A
+ * sealed range is final, so continuing from its last number neither repeats nor skips a record.
+ */
+
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import type { Checkpoints } from '../ports/checkpoints.ts';
+import type { Turn } from '../ports/runtime.ts';
+import { recordPages } from './record-pages.ts';
+
+interface RecordExport {
+  readonly ledger: Pick<Checkpoints, 'records' | 'archivedThrough'>;
+  readonly turn: Turn;
+  /** The next page is passed on when the promise resolves: a slow reader slows down the export. */
+  readonly write: (records: readonly LedgerRecord[]) => Promise<void>;
+}
+
+interface ExportedRecords {
+  /**
+   * The highest archived number, if it is above `after`: records up to there may be missing from the export. Read after
+   * the last page, because a month may be archived during the export.
+   */
+  readonly archivedThrough: number | undefined;
+}
+
+/** A page takes some milliseconds on any machine. */
+const RECORDS_AT_ONCE = 1000;
+
+/** @param after the last number of the previous export, or 0 @throws StorageUnavailable */
+export async function exportRecords({ ledger, turn, write }: RecordExport, after: number): Promise<ExportedRecords> {
+  const range = { firstSeq: after + 1, lastSeq: Number.MAX_SAFE_INTEGER };
+  for await (const page of recordPages({ ledger, turn, pageSize: RECORDS_AT_ONCE }, range)) {
+    const unsealed = page.findIndex(({ checkpoint }) => checkpoint === undefined);
+    const sealed = unsealed === -1 ? page : page.slice(0, unsealed);
+    if (sealed.length > 0) await write(sealed);
+    if (unsealed !== -1) break;
+  }
+  const archived = (await ledger.archivedThrough())?.lastSeq ?? 0;
+  return { archivedThrough: archived > after ? archived : undefined };
+}

@@ -1,0 +1,50 @@
+import { exitCode } from '../../adapters/cli/command.ts';
+import { ARCHIVED, type ExportRequest } from '../../adapters/cli/commands/audit-export.ts';
+import { packageVersion } from '../../adapters/cli/package-version.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
+import { exportRecords } from '../../application/ledger/export-records.ts';
+import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import { openLedger } from './audit-sources.ts';
+import { printError, runReport, settingSources, validSection } from './run-command.ts';
+
+/** Writes sealed records as events, one JSON object a line (docs/observability.md). */
+export async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async (log) => {
+    const storage = await openLedger(validSection(settingSources(overrides), 'Service:Database'), log);
+    try {
+      const { archivedThrough } = await exportRecords(
+        { ledger: storage.checkpoints, turn: eventLoopTurn, write: (records) => writeLines(records) },
+        after,
+      );
+      if (archivedThrough === undefined) return exitCode.done;
+      printError(
+        `Records up to number ${archivedThrough} have been archived: this export may lack some after number ${after}. The files of audit-archive have them.`,
+      );
+      return ARCHIVED;
+    } catch (error) {
+      if (!(error instanceof OutputLost)) throw error;
+      printError('Standard output was closed, or could not be written: the export ends before the last record.');
+      return exitCode.failed;
+    } finally {
+      await storage.close();
+    }
+  });
+}
+
+class OutputLost extends Error {
+  override readonly name = 'OutputLost';
+}
+
+/** Resolves when standard output has taken the lines. @throws OutputLost */
+function writeLines(records: readonly LedgerRecord[]): Promise<void> {
+  const version = packageVersion();
+  const text = records.map((record) => `${JSON.stringify(ocsfEvent(record, version))}\n`).join('');
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      if (error) reject(new OutputLost('The lines were not written.', { cause: error }));
+      else resolve();
+    });
+  });
+}

@@ -1,0 +1,213 @@
+/**
+ * A ledger record as an event of OCSF 1.9.0, the Open Cybersecurity Schema Framework, for a SIEM. Events of tokens and
+ * tasks have the class Authentication (3002), all others API Activity (6003). The profile `ai_operation` adds the agent
+ * and the delegation, which is the task. docs/observability.md has the mapping as a table.
+ *
+ * An event has only values of its record. Where OCSF requires an object that no record has, its name is `unknown`.
+ */
+
+import type { LedgerDecision, LedgerEvent, LedgerRecord } from './record.ts';
+
+export const OCSF_VERSION = '1.9.0';
+
+/** The names under which the service appears in its events. */
+const PRODUCT = 'Mandate';
+const UNKNOWN = 'unknown';
+
+/** An `activity_id` with its caption. The captions of `99` are our own. */
+interface Activity {
+  readonly id: number;
+  readonly name: string;
+}
+
+const LOGON = { id: 1, name: 'Logon' };
+const LOGOFF = { id: 2, name: 'Logoff' };
+const CREATE = { id: 1, name: 'Create' };
+const UPDATE = { id: 3, name: 'Update' };
+const DELETE = { id: 4, name: 'Delete' };
+/** The record does not say what the refused request would have changed. */
+const UNKNOWN_ACTIVITY = { id: 0, name: 'Unknown' };
+const other = (name: string): Activity => ({ id: 99, name });
+
+/** A `user` object. A `type_id` of 1 is a person, 2 an administrator, 3 a system, 0 unknown. */
+interface User {
+  readonly uid?: string;
+  readonly name?: string;
+  readonly type_id: number;
+  readonly type: string;
+}
+
+const NOBODY_KNOWN: User = { name: UNKNOWN, type_id: 0, type: 'Unknown' };
+/** Records do not say which operator acted. */
+const OPERATOR: User = { name: 'operator', type_id: 2, type: 'Admin' };
+const IDENTITY_PROVIDER: User = { name: 'identity_provider', type_id: 3, type: 'System' };
+
+type Mapping = { readonly title: string; readonly activity: Activity } & (
+  | {
+      readonly class: 'authentication';
+      /** Whether the person's agent asked for the activity. The service or an operator ends tasks. */
+      readonly isRequested: boolean;
+    }
+  | { readonly class: 'api_activity'; readonly actor: User }
+);
+
+function requested(title: string, activity: Activity): Mapping {
+  return { class: 'authentication', title, activity, isRequested: true };
+}
+
+function ended(title: string): Mapping {
+  return { class: 'authentication', title, activity: LOGOFF, isRequested: false };
+}
+
+function call(title: string, activity: Activity, actor: User): Mapping {
+  return { class: 'api_activity', title, activity, actor };
+}
+
+/** A new event does not compile without an entry. */
+const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
+  'token.issued': requested('Issue of a task token', LOGON),
+  // Also a refused renewal or revocation: the record does not say which. A SIEM counts failed logons.
+  'token.denied': requested('Request of an agent', LOGON),
+  // The only renewal of the class is that of a Kerberos ticket.
+  'token.refreshed': requested('Renewal of a task token', other('Token Renewal')),
+  'token.revoked': requested('Revocation of a task token', other('Token Revocation')),
+  'task.revoked': ended('Revocation of a task'),
+  'task.expired': ended('Expiry of a task'),
+  'agent.registered': call('Registration of an agent', CREATE, OPERATOR),
+  'agent.updated': call('Change of an agent', UPDATE, OPERATOR),
+  'agent.deleted': call('Removal of an agent', DELETE, OPERATOR),
+  'sponsor.blocked': call('Block of a person', UPDATE, OPERATOR),
+  'sponsor.unblocked': call('Removal of a block', UPDATE, OPERATOR),
+  'sponsor.signal': call('Signal about a person', UPDATE, IDENTITY_PROVIDER),
+  'signal.denied': call('Signal of an identity provider', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'scim.denied': call('Provisioning request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'ssf.denied': call('Shared Signals request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'admin.denied': call('Admin request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
+};
+
+/** For an event of a newer release. */
+const UNKNOWN_EVENT = call('Event of a newer release', UNKNOWN_ACTIVITY, NOBODY_KNOWN);
+
+const STATUSES: Readonly<Record<LedgerDecision, { readonly id: number; readonly name: string }>> = {
+  allow: { id: 1, name: 'Success' },
+  deny: { id: 2, name: 'Failure' },
+};
+const UNKNOWN_STATUS = { id: 0, name: 'Unknown' };
+
+const INFORMATIONAL = { id: 1, name: 'Informational' };
+/** OCSF: the user decides if action is needed. */
+const LOW = { id: 2, name: 'Low' };
+
+const MICROS_PER_MILLI = 1000;
+
+/**
+ * @param productVersion the release that makes the event
+ * @returns the event; members that are `undefined` do not appear in its JSON
+ */
+export function ocsfEvent(record: LedgerRecord, productVersion: string): Readonly<Record<string, unknown>> {
+  const mapping = mappingOf(record.event);
+  const { activity } = mapping;
+  const status = record.decision === undefined ? UNKNOWN_STATUS : STATUSES[record.decision];
+  const severity = record.decision === 'deny' ? LOW : INFORMATIONAL;
+  return {
+    // The sequence number comes early in a line, where scripts look for it.
+    metadata: {
+      sequence: record.seq,
+      version: OCSF_VERSION,
+      product: { name: PRODUCT, vendor_name: PRODUCT, version: productVersion },
+      profiles: ['ai_operation'],
+      event_code: record.event,
+      original_event_uid: String(record.seq),
+      correlation_uid: record.taskId,
+    },
+    time: Math.floor(record.at / MICROS_PER_MILLI),
+    ...classOf(mapping),
+    activity_id: activity.id,
+    activity_name: activity.name,
+    severity_id: severity.id,
+    severity: severity.name,
+    status_id: status.id,
+    status: status.name,
+    status_code: record.reason,
+    message: `${mapping.title}: ${status.name}`,
+    count: record.count,
+    ...(mapping.class === 'authentication'
+      ? authentication(record, mapping.isRequested)
+      : apiActivity(record, mapping)),
+    unmapped: unmapped(record, mapping),
+  };
+}
+
+function mappingOf(event: string): Mapping {
+  return Object.hasOwn(mappings, event) ? mappings[event as LedgerEvent] : UNKNOWN_EVENT;
+}
+
+function classOf({ class: name, activity }: Mapping): Readonly<Record<string, unknown>> {
+  const [uid, caption, categoryUid, category] =
+    name === 'authentication'
+      ? ([3002, 'Authentication', 3, 'Identity & Access Management'] as const)
+      : ([6003, 'API Activity', 6, 'Application Activity'] as const);
+  return {
+    ...{ category_uid: categoryUid, category_name: category, class_uid: uid, class_name: caption },
+    ...{ type_uid: uid * 100 + activity.id, type_name: `${caption}: ${activity.name}` },
+  };
+}
+
+/** The person is the user, who delegated to the agent. The task is the session and the delegation. */
+function authentication(record: LedgerRecord, isRequested: boolean): Readonly<Record<string, unknown>> {
+  const { event, at, agentId, sponsor, taskId, audience } = record;
+  const user = sponsor === undefined ? NOBODY_KNOWN : person(sponsor);
+  return {
+    user,
+    actor: isRequested ? { user } : undefined,
+    ai_agent: agentId === undefined ? undefined : { uid: agentId },
+    delegation: taskId === undefined ? undefined : delegation(taskId, event === 'token.issued' ? at : undefined),
+    session: taskId === undefined ? undefined : { uid: taskId },
+    // OCSF requires a service: the one that the token is for, otherwise the one that was asked.
+    service: audience === undefined ? { name: PRODUCT } : { uid: audience },
+    auth_protocol_id: 6,
+    auth_protocol: 'OAUTH 2.0',
+    is_remote: true,
+  };
+}
+
+function apiActivity(
+  { event, agentId, sponsor, taskId }: LedgerRecord,
+  { actor }: Extract<Mapping, { readonly class: 'api_activity' }>,
+): Readonly<Record<string, unknown>> {
+  const resources = [resource('agent', agentId), resource('person', sponsor), resource('task', taskId)].flat();
+  return {
+    actor: { user: actor },
+    api: { operation: event, service: { name: PRODUCT } },
+    // OCSF requires a source. Records have no address.
+    src_endpoint: { name: UNKNOWN },
+    resources: resources.length === 0 ? undefined : resources,
+  };
+}
+
+function person(uid: string): User {
+  return { uid, type_id: 1, type: 'User' };
+}
+
+/** @param at the time of the task's first token, when the person delegated to the agent */
+function delegation(taskId: string, at: number | undefined): Readonly<Record<string, unknown>> {
+  return { uid: taskId, created_time: at === undefined ? undefined : Math.floor(at / MICROS_PER_MILLI) };
+}
+
+function resource(type: string, uid: string | undefined): readonly Readonly<Record<string, unknown>>[] {
+  return uid === undefined ? [] : [{ uid, type, role_id: 1, role: 'Target' }];
+}
+
+/** The values of the record that have no attribute in OCSF 1.9. */
+function unmapped(record: LedgerRecord, { class: name }: Mapping): Readonly<Record<string, unknown>> | undefined {
+  const values = {
+    checkpoint: record.checkpoint,
+    jti: record.jti,
+    scope: record.scope,
+    audience: name === 'api_activity' ? record.audience : undefined,
+    delegation_depth: record.delegationDepth,
+    detail: record.detail,
+  };
+  return Object.values(values).every((value) => value === undefined) ? undefined : values;
+}

@@ -1,0 +1,204 @@
+/** Compares docs/observability.md and its files with the code, and runs the page's commands. */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
+import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
+import { ledgerEvents, presentRecord } from '../../domain/ledger/record.ts';
+import { asProgram } from '../../scripts/from-source.ts';
+import { withAlertTable } from '../../scripts/observability/alert-files.ts';
+import { alerts } from '../../scripts/observability/alerts.ts';
+import { rows } from '../../scripts/observability/dashboard.ts';
+import { generatedFiles } from '../../scripts/observability/files.ts';
+import { freshDatabase } from '../support/databases.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { append, fullEntry, seal } from '../support/ledger/fill.ts';
+import { makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { environmentOf } from '../support/mandate.ts';
+import { metricsIn, unknownNames } from '../support/metric-names.ts';
+
+const FOLDER = new URL('../../docs/examples/observability/', import.meta.url);
+const MAIN = new URL('../../composition/main.ts', import.meta.url);
+const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
+const file = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
+
+/** The first cells of the rows of a table, without backticks. @param head the first cell of its head */
+function table(head: string): readonly (readonly string[])[] {
+  const [, body = ''] = new RegExp(`^\\| ${head} \\|.*\\n\\|[-|]+\\|\\n((?:\\|.*\\n)+)`, 'm').exec(page) ?? [];
+  return body
+    .trim()
+    .split('\n')
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim().replaceAll('`', '')),
+    );
+}
+
+describe('The files for Prometheus and Grafana', () => {
+  for (const [name, { url, text }] of Object.entries(generatedFiles)) {
+    it(`${name} is what scripts/observability/main.ts writes`, () => {
+      const present = readFileSync(url, 'utf8');
+      expect(text(present)).to.equal(present);
+    });
+  }
+
+  it('a changed table in the page is found, and a page without the table is refused', () => {
+    const operating = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const changed = operating.replace('| MandateReplicaDown |', '| MandateReplicaGone |');
+    expect(changed).not.to.equal(operating);
+    expect(withAlertTable(changed, alerts)).to.equal(operating);
+    expect(() => withAlertTable('# Operating\n\n## Alerts worth having\n\n## Next\n\n| a |\n', alerts)).to.throw();
+  });
+
+  it('alert names are unique, and every alert says why and what to do first', () => {
+    expect(new Set(alerts.map(({ name }) => name)).size).to.equal(alerts.length);
+    const { groups } = parse(file('mandate.rules.yaml')) as { groups: { rules: Record<string, unknown>[] }[] };
+    const rules = groups.flatMap((group) => group.rules);
+    expect(rules.map(({ alert, expr }) => [alert, expr])).to.deep.equal(
+      alerts.map(({ name, expression }) => [name, expression]),
+    );
+    for (const { annotations } of rules) {
+      expect(annotations).to.have.all.keys('summary', 'first_step');
+      // They are read as plain text.
+      expect(JSON.stringify(annotations)).not.to.match(/[`\]]/);
+    }
+  });
+
+  it('alerts and panels query only existing metrics, labels and label values', () => {
+    const queries = rows.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries));
+    expect(queries.flatMap(({ expression }) => unknownNames(expression))).to.deep.equal([]);
+    expect(alerts.flatMap(({ expression }) => unknownNames(expression))).to.deep.equal([]);
+    for (const { expression, legend = '' } of queries) {
+      // A label in a legend that the query drops would stay empty.
+      const grouped = /\bby \(([^)]*)\)/.exec(expression)?.[1]?.split(', ') ?? ['instance'];
+      for (const [, label = ''] of legend.matchAll(/\{\{(\w+)\}\}/g)) expect(grouped, expression).to.include(label);
+    }
+  });
+
+  it('metrics that other programs also have are selected by the job', () => {
+    const queries = [...alerts, ...rows.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries))];
+    for (const { expression } of queries) {
+      expect(expression).not.to.match(/\b(?:up|(?:process|nodejs)_[a-z0-9_]+)(?!\w|\{job="mandate"\})/);
+    }
+  });
+
+  it('the dashboard has every metric of the service, and panels that do not overlap', () => {
+    const dashboard = JSON.parse(file('grafana-dashboard.json')) as {
+      panels: { id: number; gridPos: { x: number; y: number; w: number; h: number }; targets?: { expr: string }[] }[];
+    };
+    const queried = dashboard.panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr)));
+    expect(queried).to.include.members(serviceDefinitions.map(({ name }) => name));
+    const taken = new Set<string>();
+    for (const { gridPos } of dashboard.panels) {
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          expect(x).to.be.lessThan(24);
+          expect(taken.has(`${x},${y}`)).to.equal(false);
+          taken.add(`${x},${y}`);
+        }
+      }
+    }
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).to.equal(dashboard.panels.length);
+  });
+
+  it('the scrape job has the name that the queries select, and loads the rules', () => {
+    const configuration = parse(file('prometheus.yaml'));
+    expect(configuration).to.deep.nested.include({ 'scrape_configs[0].job_name': 'mandate' });
+    expect(configuration.rule_files).to.deep.equal(['mandate.rules.yaml']);
+  });
+});
+
+describe('docs/observability.md', () => {
+  it('lists every file of the folder', () => {
+    const listed = table('File').map(([cell = '']) => /\[([^\]]+)\]\(examples\/observability\/\1\)/.exec(cell)?.[1]);
+    expect(listed.toSorted()).to.deep.equal(readdirSync(FOLDER).toSorted());
+  });
+
+  it('has the class, the activity and the acting user of every event', () => {
+    const json = (event: (typeof ledgerEvents)[number]) => {
+      const record = { seq: 1, checkpoint: 1, at: NOON, event, sponsor: 'the person', decision: 'allow' } as const;
+      return ocsfEvent(record, '0.1.0') as {
+        class_name: string;
+        activity_name: string;
+        actor?: { user: { uid?: string; name?: string } };
+      };
+    };
+    expect(table('Event')).to.deep.equal(
+      ledgerEvents.map((event) => {
+        const { class_name, activity_name, actor } = json(event);
+        return [event, class_name, activity_name, actor?.user.uid ?? actor?.user.name ?? ''];
+      }),
+    );
+  });
+
+  it('says where every field of a record is', () => {
+    const record = { ...fullEntry(0, NOON), seq: 1, checkpoint: 2 };
+    const fields = table('Field of the record').flatMap(([cell = '']) => cell.split(', '));
+    expect(fields.toSorted()).to.deep.equal(Object.keys(presentRecord(record)).toSorted());
+  });
+
+  it('names the attributes that an event of each class has', () => {
+    for (const [column, event] of [
+      [1, 'token.issued'],
+      [2, 'agent.updated'],
+    ] as const) {
+      const json = JSON.parse(JSON.stringify(ocsfEvent({ ...fullEntry(0, NOON), seq: 1, checkpoint: 2, event }, '0')));
+      for (const cells of table('Field of the record')) {
+        const paths = (cells[column] ?? '').match(/\b[a-z_]+(?:\.[a-z_]+)+\b|^(?:time|count|status_code)\b/g) ?? [];
+        for (const path of paths) expect(json, `${cells[0]}: ${path}`).to.have.nested.property(path);
+      }
+    }
+  });
+
+  it('its commands export a ledger, as they are written', async function () {
+    this.timeout(60_000);
+    const key = await makeSealingKey();
+    const database = await freshDatabase('sqlite');
+    const storage = await database.open({ clock: { now: () => NOON } });
+    const folder = mkdtempSync(join(tmpdir(), 'mandate-page-'));
+    try {
+      await append(storage, 20, NOON);
+      await seal(storage, key.signer, NOON);
+      const program = join(folder, 'mandate');
+      writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' ${asProgram(MAIN).join(' ')} "$@"\n`, {
+        mode: 0o755,
+      });
+      const shell = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text);
+      const run = (commands: string) =>
+        new Promise<string>((resolve, reject) => {
+          const env = { PATH: `${folder}:${process.env.PATH}`, ...environmentOf(database.settings) };
+          const cwd = fileURLToPath(FOLDER);
+          execFile('sh', ['-e', '-c', commands], { env, cwd }, (error, out) => (error ? reject(error) : resolve(out)));
+        });
+      const [direct = '', script = ''] = shell;
+      // The second command begins after a number above those of this ledger.
+      expect((await run(direct)).trim().split('\n')).to.have.length(20);
+      const events = join(folder, 'events');
+      await run(script.replace('/var/lib/mandate-events', events));
+      expect(readFileSync(join(events, 'position'), 'utf8')).to.equal('20\n');
+      // Vector looks for the files under these names.
+      const pattern = /mandate-\*\.ndjson/.exec(file('vector.yaml'))?.[0] ?? '';
+      expect((await run(`ls '${events}'/${pattern}`)).trim().split('\n')).to.have.length(1);
+    } finally {
+      await storage.close();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("vector.yaml connects existing parts, and the page names its environment's variables", () => {
+    const { sources, transforms, sinks } = parse(file('vector.yaml')) as Record<string, Record<string, object>>;
+    const parts = Object.keys({ ...sources, ...transforms });
+    for (const part of Object.values({ ...transforms, ...sinks }) as { inputs: string[] }[]) {
+      expect(parts).to.include.members(part.inputs);
+    }
+    for (const [, name = ''] of file('vector.yaml').matchAll(/\$\{(\w+)\}/g)) expect(page).to.include(`\`${name}\``);
+  });
+});

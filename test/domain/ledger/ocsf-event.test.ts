@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { toMillisecondText } from '../../../domain/instant.ts';
+import { ocsfEvent } from '../../../domain/ledger/ocsf-event.ts';
+import { type LedgerEvent, type LedgerRecord, ledgerEvents } from '../../../domain/ledger/record.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+import { fullEntry } from '../../support/ledger/fill.ts';
+import { faultsOf } from '../../support/ocsf/schema.ts';
+
+/** As a SIEM gets it. */
+function jsonOf(record: LedgerRecord): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(ocsfEvent(record, '0.1.0')));
+}
+
+function full(event: string, decision: LedgerRecord['decision'] = 'allow'): LedgerRecord {
+  return { ...fullEntry(0, NOON), seq: 4711, checkpoint: 12, event, decision };
+}
+
+function bare(event: string, decision: LedgerRecord['decision'] = 'deny'): LedgerRecord {
+  return { seq: 1, checkpoint: undefined, at: NOON, event, decision };
+}
+
+const NOON_IN_MILLISECONDS = Date.parse(toMillisecondText(NOON));
+
+/** The class, the activity and the acting user of each event. */
+const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | undefined]>> = {
+  'token.issued': ['Authentication', 'Logon', 'the person'],
+  'token.denied': ['Authentication', 'Logon', 'the person'],
+  'token.refreshed': ['Authentication', 'Token Renewal', 'the person'],
+  'token.revoked': ['Authentication', 'Token Revocation', 'the person'],
+  'task.revoked': ['Authentication', 'Logoff', undefined],
+  'task.expired': ['Authentication', 'Logoff', undefined],
+  'agent.registered': ['API Activity', 'Create', 'operator'],
+  'agent.updated': ['API Activity', 'Update', 'operator'],
+  'agent.deleted': ['API Activity', 'Delete', 'operator'],
+  'sponsor.blocked': ['API Activity', 'Update', 'operator'],
+  'sponsor.unblocked': ['API Activity', 'Update', 'operator'],
+  'sponsor.signal': ['API Activity', 'Update', 'identity_provider'],
+  'signal.denied': ['API Activity', 'Unknown', 'unknown'],
+  'scim.denied': ['API Activity', 'Unknown', 'unknown'],
+  'ssf.denied': ['API Activity', 'Unknown', 'unknown'],
+  'admin.denied': ['API Activity', 'Unknown', 'unknown'],
+  'audit.archived': ['API Activity', 'Delete', 'operator'],
+};
+
+describe('The OCSF event of a record', () => {
+  for (const event of ledgerEvents) {
+    it(`is valid in OCSF 1.9.0 for ${event}, with every field of a record and with none`, () => {
+      for (const decision of ['allow', 'deny', undefined] as const) {
+        expect(faultsOf(jsonOf(full(event, decision)))).to.deep.equal([]);
+        expect(faultsOf(jsonOf(bare(event, decision)))).to.deep.equal([]);
+      }
+    });
+
+    it(`has the class and the activity of ${event}`, () => {
+      const { class_name, activity_name, actor } = jsonOf({ ...full(event), sponsor: 'the person' });
+      const { uid, name } = (actor as { user: { uid?: string; name?: string } } | undefined)?.user ?? {};
+      expect([class_name, activity_name, uid ?? name]).to.deep.equal(MAPPED[event]);
+    });
+
+    it(`has every value of a ${event} record`, () => {
+      const record = full(event, 'deny');
+      const found = JSON.stringify(jsonOf(record));
+      const { at, event: _event, decision, ...others } = record;
+      for (const [field, value] of Object.entries(others)) {
+        expect(found, field).to.include(JSON.stringify(value));
+        // A short number may be found by chance.
+        if (field !== 'seq') expect(jsonOf({ ...record, [field]: undefined }), field).not.to.deep.equal(jsonOf(record));
+      }
+      expect([at, decision]).to.deep.equal([NOON, 'deny']);
+      expect(jsonOf(record)).to.include({ time: NOON_IN_MILLISECONDS, status: 'Failure' });
+    });
+  }
+
+  it('says which agent acts for which person, under which delegation', () => {
+    expect(
+      jsonOf({
+        ...{ seq: 7, checkpoint: 2, at: NOON, event: 'token.issued', decision: 'allow' },
+        ...{ taskId: 'task_1', agentId: 'agent-1', sponsor: 'ada', audience: 'https://jira.example' },
+        ...{ scope: 'jira:read', jti: 'tok_1', delegationDepth: 1 },
+      }),
+    ).to.deep.equal({
+      metadata: {
+        sequence: 7,
+        version: '1.9.0',
+        product: { name: 'Mandate', vendor_name: 'Mandate', version: '0.1.0' },
+        profiles: ['ai_operation'],
+        event_code: 'token.issued',
+        original_event_uid: '7',
+        correlation_uid: 'task_1',
+      },
+      time: NOON_IN_MILLISECONDS,
+      ...{ category_uid: 3, category_name: 'Identity & Access Management' },
+      ...{ class_uid: 3002, class_name: 'Authentication', type_uid: 300201, type_name: 'Authentication: Logon' },
+      ...{ activity_id: 1, activity_name: 'Logon', severity_id: 1, severity: 'Informational' },
+      ...{ status_id: 1, status: 'Success', message: 'Issue of a task token: Success' },
+      user: { uid: 'ada', type_id: 1, type: 'User' },
+      actor: { user: { uid: 'ada', type_id: 1, type: 'User' } },
+      ai_agent: { uid: 'agent-1' },
+      delegation: { uid: 'task_1', created_time: NOON_IN_MILLISECONDS },
+      session: { uid: 'task_1' },
+      service: { uid: 'https://jira.example' },
+      ...{ auth_protocol_id: 6, auth_protocol: 'OAUTH 2.0', is_remote: true },
+      unmapped: { checkpoint: 2, jti: 'tok_1', scope: 'jira:read', delegation_depth: 1 },
+    });
+  });
+
+  it('names neither an agent nor a person if the record names none', () => {
+    const event = jsonOf({ ...bare('token.denied'), reason: 'actor_malformed', count: 3 });
+    expect(event).to.include({ status_code: 'actor_malformed', count: 3, severity: 'Low' });
+    expect(event).to.deep.include({ user: { name: 'unknown', type_id: 0, type: 'Unknown' } });
+    expect(event).not.to.have.any.keys('ai_agent', 'delegation', 'session', 'unmapped');
+  });
+
+  it('exists for an event of a newer release, even with the name of an inherited member', () => {
+    for (const event of ['tool.called', 'constructor', '__proto__']) {
+      const json = jsonOf(full(event));
+      expect(faultsOf(json)).to.deep.equal([]);
+      expect(json).to.include({ class_name: 'API Activity', activity_name: 'Unknown' });
+      expect(json).to.deep.nested.include({ 'api.operation': event, 'resources[1].type': 'person' });
+    }
+  });
+});
