@@ -19,6 +19,13 @@ export interface Changes {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Pointers to the examples of requests that were sent. */
+const sent = new Set<string>();
+
+export function wasSent(pointer: string): boolean {
+  return sent.has(pointer);
+}
+
 const CREDENTIALS: Readonly<Record<string, string>> = {
   adminKey: ADMIN_KEY,
   scimToken: SCIM_TOKEN,
@@ -33,8 +40,8 @@ export function targetOf({ path, parameters }: Operation, { path: own = {}, quer
   const examples = parameters.flatMap(({ value }) =>
     value.in === 'query' && value.example !== undefined ? [[value.name, String(value.example)] as const] : [],
   );
-  const sent = encodeForm({ ...Object.fromEntries(examples), ...query });
-  return sent === '' ? filled : `${filled}?${sent}`;
+  const encoded = encodeForm({ ...Object.fromEntries(examples), ...query });
+  return encoded === '' ? filled : `${filled}?${encoded}`;
 }
 
 /** @param example the name of the expected answer's example, which the request's may share */
@@ -67,6 +74,7 @@ function bodyOf(
   const examples = examplesOf(body);
   const wanted = request ?? example ?? '';
   const found = examples.find(({ pointer }) => pointer.endsWith(`/${wanted}`)) ?? examples[0];
+  if (found !== undefined && text === undefined) sent.add(found.pointer);
   if (text !== undefined || typeof found?.value === 'string') return [type, text ?? String(found?.value)];
   const value = { ...(isNode(found?.value) ? found.value : {}), ...members };
   return [type, type.includes('json') ? JSON.stringify(value) : encodeForm(value as Form)];

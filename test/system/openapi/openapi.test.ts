@@ -36,7 +36,7 @@ import {
   type Placed,
 } from '../../support/openapi/api-document.ts';
 import { confirm, confirmResponse, wasSeen } from '../../support/openapi/confirm.ts';
-import { type Changes, sendExample } from '../../support/openapi/send-example.ts';
+import { type Changes, sendExample, wasSent } from '../../support/openapi/send-example.ts';
 import { type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
@@ -46,7 +46,7 @@ import { SESSION_REVOKED, scenarios, type World } from './scenarios.ts';
 const METRICS = operationOf('getMetrics');
 /** Of the service's own listener. */
 const served = operations.filter((operation) => operation !== METRICS);
-/** Neither of them is limited. */
+/** Health checks are not limited. */
 const limited = served.filter(({ path }) => path !== '/healthz' && path !== '/readyz');
 /** Settings without the receivers. */
 const NO_RECEIVER = Object.fromEntries(Object.keys(EVERY_RECEIVER).map((key) => [key, '']));
@@ -128,7 +128,11 @@ for (const database of databases) {
           });
           expect(answer.status).to.equal(400);
           expect(answer.body.detail).to.equal('The path is not well-formed.');
-          confirm(operation, answer, exampleNames(operation, 400).find((name) => name === 'malformed_path'));
+          confirm(
+            operation,
+            answer,
+            exampleNames(operation, 400).find((name) => name === 'malformed_path'),
+          );
         });
       }
 
@@ -393,6 +397,11 @@ function asAnswer(raw: RawAnswer | undefined): Answer {
 }
 
 describe('The tests of the API', () => {
+  it('have sent each example of a request', () => {
+    const bodies = operations.flatMap(({ body }) => (body === undefined ? [] : examplesOf(body)));
+    expect(bodies.map(({ pointer }) => pointer).filter((pointer) => !wasSent(pointer))).to.deep.equal([]);
+  });
+
   it('have seen each status and each example of the document', () => {
     const statuses = operations.flatMap(({ id, responses }) =>
       [...responses.keys()].map((status) => `${id} ${status}`),
