@@ -25,6 +25,41 @@ const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', imp
 /** Served by a separate listener. */
 const METRICS = 'GET /metrics';
 
+/** The statuses in the specification's "Endpoints", "Authentication" and "Errors", but for those of admission. */
+const CONTRACT: Readonly<Record<string, readonly number[]>> = {
+  requestToken: [200, 400, 401, 503],
+  introspectToken: [200, 400, 503],
+  revokeToken: [200, 400, 401, 503],
+  getOpenIdConfiguration: [200],
+  getServiceKeys: [200],
+  getAgentKeys: [200, 404],
+  getHealth: [200],
+  getReadiness: [200, 503],
+  listAgents: [200, 401, 503],
+  registerAgent: [201, 400, 401, 409, 503],
+  getAgent: [200, 401, 404, 503],
+  updateAgent: [200, 400, 401, 404, 503],
+  deleteAgent: [204, 401, 404, 409, 503],
+  stopAgentTasks: [200, 401, 404, 503],
+  stopTask: [200, 401, 404, 503],
+  getSponsor: [200, 400, 401, 404, 503],
+  blockSponsor: [200, 400, 401, 503],
+  unblockSponsor: [204, 400, 401, 404, 409, 503],
+  stopSponsorTasks: [200, 400, 401, 503],
+  readLedger: [200, 400, 401, 503],
+  listCheckpoints: [200, 400, 401, 503],
+  proveRecord: [200, 401, 404, 410, 500, 503],
+  receiveLogout: [200, 400, 404, 503],
+  receiveEvent: [202, 400, 401, 404, 503],
+  listUsers: [200, 400, 401, 404],
+  createUser: [201, 400, 401, 404, 409, 415, 507],
+  getUser: [200, 401, 404],
+  replaceUser: [200, 400, 401, 404, 409, 412, 415],
+  patchUser: [200, 400, 401, 404, 409, 412, 415],
+  deleteUser: [204, 401, 404, 412],
+  getServiceProviderConfig: [200, 401, 404],
+};
+
 describe('openapi.json', () => {
   it('is valid by the official schema of OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(apiDocument));
@@ -59,6 +94,19 @@ describe('openapi.json', () => {
         expect(problemsOf(below(pointer, 'schema'), value.example), pointer).to.equal(undefined);
       }
     }
+  });
+
+  it('lists every status that the specification names', () => {
+    for (const [id, statuses] of Object.entries(CONTRACT)) {
+      const admission = id === 'getHealth' || id === 'getReadiness' ? [] : [429, 503];
+      expect([...operationOf(id).responses.keys()], id).to.include.members([...statuses, ...admission]);
+    }
+    const others = operations.map(({ id }) => id).filter((id) => !(id in CONTRACT));
+    // Not in the specification: its supplement, RFC 7644 §4 and docs/operating.md have them.
+    expect(others).to.deep.equal([
+      ...['getServerMetadata', 'getMetrics', 'listResourceTypes', 'getUserResourceType', 'listSchemas'],
+      'getUserSchema',
+    ]);
   });
 
   it('has an example in each answer with a body', () => {
