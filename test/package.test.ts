@@ -83,12 +83,13 @@ describe('the package', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('contains only compiled code and the schemas', async () => {
+  it('contains only compiled code, the schemas and the OpenAPI document', async () => {
     const files = await filesIn(packed);
     const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
     expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
       ...['LICENSE', 'README.md', 'package.json'],
       ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
+      'adapters/http/openapi.json',
     ]);
     const sources = await Promise.all(LAYERS.map((layer) => filesIn(join(root, layer))));
     expect(files.filter((file) => file.endsWith('.js')).length).to.equal(

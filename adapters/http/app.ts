@@ -1,4 +1,4 @@
-/** The whole HTTP surface, path by path (specification "Endpoints"). */
+/** The whole HTTP surface, path by path (specification "Endpoints"). openapi.json beside this file describes it for clients. */
 
 import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
@@ -46,7 +46,15 @@ interface HttpApp {
   readonly classes: MessageClasses;
 }
 
-export function httpApp(surfaces: HttpSurfaces): HttpApp {
+interface Routing {
+  /** Handlers in front of Express, by path. */
+  readonly endpoints: ReadonlyMap<string, RequestListener>;
+  /** Serves every other path. */
+  readonly app: express.Express;
+}
+
+/** Every route of the service. A test compares them with openapi.json. */
+export function routing(surfaces: HttpSurfaces): Routing {
   const app = express();
   app.disable('x-powered-by');
   // No answer here supports conditional requests, and a hash would reveal something about its content.
@@ -70,8 +78,11 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
+  return { endpoints: oauthEndpoints(surfaces.oauth), app };
+}
 
-  const endpoints = oauthEndpoints(surfaces.oauth);
+export function httpApp(surfaces: HttpSurfaces): HttpApp {
+  const { endpoints, app } = routing(surfaces);
   const routed = (request: ServedRequest, response: ServerResponse) => {
     const path = pathOf(request.url ?? '');
     const endpoint = endpoints.get(path);

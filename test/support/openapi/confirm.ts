@@ -1,0 +1,98 @@
+/** Compares real answers with the document: status, headers, media type, schema and example. */
+
+import { expect } from 'chai';
+import type { Answer } from '../mandate.ts';
+import { below, type Described, examplesOf, nodeAt, type Operation, type Placed, problemsOf } from './api-document.ts';
+
+/** The headers that the document lists wherever they occur. */
+const LISTED_HEADERS = [
+  'cache-control',
+  'pragma',
+  'retry-after',
+  'www-authenticate',
+  'location',
+  'allow',
+  'etag',
+].concat('access-control-allow-origin');
+
+/** What was seen so far: `operationId status`, and pointers to examples. */
+const seen = new Set<string>();
+
+export function wasSeen(key: string): boolean {
+  return seen.has(key);
+}
+
+/** @param example the name of the example that the answer must equal, but for ids, tokens and times */
+export function confirm(operation: Operation, answer: Answer, example?: string): void {
+  const response = operation.responses.get(answer.status);
+  if (response === undefined) throw new Error(`${operation.id} answered ${answer.status}: ${answer.text}`);
+  confirmResponse(response, answer, example, operation.id);
+  seen.add(`${operation.id} ${answer.status}`);
+}
+
+export function confirmResponse(
+  response: Placed<Described>,
+  answer: Answer,
+  example: string | undefined,
+  what: string,
+): void {
+  const label = `${what} ${answer.status}`;
+  confirmHeaders(response, answer, label);
+  const { content } = response.value;
+  if (content === undefined) {
+    expect(answer.text, label).to.equal('');
+    return;
+  }
+  const type = answer.headers.get('content-type')?.split(';')[0] ?? 'none';
+  expect(Object.keys(content), label).to.include(type);
+  const body = /json/.test(type) ? answer.body : answer.text;
+  const media = below(response.pointer, 'content', type);
+  expect(problemsOf(below(media, 'schema'), body), label).to.equal(undefined);
+  if (example === undefined) return;
+  const found = examplesOf(response).find(({ pointer }) => pointer === below(media, 'examples', example));
+  if (found === undefined) throw new Error(`${label} has no example ${example} in ${type}`);
+  expect(settled(body), `${label} ${example}`).to.deep.equal(settled(found.value));
+  seen.add(found.pointer);
+}
+
+function confirmHeaders({ value, pointer }: Placed<Described>, { headers }: Answer, label: string): void {
+  const documented = Object.keys(value.headers ?? {});
+  for (const name of documented) {
+    const header = nodeAt<{ readonly required?: boolean }>(below(pointer, 'headers', name));
+    const text = headers.get(name);
+    if (header.value.required === true) expect(text, `${label} ${name}`).not.to.equal(null);
+    if (text === null) continue;
+    const parsed = /^\d+$/.test(text) ? Number(text) : text;
+    expect(problemsOf(below(header.pointer, 'schema'), parsed), `${label} ${name}`).to.equal(undefined);
+  }
+  const present = LISTED_HEADERS.filter((name) => headers.has(name));
+  expect(
+    documented.map((name) => name.toLowerCase()),
+    `${label} headers`,
+  ).to.include.members(present);
+}
+
+/** Numbers and texts under these names differ from run to run. */
+const VARYING = new Set(['exp', 'iat', 'seq', 'last_seq', 'tree_size', 'leaf_index', 'kid', 'x', 'y']);
+
+/** The value with ids, tokens, hashes and times replaced by their kinds, so that two runs are equal. */
+export function settled(value: unknown, name = ''): unknown {
+  if (VARYING.has(name)) return `<${name}>`;
+  if (typeof value === 'string') return kindOf(value);
+  if (Array.isArray(value)) {
+    // The length of a proof depends on the number of sealed records.
+    return name === 'audit_path' ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member, key)]));
+}
+
+function kindOf(text: string): string {
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text) && text.startsWith('eyJ')) return '<jwt>';
+  return text
+    .replace(/\b(task|tok|user)_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>')
+    .replace(/^task_grant_[\w-]{43}$/, '<grant>')
+    .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
+    .replace(/^[0-9a-f]{64}$/, '<hash>')
+    .replace(/^[0-9a-f]{128}$/, '<signature>');
+}

@@ -1,0 +1,81 @@
+/** Sends the examples of the document: its body, its parameters, and the credential of its security scheme. */
+
+import { ADMIN_KEY, type Answer, encodeForm, type Form, sendTo } from '../mandate.ts';
+import { SCIM_TOKEN } from '../scim-client.ts';
+import { PUSH_CREDENTIAL } from '../transmitter.ts';
+import { examplesOf, isNode, type Operation } from './api-document.ts';
+
+/** Values in place of the example's own, which no running service can know. */
+export interface Changes {
+  /** The example of the request; by default the one with the given name, otherwise the first. */
+  readonly request?: string;
+  readonly path?: Readonly<Record<string, string>>;
+  /** `undefined` leaves a parameter out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Members of the form or of the JSON object; `undefined` leaves one out. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The whole body. */
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Pointers to the examples of requests that were sent. */
+const sent = new Set<string>();
+
+export function wasSent(pointer: string): boolean {
+  return sent.has(pointer);
+}
+
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  adminKey: ADMIN_KEY,
+  scimToken: SCIM_TOKEN,
+  pushToken: PUSH_CREDENTIAL,
+};
+
+export function targetOf({ path, parameters }: Operation, { path: own = {}, query = {} }: Changes): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const parameter = parameters.find(({ value }) => value.in === 'path' && value.name === name);
+    return own[name] ?? encodeURIComponent(String(parameter?.value.example));
+  });
+  const examples = parameters.flatMap(({ value }) =>
+    value.in === 'query' && value.example !== undefined ? [[value.name, String(value.example)] as const] : [],
+  );
+  const encoded = encodeForm({ ...Object.fromEntries(examples), ...query });
+  return encoded === '' ? filled : `${filled}?${encoded}`;
+}
+
+/** @param example the name of the expected answer's example, which the request's may share */
+export function sendExample(
+  url: string,
+  operation: Operation,
+  changes: Changes = {},
+  example?: string,
+): Promise<Answer> {
+  const credential = operation.scheme && CREDENTIALS[operation.scheme];
+  const [type, text] = bodyOf(operation, changes, example);
+  return sendTo(`${url}${targetOf(operation, changes)}`, {
+    method: operation.method.toUpperCase(),
+    headers: {
+      ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...changes.headers,
+    },
+    ...(text === undefined ? {} : { body: text }),
+  });
+}
+
+function bodyOf(
+  { body }: Operation,
+  { request, body: members, text }: Changes,
+  example: string | undefined,
+): readonly [type?: string, text?: string] {
+  if (body === undefined) return [];
+  const [type = ''] = Object.keys(body.value.content ?? {});
+  const examples = examplesOf(body);
+  const wanted = request ?? example ?? '';
+  const found = examples.find(({ pointer }) => pointer.endsWith(`/${wanted}`)) ?? examples[0];
+  if (found !== undefined && text === undefined) sent.add(found.pointer);
+  if (text !== undefined || typeof found?.value === 'string') return [type, text ?? String(found?.value)];
+  const value = { ...(isNode(found?.value) ? found.value : {}), ...members };
+  return [type, type.includes('json') ? JSON.stringify(value) : encodeForm(value as Form)];
+}

@@ -1,0 +1,98 @@
+/** The wired service with every receiver, on SQLite in memory, whose storage fails when a test says so. */
+
+import type { AdmissionControl } from '../../../adapters/http/admission/admission.ts';
+import { type HttpSurfaces, httpApp } from '../../../adapters/http/app.ts';
+import { startHttpServer, type TimeLimits } from '../../../adapters/http/server/server.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { wire } from '../../../composition/container.ts';
+import { readSettings } from '../../../composition/settings/read-settings.ts';
+import { loadSigningKeys } from '../../../composition/signing.ts';
+import { capturedLog } from '../captured-log.ts';
+import { ADMIN_KEY, environmentOf } from '../mandate.ts';
+import { type MovedClock, movedClock } from '../moved-clock.ts';
+import { openTestDatabase } from '../test-database.ts';
+import { EVERY_RECEIVER } from '../transmitter.ts';
+
+export type Trouble = 'storage_unavailable' | 'fault';
+
+export interface TroubledService {
+  readonly surfaces: HttpSurfaces;
+  readonly clock: MovedClock;
+  /** What each call of the storage meets. */
+  trouble: Trouble | undefined;
+  /** Serves these surfaces instead of some of its own, and resolves with the address. */
+  serve(changes?: Partial<HttpSurfaces>, limits?: TimeLimits): Promise<string>;
+  /** Without limits, or with these. */
+  admission(limits: Partial<Pick<AdmissionControl, 'rates' | 'limiters' | 'clock'>>): AdmissionControl;
+  stop(): Promise<void>;
+}
+
+export async function troubledService(given: Readonly<Record<string, string>>): Promise<TroubledService> {
+  const settings = settingsFrom(given);
+  const [clock, log, randomness, network] = [movedClock(), capturedLog(), systemRandomness(), httpNetwork()];
+  const storage = await openTestDatabase({ clock, log });
+  const servers: { stop(lingerMs: number): Promise<void> }[] = [];
+  const signingKeys = await loadSigningKeys(settings, log);
+  const opened = failing(storage, () => service.trouble);
+  const parts = wire({ settings, clock, randomness, log, network, measurements: undefined, opened, signingKeys });
+  const service: TroubledService = {
+    ...{ surfaces: parts.surfaces, clock },
+    trouble: undefined,
+    admission: (limits) => ({ ...parts.surfaces.admission, rates: undefined, limiters: undefined, ...limits }),
+    async serve(changes = {}, limits) {
+      const surfaces = { ...parts.surfaces, admission: service.admission({}), ...changes };
+      const server = await startHttpServer(
+        { host: '127.0.0.1', port: 0 },
+        {
+          ...{ ...httpApp(surfaces), log },
+          ...(limits && { limits }),
+        },
+      );
+      servers.push(server);
+      return `http://127.0.0.1:${server.address.port}`;
+    },
+    async stop() {
+      for (const server of servers) await server.stop(0);
+      parts.providerKeys.stop();
+      parts.transmitterKeys?.stop();
+      await storage.close();
+    },
+  };
+  return service;
+}
+
+function settingsFrom(given: Readonly<Record<string, string>>) {
+  const environment = environmentOf({
+    'Service:Issuer': 'https://mandate.example',
+    'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9',
+    'Service:UpstreamIdp:Audience': 'https://mandate.example',
+    'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+    'Service:Database:Provider': 'sqlite',
+    'Service:Database:Path': ':memory:',
+    'Service:Admin:ApiKey': ADMIN_KEY,
+    NODE_ENV: 'development',
+    ...EVERY_RECEIVER,
+    ...given,
+  });
+  const result = readSettings({ environment, overrides: [] });
+  if (result.kind === 'invalid') throw new Error(JSON.stringify(result.errors));
+  return result.settings;
+}
+
+/** The same object, each method of which rejects while there is trouble; so do those of its parts. */
+function failing<Part extends object>(part: Part, trouble: () => Trouble | undefined): Part {
+  return new Proxy(part, {
+    get(target, name, receiver) {
+      const member: unknown = Reflect.get(target, name, receiver);
+      if (typeof member === 'object' && member !== null) return failing(member, trouble);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]) => {
+        const now = trouble();
+        if (now === undefined) return Reflect.apply(member, target, given);
+        return Promise.reject(now === 'fault' ? new TypeError('a bug') : new StorageUnavailable('away'));
+      };
+    },
+  });
+}

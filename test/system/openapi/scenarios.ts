@@ -1,0 +1,328 @@
+/**
+ * How each example answer of the OpenAPI document comes about, in this order: the state it needs, and the values that
+ * replace those of the example's request. Keys are the operation, the status and the example's name, if it has one.
+ */
+
+import type { Answer, Mandate, RegisteredAgent } from '../../support/mandate.ts';
+import type { Changes } from '../../support/openapi/send-example.ts';
+import { scimClient } from '../../support/scim-client.ts';
+import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
+
+export interface World {
+  readonly mandate: Mandate;
+  /** `jira-triage`, as in the examples. */
+  readonly agent: RegisteredAgent;
+  readonly transmitter: Transmitter;
+  /** Without receivers, and with an identity provider that does not answer. */
+  readonly lonely: Mandate;
+  /** With receivers whose issuers do not answer, and room for one user. */
+  readonly deaf: Mandate;
+  /** Asks a directory that does not answer about each person. */
+  readonly polling: Mandate;
+  readonly metricsUrl: string;
+  /** The user of the examples. */
+  userId: string;
+}
+
+export interface Scenario {
+  readonly changes?: Changes;
+  /** Where to send the request; to `mandate` by default. */
+  readonly url?: string;
+  /** Keeps a part of the answer, or restores the state. */
+  followUp?(answer: Answer): unknown;
+}
+
+type Arrange = (world: World) => Scenario | Promise<Scenario>;
+
+const sent = (changes: Changes): Scenario => ({ changes });
+const nothing: Arrange = () => ({});
+const withBody = (body: Changes['body'] & object, request?: string): Scenario =>
+  sent(request === undefined ? { body } : { body, request });
+
+const exchange = ({ agent }: World, form: Readonly<Record<string, unknown>> = {}): Scenario =>
+  withBody({ subject_token: agent.subjectToken(), actor_token: agent.assertion(), ...form }, 'exchange');
+
+async function refresh({ agent }: World, form: Readonly<Record<string, unknown>> = {}): Promise<Scenario> {
+  const grant = 'refresh_token' in form ? {} : { refresh_token: await agent.grant() };
+  return withBody({ ...grant, client_assertion: agent.assertion(), ...form }, 'refresh');
+}
+
+async function issued({ agent }: World, instance?: string): Promise<Readonly<Record<string, string>>> {
+  const answer = await agent.exchange(instance === undefined ? {} : { actor_token: agent.assertion({ instance }) });
+  if (answer.status !== 200) throw new Error(answer.text);
+  return answer.body as Record<string, string>;
+}
+
+/** Leaves the person one live task. */
+async function freshTask(world: World, sponsor: string): Promise<void> {
+  await world.mandate.admin('DELETE', `/admin/sponsors/${sponsor}/tasks`);
+  await issued(world);
+}
+
+export const SESSION_REVOKED = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
+const ACCOUNT_DISABLED = 'https://schemas.openid.net/secevent/risc/event-type/account-disabled';
+
+async function pushed({ mandate, transmitter }: World, person: string): Promise<void> {
+  const body = transmitter.event(ACCOUNT_DISABLED, person);
+  const answer = await mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });
+  if (answer.status !== 202) throw new Error(answer.text);
+}
+
+const DAY_MS = 86_400_000;
+const day = (offset: number) => new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
+const unknown = { path: { agent_id: 'nobody' } };
+const user = ({ userId }: World): Scenario => sent({ path: { id: userId } });
+const json: Changes['headers'] = { accept: 'application/json' };
+
+export const scenarios: Readonly<Record<string, Arrange>> = {
+  'registerAgent 201 agent': nothing,
+  'registerAgent 409 agent_already_exists': nothing,
+  'registerAgent 400 invalid_fields': () => withBody({ allowed_scopes: [], max_delegation_depth: 9 }),
+  'registerAgent 400 malformed_body': () => sent({ text: '[]' }),
+  'registerAgent 415 unsupported_media_type': () => sent({ headers: { 'content-type': 'text/plain' } }),
+  'listAgents 200 page': nothing,
+  'listAgents 400 invalid_fields': () => sent({ query: { limit: '0' } }),
+  'getAgent 200 agent': nothing,
+  'getAgent 404 unknown_agent': () => sent(unknown),
+  'updateAgent 200 narrow': ({ mandate }) => ({
+    followUp: () =>
+      mandate.admin('PATCH', '/admin/agents/jira-triage', {
+        allowed_scopes: ['jira:read', 'jira:comment', 'jira:admin'],
+      }),
+  }),
+  'updateAgent 200 disable': ({ mandate }) => ({
+    followUp: () => mandate.admin('PATCH', '/admin/agents/jira-triage', { enabled: true }),
+  }),
+  'updateAgent 400 invalid_fields': () => withBody({ agent_id: 'another' }),
+  'updateAgent 404 unknown_agent': () => sent(unknown),
+  'updateAgent 415 unsupported_media_type': () => sent({ headers: { 'content-type': 'text/plain' } }),
+  'deleteAgent 204': () => sent({ path: { agent_id: 'wiki-editor' } }),
+  'deleteAgent 404 unknown_agent': () => sent(unknown),
+  'getAgentKeys 200 keys': nothing,
+  'getAgentKeys 404 no_inline_keys': () => sent(unknown),
+
+  'requestToken 200 exchange': exchange,
+  'requestToken 200 refresh': refresh,
+  'requestToken 400 invalid_request': (world) => exchange(world, { subject_token: undefined }),
+  'requestToken 400 unsupported_grant_type': () => withBody({ grant_type: 'password' }),
+  'requestToken 400 subject_expired': (world) =>
+    exchange(world, { subject_token: world.agent.subjectToken({ exp: world.mandate.clock.seconds() - 300 }) }),
+  'requestToken 400 grant_not_found': ({ agent }) => withBody({ client_assertion: agent.assertion() }, 'refresh'),
+  'requestToken 400 scope_intersection_empty': (world) => exchange(world, { scope: 'jira:delete' }),
+  'requestToken 400 scope_widened': (world) => refresh(world, { scope: 'jira:admin' }),
+  'requestToken 400 audience_not_allowed': (world) => exchange(world, { resource: 'https://payroll.example' }),
+  'requestToken 400 audience_mismatch': (world) => refresh(world, { resource: 'https://wiki.example' }),
+  async 'requestToken 400 agent_disabled'(world) {
+    const agent = await world.mandate.agent();
+    await world.mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
+    return exchange({ ...world, agent });
+  },
+  async 'requestToken 400 sponsor_disabled'(world) {
+    await world.mandate.block('edsger', 'disabled');
+    return exchange(world, { subject_token: world.agent.subjectToken({ sub: 'edsger' }) });
+  },
+  async 'requestToken 400 task_revoked'(world) {
+    const { task_id, refresh_token } = await issued(world);
+    await world.mandate.admin('DELETE', `/admin/tasks/${task_id}`);
+    return refresh(world, { refresh_token });
+  },
+  async 'requestToken 400 task_ending'(world) {
+    const agent = await world.mandate.agent({ max_task_ttl: 'PT1M', max_token_ttl: 'PT1M' });
+    // A busy machine may take longer than the task has left.
+    world.mandate.clock.standStill();
+    const grant = await agent.grant();
+    world.mandate.clock.advance(57);
+    return refresh({ ...world, agent }, { refresh_token: grant });
+  },
+  async 'requestToken 401 actor_invalid_signature'(world) {
+    const { key } = await world.mandate.agent();
+    return exchange(world, { actor_token: key.signAssertion('jira-triage', { aud: world.mandate.issuer }) });
+  },
+  async 'requestToken 401 actor_replayed'(world) {
+    const actorToken = world.agent.assertion();
+    await world.agent.exchange({ actor_token: actorToken });
+    const { changes } = exchange(world, { actor_token: actorToken });
+    // The answer then has a challenge.
+    return sent({ ...changes, headers: { authorization: 'Bearer of-something-else' } });
+  },
+  async 'requestToken 503 actor_keys_unavailable'(world) {
+    const uri = await world.mandate.keyServer.unusedUri();
+    const agent = await world.mandate.agent({ jwks: undefined, jwks_uri: uri });
+    return exchange({ ...world, agent });
+  },
+  async 'requestToken 503 sponsor_status_unavailable'(world) {
+    const agent = await world.polling.agent();
+    return { ...exchange({ ...world, agent }), url: world.polling.url };
+  },
+
+  async 'introspectToken 200 active'(world) {
+    return withBody({ token: (await issued(world, 'pod-7')).access_token });
+  },
+  'introspectToken 200 inactive': nothing,
+  async 'introspectToken 200 revoked'(world) {
+    const { task_id, access_token } = await issued(world);
+    await world.mandate.admin('DELETE', `/admin/tasks/${task_id}`);
+    return withBody({ token: access_token });
+  },
+  async 'introspectToken 200 agent_disabled'(world) {
+    const agent = await world.mandate.agent();
+    const { access_token } = await issued({ ...world, agent });
+    await world.mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
+    return withBody({ token: access_token });
+  },
+  'introspectToken 400 invalid_request': () => withBody({ token: undefined }),
+
+  async 'revokeToken 200'(world) {
+    const { refresh_token } = await issued(world);
+    return withBody({ token: refresh_token, client_assertion: world.agent.assertion() });
+  },
+  'revokeToken 400 invalid_request': () => withBody({ token: undefined }),
+  'revokeToken 400 unsupported_token_type': () => withBody({ token_type_hint: 'id_token' }),
+  'revokeToken 401 actor_malformed': () => withBody({ client_assertion: undefined, client_assertion_type: undefined }),
+  async 'revokeToken 503 actor_keys_unavailable'({ mandate }) {
+    const agent = await mandate.agent({ jwks: undefined, jwks_uri: await mandate.keyServer.unusedUri() });
+    return withBody({ client_assertion: agent.assertion() });
+  },
+
+  'getOpenIdConfiguration 200 metadata': nothing,
+  'getServerMetadata 200 metadata': nothing,
+  'getServiceKeys 200 keys': nothing,
+  'getHealth 200 text': nothing,
+  'getHealth 200 json': () => sent({ headers: json }),
+  async 'getReadiness 200 text'({ mandate }) {
+    await mandate.untilReady();
+    return {};
+  },
+  'getReadiness 200 json': () => sent({ headers: json }),
+  'getReadiness 503 text': ({ lonely }) => ({ url: lonely.url }),
+  'getReadiness 503 json': ({ lonely }) => ({ url: lonely.url, changes: { headers: json } }),
+  'getMetrics 200': ({ metricsUrl }) => ({ url: metricsUrl }),
+
+  'deleteAgent 409 agent_has_tasks': nothing,
+  async 'stopAgentTasks 200 ended'(world) {
+    const agent = await world.mandate.agent();
+    await issued({ ...world, agent });
+    return sent({ path: { agent_id: agent.id } });
+  },
+  'stopAgentTasks 404 unknown_agent': () => sent(unknown),
+  async 'stopTask 200 ended'(world) {
+    return sent({ path: { task_id: (await issued(world)).task_id ?? '' } });
+  },
+  async 'stopTask 200 repeated'(world) {
+    const { task_id = '' } = await issued(world);
+    await world.mandate.admin('DELETE', `/admin/tasks/${task_id}`);
+    return sent({ path: { task_id } });
+  },
+  'stopTask 404 unknown_task': nothing,
+  async 'stopSponsorTasks 200 ended'(world) {
+    await freshTask(world, 'ada');
+    return {};
+  },
+  'stopSponsorTasks 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
+
+  'getSponsor 404 not_blocked': nothing,
+  'getSponsor 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
+  async 'blockSponsor 200 blocked'(world) {
+    await freshTask(world, 'ada');
+    return {};
+  },
+  'blockSponsor 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
+  'getSponsor 200 blocked': nothing,
+  'unblockSponsor 204': nothing,
+  'unblockSponsor 404 not_blocked': nothing,
+  'unblockSponsor 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
+  async 'unblockSponsor 409 sponsor_block_not_owned'(world) {
+    await pushed(world, 'grace');
+    return sent({ path: { sponsor_key: 'grace' } });
+  },
+  async 'getSponsor 200 blocked_twice'({ mandate }) {
+    // Blocks are shown in the order of their times.
+    mandate.clock.advance(1);
+    await mandate.admin('PUT', '/admin/sponsors/grace/block');
+    return sent({ path: { sponsor_key: 'grace' } });
+  },
+
+  async 'readLedger 200 page'(world) {
+    const { task_id } = await issued(world);
+    return sent({ query: { task_id, from: day(-1), to: day(1) } });
+  },
+  'readLedger 400 invalid_fields': () => sent({ query: { decision: 'maybe', sponser: 'ada' } }),
+  async 'listCheckpoints 200 page'({ mandate }) {
+    await mandate.jobs.seal();
+    return {};
+  },
+  'listCheckpoints 400 invalid_fields': () => sent({ query: { after: 'the-first' } }),
+  'proveRecord 200 proof': () => sent({ path: { seq: '2' } }),
+  'proveRecord 404 no_sealed_record': () => sent({ path: { seq: '9999999' } }),
+
+  'receiveLogout 200': ({ mandate }) =>
+    withBody({ logout_token: mandate.provider.signLogoutToken({ sub: 'somebody' }) }),
+  'receiveLogout 400 refused': nothing,
+  'receiveLogout 400 missing': () => withBody({ logout_token: undefined }),
+  'receiveLogout 404 unknown_path': ({ lonely }) => ({ url: lonely.url }),
+  'receiveLogout 503 logout_keys_unavailable': ({ deaf, mandate }) => ({
+    ...withBody({ logout_token: mandate.provider.signLogoutToken({ sub: 'somebody' }) }),
+    url: deaf.url,
+  }),
+  'receiveEvent 202': ({ transmitter }) => sent({ text: transmitter.event(SESSION_REVOKED, 'somebody') }),
+  'receiveEvent 400 ssf_malformed': () => sent({ text: 'nonsense' }),
+  'receiveEvent 400 ssf_invalid_signature': ({ transmitter }) =>
+    sent({ text: transmitter.event(SESSION_REVOKED, 'somebody').replace(/[^.]{4}$/, 'AAAA') }),
+  'receiveEvent 400 ssf_untrusted_issuer': ({ transmitter }) =>
+    sent({ text: transmitter.event(SESSION_REVOKED, 'somebody', { iss: 'https://another.example' }) }),
+  'receiveEvent 400 ssf_audience_mismatch': ({ transmitter }) =>
+    sent({ text: transmitter.event(SESSION_REVOKED, 'somebody', { aud: 'https://another.example' }) }),
+  'receiveEvent 404 unknown_path': ({ lonely }) => ({ url: lonely.url }),
+  'receiveEvent 503 ssf_keys_unavailable': ({ deaf, transmitter }) => ({
+    ...sent({ text: transmitter.event(SESSION_REVOKED, 'somebody') }),
+    url: deaf.url,
+  }),
+
+  'createUser 201 user': (world) => ({
+    followUp: ({ body }) => {
+      world.userId = String(body.id);
+    },
+  }),
+  'createUser 409 scim_uniqueness': nothing,
+  'createUser 400 scim_invalid_value': () => withBody({ externalId: undefined }),
+  'createUser 400 scim_invalid_syntax': () => sent({ text: '[]' }),
+  'createUser 415 unsupported_media_type': () => sent({ headers: { 'content-type': 'text/plain' } }),
+  'createUser 507 scim_full': ({ deaf }) => ({ ...withBody({ userName: 'another@example.com' }), url: deaf.url }),
+  'listUsers 200 found': nothing,
+  'listUsers 400 scim_invalid_filter': () => sent({ query: { filter: 'title eq "Countess"' } }),
+  'getUser 200 user': user,
+  'getUser 404 scim_not_found': nothing,
+  'replaceUser 200 deactivate': user,
+  'replaceUser 400 scim_invalid_value': (world) => sent({ ...user(world).changes, body: { active: 'perhaps' } }),
+  'replaceUser 404 scim_not_found': nothing,
+  async 'replaceUser 409 scim_uniqueness'(world) {
+    return sent({ path: { id: await anotherUser(world, 'replaced') } });
+  },
+  'replaceUser 415 unsupported_media_type': () => sent({ headers: { 'content-type': 'text/plain' } }),
+  'patchUser 200 deactivate': user,
+  'patchUser 200 reactivate': user,
+  'patchUser 400 scim_invalid_value': (world) =>
+    sent({ ...user(world).changes, body: { Operations: [{ op: 'replace', path: 'active', value: 'perhaps' }] } }),
+  'patchUser 404 scim_not_found': nothing,
+  async 'patchUser 409 scim_uniqueness'(world) {
+    const id = await anotherUser(world, 'patched');
+    const Operations = [{ op: 'replace', path: 'userName', value: 'ADA@example.com' }];
+    return sent({ path: { id }, body: { Operations } });
+  },
+  'patchUser 415 unsupported_media_type': () => sent({ headers: { 'content-type': 'text/plain' } }),
+  async 'deleteUser 204'(world) {
+    return sent({ path: { id: await anotherUser(world, 'deleted') } });
+  },
+  'deleteUser 404 scim_not_found': nothing,
+  'getServiceProviderConfig 200 config': nothing,
+  'listResourceTypes 200 document': nothing,
+  'getUserResourceType 200 document': nothing,
+  'listSchemas 200 document': nothing,
+  'getUserSchema 200 document': nothing,
+};
+
+async function anotherUser({ mandate }: World, name: string): Promise<string> {
+  const { body, status, text } = await scimClient(mandate).send('POST', '/Users', { userName: name, externalId: name });
+  if (status !== 201) throw new Error(text);
+  return String(body.id);
+}
