@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,6 +18,7 @@ import {
   packEverything,
   root,
   service,
+  sizeOf,
 } from './support/packed-packages.ts';
 import { useLibraries } from './support/used-libraries.ts';
 
@@ -332,12 +333,6 @@ async function closureOf({ dependencies = {} }: Pick<Manifest, 'dependencies'>):
     return [name, ...(await closureOf(manifest))];
   });
   return [...new Set((await Promise.all(closures)).flat())];
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const files = await filesIn(folder);
-  const sizes = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 async function compiles(project: string, sources: readonly string[], skipLibCheck = false): Promise<void> {
