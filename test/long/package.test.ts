@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { startMandate } from '../../scripts/mandate-process.ts';
 import { postgres } from '../support/databases.ts';
+import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { ADMIN_KEY, environmentOf } from '../support/mandate.ts';
 import { npm, packEverything, sizeOf } from '../support/packed-packages.ts';
 import { useLibraries } from '../support/used-libraries.ts';
@@ -75,10 +76,11 @@ describe('The packages, installed into an empty folder', function () {
     const { version } = JSON.parse(await readFile(join(project, 'node_modules/mandate/package.json'), 'utf8'));
     expect(stdout.trim()).to.equal(version);
     const database = await postgres.fresh('absent');
+    const provider = await startIdentityProvider();
     const settings = environmentOf({
       ...database.settings,
-      'Service:UpstreamIdp:Issuer': 'https://idp.example',
-      'Service:UpstreamIdp:Audience': 'https://mandate.example',
+      'Service:UpstreamIdp:Issuer': provider.issuer,
+      'Service:UpstreamIdp:Audience': provider.audience,
       'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
       'Service:Admin:ApiKey': ADMIN_KEY,
       NODE_ENV: 'development',
@@ -87,7 +89,17 @@ describe('The packages, installed into an empty folder', function () {
     const metadata = await fetch(`${mandate.issuer}/.well-known/oauth-authorization-server`);
     expect(await metadata.json()).to.include({ issuer: mandate.issuer });
     await mandate.stop();
+    await provider.stop();
     await database.drop();
+  });
+
+  it('have a list of parts that names every installed package, as docs/releasing.md makes it', async () => {
+    const project = projectOf('mandate');
+    await npm(['pkg', 'set', 'name=parts', 'version=1.0.0'], project);
+    const { components } = JSON.parse(await npm(['sbom', '--sbom-format', 'cyclonedx'], project));
+    const installed = new Set((await installedIn(project)).map((path) => path.replace(/^.*node_modules\//, '')));
+    const named = new Set((components as readonly { readonly name: string }[]).map(({ name }) => name));
+    expect([...installed].filter((name) => !named.has(name))).to.deep.equal([]);
   });
 });
 
