@@ -2,7 +2,7 @@
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/storage/database-refusal.ts';
 import type { ConnectionStringFault } from '../adapters/storage/postgres/connections.ts';
-import type { AddonFault } from '../adapters/storage/sqlite/errors.ts';
+import type { DriverFault } from '../adapters/storage/sqlite/driver-fault.ts';
 import type { LedgerFileProblem } from '../adapters/storage/sqlite/open-ledger.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
 import { StartupError, variableOf } from './startup-error.ts';
@@ -28,9 +28,10 @@ export function describeDatabaseRefusal({ reason, role }: DatabaseRefusal): stri
 }
 
 /** Sentences that end with a full stop: the file is not at fault. */
-export const ADDON_FAULTS: Readonly<Record<AddonFault, string>> = {
-  addon_of_another_node: 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.',
-  addon_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
+export const DRIVER_FAULTS: Readonly<Record<DriverFault, string>> = {
+  driver_not_installed: 'better-sqlite3, which SQLite needs, is not installed: npm install better-sqlite3@12.',
+  driver_of_another_node: 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.',
+  driver_not_loaded: 'better-sqlite3 cannot be loaded on this machine: npm rebuild better-sqlite3.',
 };
 
 /** A schema that `mandate migrate` can update. */
@@ -46,7 +47,7 @@ export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
   not_permitted: `${NAMED} a file that this user may not read.`,
   not_a_database: `${NAMED} a file that is no SQLite database.`,
   folder_not_writable: `${NAMED} a file that cannot be read where it is, since SQLite has to put its index beside it: copy it, and the -wal beside it if there is one, to a directory that this user may write to.`,
-  ...ADDON_FAULTS,
+  ...DRIVER_FAULTS,
   failed: `${NAMED} a file that cannot be opened as a database.`,
 };
 

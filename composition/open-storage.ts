@@ -2,7 +2,7 @@
 
 import type { UnopenedFile } from '../adapters/storage/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
-import { ADDON_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
+import { DRIVER_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
 import { databaseChoice } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
@@ -36,9 +36,9 @@ export async function openStorage(
     return await openSqlite({ path: chosen.path }, surroundings);
   } catch (error) {
     surroundings.log.error('the database file could not be opened', error);
-    const { addonFault } = await import('../adapters/storage/sqlite/errors.ts');
-    const fault = addonFault(error);
-    if (fault !== undefined) throw new StartupError([ADDON_FAULTS[fault]]);
+    const { driverFault } = await import('../adapters/storage/sqlite/driver-fault.ts');
+    const fault = driverFault(error);
+    if (fault !== undefined) throw new StartupError([DRIVER_FAULTS[fault]]);
     const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
     const problem = UNOPENED[await unopenedFile(chosen.path)];
     throw new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);

@@ -16,7 +16,7 @@ const installed = join(root, 'node_modules');
 const stamp = join(installed, '.mandate-installed');
 /** Contains the id of the installing process. */
 const lock = join(root, '.mandate', 'installing');
-/** The only native package: compiled for one platform and one ABI of Node. */
+/** The only native package: compiled for one platform and one ABI of Node. npm continues without it if that fails. */
 const NATIVE = 'better-sqlite3';
 const POLL_MS = 500;
 /** Compiling takes a minute or two on a small machine; an installation that takes this long hangs. */
@@ -107,7 +107,9 @@ function install() {
   if (result.status !== 0)
     throw new Refusal(`npm ci failed (${result.error?.code ?? result.signal ?? `exit code ${result.status}`}).`);
   if (!nativeLoads()) {
-    throw new Refusal(`${NATIVE} was installed but cannot be loaded: are npm's install scripts disabled?`);
+    throw new Refusal(
+      `${NATIVE} cannot be loaded after npm ci: is there no C++ compiler, or are npm's install scripts disabled?`,
+    );
   }
 }
 

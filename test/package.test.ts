@@ -1,28 +1,35 @@
-/** Packs the npm package as from a fresh clone, and uses it from an empty project. */
+/** Packs the npm packages as from a fresh clone, and uses them from an empty project. */
 
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { loadedModules } from './support/loaded-modules.ts';
+import { environmentOf } from './support/mandate.ts';
+import {
+  filesIn,
+  LAYERS,
+  libraries,
+  type Manifest,
+  type PackedPackage,
+  packEverything,
+  root,
+  service,
+  sizeOf,
+} from './support/packed-packages.ts';
+import { useLibraries } from './support/used-libraries.ts';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('..', import.meta.url));
+const names = libraries.map(({ manifest }) => manifest.name);
 
-interface Manifest {
-  readonly version: string;
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
-  readonly bin: { readonly mandate: string };
-  readonly dependencies: Readonly<Record<string, string>>;
-  readonly peerDependencies: Readonly<Record<string, string>>;
-  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
-}
-
-const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
-const LAYERS = ['domain', 'application', 'adapters', 'composition'];
+/** npm's limit of what an agent installs: the library and its dependencies, unpacked. */
+const MAX_PACKAGES = 3;
+const MAX_BYTES = 1_000_000;
+/** A README that fits on one screen. */
+const MAX_README_LINES = 40;
 
 interface Subpath {
   readonly use: string;
@@ -33,25 +40,25 @@ interface Subpath {
 
 /** For each subpath, code that compiles only with its types, and the packages that it needs. */
 const SUBPATHS: Readonly<Record<string, Subpath>> = {
-  'mandate/tool-server': {
-    use: `import { createToolServer, type ToolServer } from 'mandate/tool-server';
+  '@mandate/tool-server': {
+    use: `import { createToolServer, type ToolServer } from '@mandate/tool-server';
       export const server: ToolServer = createToolServer({ issuer: 'https://m.example', audience: 'https://j.example' });`,
   },
-  'mandate/tool-server/express': {
-    use: `import { claimsOf } from 'mandate/tool-server/express';
+  '@mandate/tool-server/express': {
+    use: `import { claimsOf } from '@mandate/tool-server/express';
       export const person = (request: object): string => claimsOf(request).sub;`,
   },
-  'mandate/tool-server/fastify': {
+  '@mandate/tool-server/fastify': {
     use: `import fastify from 'fastify';
-      import { mandateProtection } from 'mandate/tool-server/fastify';
+      import { mandateProtection } from '@mandate/tool-server/fastify';
       export const app = fastify();
       app.get('/', { config: { mandate: { scope: ['a'] } } }, async (request) => request.mandate?.sub);
       export const protection = mandateProtection;`,
     peers: ['fastify'],
   },
-  'mandate/tool-server/mcp': {
+  '@mandate/tool-server/mcp': {
     use: `import { McpServer } from '@modelcontextprotocol/server';
-      import { claimsOf } from 'mandate/tool-server/mcp';
+      import { claimsOf } from '@mandate/tool-server/mcp';
       new McpServer({ name: 'a', version: '1' }).registerTool('b', {}, (context) => {
         const text: string = claimsOf(context).sub;
         return { content: [{ type: 'text', text }] };
@@ -61,83 +68,213 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
     peers: ['@modelcontextprotocol/server'],
     skipLibCheck: true,
   },
-  'mandate/agent': {
-    use: `import { type Task, TaskOver } from 'mandate/agent';
+  '@mandate/agent': {
+    use: `import { type Task, TaskOver } from '@mandate/agent';
       export const token = (task: Task): Promise<string> => task.token();
       export const isOver = (error: unknown): boolean => error instanceof TaskOver && error.reason === 'ended';`,
   },
-  'mandate/audit': {
-    use: `import { createAuditor } from 'mandate/audit';
+  '@mandate/audit': {
+    use: `import { createAuditor } from '@mandate/audit';
       export const auditor = createAuditor({ keys: { keys: [] } });`,
   },
 };
 
-describe('the package', () => {
+describe('The packages', () => {
   let folder: string;
-  let packed: string;
+  let packages: ReadonlyMap<string, PackedPackage>;
 
   before(async function () {
     this.timeout(180_000);
     folder = await mkdtemp(join(tmpdir(), 'mandate-package-'));
-    packed = await pack(folder);
+    packages = await packEverything(folder);
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('contains only compiled code, the schemas and the OpenAPI document', async () => {
-    const files = await filesIn(packed);
-    const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
-    expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
-      ...['LICENSE', 'README.md', 'package.json'],
-      ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
-      'adapters/http/openapi.json',
-    ]);
-    const sources = await Promise.all(LAYERS.map((layer) => filesIn(join(root, layer))));
-    expect(files.filter((file) => file.endsWith('.js')).length).to.equal(
-      sources.flat().filter((file) => file.endsWith('.ts')).length,
-    );
+  const packed = (name: string): PackedPackage => {
+    const found = packages.get(name);
+    if (found === undefined) throw new Error(`${name} is not packed`);
+    return found;
+  };
+
+  it('have one version, one licence, one range of Node and one range of each dependency', async () => {
+    const licence = await readFile(join(root, 'LICENSE'), 'utf8');
+    for (const name of names) {
+      const { manifest } = packed(name);
+      const { version, license, engines, dependencies } = service.manifest;
+      expect(manifest, name).to.deep.include({ version, license, engines });
+      expect(dependencies, name).to.include(manifest.dependencies ?? {});
+      expect(await readFile(join(packed(name).folder, 'LICENSE'), 'utf8'), name).to.equal(licence);
+    }
   });
 
-  it('contains every file that its manifest names', () => {
-    const named = Object.values(manifest.exports).flatMap((target) =>
-      typeof target === 'string' ? [target] : [target.types, target.default],
-    );
-    return filesIn(packed).then((files) => {
-      for (const path of [...named, manifest.bin.mandate]) expect(files).to.include(path.replace('./', ''));
+  for (const { manifest } of [service, ...libraries]) {
+    it(`${manifest.name} contains every file that its manifest names`, async () => {
+      const exported = Object.values(manifest.exports).flatMap((target) =>
+        typeof target === 'string' ? [target] : [target.types, target.default],
+      );
+      const files = await filesIn(packed(manifest.name).folder);
+      for (const path of [...exported, ...Object.values(manifest.bin ?? {})])
+        expect(files).to.include(path.replace('./', ''));
+    });
+  }
+
+  describe('mandate, the service', () => {
+    it('contains only compiled code, the schemas and the OpenAPI document, and no library', async () => {
+      const files = await filesIn(packed('mandate').folder);
+      const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
+      expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
+        ...['LICENSE', 'README.md', 'package.json'],
+        ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
+        'adapters/http/openapi.json',
+      ]);
+      const sources = await Promise.all(
+        LAYERS.map(async (layer) => (await filesIn(join(root, layer))).map((file) => `${layer}/${file}`)),
+      );
+      const own = sources.flat().filter((file) => file.endsWith('.ts') && !file.startsWith('adapters/sdk/'));
+      expect(files.filter((file) => file.endsWith('.js'))).to.have.members(
+        own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),
+      );
+    });
+
+    it('exports no module: it is a program', () => {
+      expect(service.manifest.exports).to.deep.equal({ './package.json': './package.json' });
+    });
+
+    describe('without better-sqlite3, which is optional', () => {
+      let project: string;
+      let sqlite: Readonly<Record<string, string>>;
+      before(async () => {
+        project = await projectWith('service', ['mandate'], Object.keys(service.manifest.dependencies ?? {}));
+        const path = join(project, 'mandate.db');
+        await writeFile(path, '');
+        sqlite = environmentOf({
+          'Service:Database:Provider': 'sqlite',
+          'Service:Database:Path': path,
+          'Service:Issuer': 'https://mandate.example',
+          'Service:UpstreamIdp:Issuer': 'https://idp.example',
+          'Service:UpstreamIdp:Audience': 'https://mandate.example',
+          'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+          'Service:Admin:ApiKey': 'an-admin-key-of-more-than-32-characters',
+          NODE_ENV: 'development',
+        });
+      });
+
+      const mandate = (args: readonly string[]) => {
+        const program = join(project, 'node_modules', 'mandate', service.manifest.bin?.mandate ?? '');
+        const env = { PATH: process.env.PATH, ...sqlite };
+        return run(process.execPath, [program, ...args], { cwd: project, env }).then(
+          ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+          (error: { readonly code: number; readonly stdout: string; readonly stderr: string }) => error,
+        );
+      };
+
+      it('runs its command', async function () {
+        this.timeout(30_000);
+        const { code, stdout } = await mandate(['--version']);
+        expect([code, stdout.trim()]).to.deep.equal([0, service.manifest.version]);
+      });
+
+      const major = /\d+/.exec(service.manifest.optionalDependencies?.['better-sqlite3'] ?? '')?.[0];
+      const sentence = `better-sqlite3, which SQLite needs, is not installed: npm install better-sqlite3@${major}.`;
+      for (const command of ['migrate', 'serve', 'audit-verify']) {
+        it(`exits ${command} on SQLite with 1 and names the package to install`, async function () {
+          this.timeout(30_000);
+          const key = command === 'audit-verify' ? ['--jwks', await keySet()] : [];
+          const { code, stderr } = await mandate([command, ...key]);
+          expect([code, stderr]).to.deep.equal([1, `mandate: ${sentence}\n`]);
+        });
+      }
+
+      it('names the package to install in the report of doctor', async function () {
+        this.timeout(30_000);
+        const { stdout } = await mandate(['doctor', '--json']);
+        const found = (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'database');
+        expect(found).to.deep.include({ status: 'failed', sentence });
+      });
+
+      async function keySet(): Promise<string> {
+        const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+        const file = join(project, 'keys.json');
+        await writeFile(file, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one' }] }));
+        return file;
+      }
     });
   });
 
-  it('requires no framework: every peer dependency is optional', () => {
-    const { peerDependencies, peerDependenciesMeta } = manifest;
-    for (const name of Object.keys(peerDependencies)) expect(peerDependenciesMeta[name]?.optional, name).to.equal(true);
-  });
+  for (const { manifest, source } of libraries) {
+    describe(manifest.name, () => {
+      it('contains only its compiled code, and that of the domain and of adapters/sdk that it imports', async () => {
+        const files = await filesIn(packed(manifest.name).folder);
+        const isCompiled = new RegExp(
+          `^dist/(?:domain/[\\w/-]+|adapters/sdk/[\\w-]+|${source}/[\\w/-]+)\\.(?:js|d\\.ts)$`,
+        );
+        expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
+          'LICENSE',
+          'README.md',
+          'package.json',
+        ]);
+        const own = (await filesIn(join(root, source))).filter(
+          (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
+        );
+        const packedOwn = files.filter((file) => file.startsWith(`dist/${source}/`) && file.endsWith('.js'));
+        expect(packedOwn).to.have.members(own.map((file) => `dist/${source}/${file.replace(/ts$/, 'js')}`));
+      });
 
-  it('is tested here with every subpath that it exports', () => {
-    const subpaths = Object.keys(manifest.exports).filter((name) => name !== './package.json');
-    expect(subpaths.map((name) => name.replace('.', 'mandate'))).to.have.members(Object.keys(SUBPATHS));
+      it('depends on jose at most, and on no framework: every peer dependency is optional', () => {
+        expect(Object.keys(manifest.dependencies ?? {}))
+          .to.be.an('array')
+          .that.satisfies(isJoseAtMost);
+        expect(manifest.optionalDependencies).to.equal(undefined);
+        for (const name of Object.keys(manifest.peerDependencies ?? {}))
+          expect(manifest.peerDependenciesMeta?.[name]?.optional, name).to.equal(true);
+      });
+
+      it(`installs at most ${MAX_PACKAGES} packages and ${MAX_BYTES / 1_000_000} MB`, async () => {
+        const dependencies = await closureOf(manifest);
+        expect(dependencies.length + 1).to.be.at.most(MAX_PACKAGES);
+        const folders = [packed(manifest.name).folder, ...dependencies.map((name) => join(root, 'node_modules', name))];
+        const sizes = await Promise.all(folders.map(sizeOf));
+        expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.within(10_000, MAX_BYTES);
+      });
+
+      it('has a README of one screen that shows only lines of the examples', async () => {
+        const readme = await readFile(join(packed(manifest.name).folder, 'README.md'), 'utf8');
+        expect(readme.split('\n').length).to.be.at.most(MAX_README_LINES);
+        const shown = [...readme.matchAll(/^<!-- from (\S+) -->\n```ts\n(.*?)^```$/gms)];
+        expect(shown).to.have.lengthOf(1);
+        for (const [, name = '', code = ''] of shown) {
+          const example = (await readFile(join(root, name), 'utf8')).split('\n');
+          for (const line of code.split('\n')) expect(example).to.include(line);
+        }
+        expect(readme).to.include(`npm install ${manifest.name}\n`);
+      });
+    });
+  }
+
+  it('are tested here with every subpath that a library exports', () => {
+    const subpaths = libraries.flatMap(({ manifest }) =>
+      Object.keys(manifest.exports).map((name) => join(manifest.name, name)),
+    );
+    expect(subpaths.filter((name) => !name.endsWith('/package.json'))).to.have.members(Object.keys(SUBPATHS));
   });
 
   describe('in a project with jose only', () => {
     let project: string;
     before(async () => {
-      project = await projectWith('bare', ['jose', '@types/node', 'undici-types']);
+      project = await projectWith('bare', names, ['jose', '@types/node', 'undici-types']);
     });
 
     for (const name of Object.keys(SUBPATHS)) {
-      it(`${name} imports, and loads no code of the service`, async () => {
-        const loaded = await loadedModules(name, { cwd: project });
-        const own = loaded.flatMap((url) => /\/node_modules\/mandate\/dist\/(.+)$/.exec(url)?.[1] ?? []);
-        const [entry, product] = entryOf(name);
-        expect(own).to.include(entry);
-        const isOfProduct = new RegExp(`^(domain/|${product}/|adapters/sdk/[^/]+$)`);
-        expect(own.filter((path) => !isOfProduct.test(path))).to.deep.equal([]);
-        const foreign = loaded.filter((url) => !url.includes('/node_modules/mandate/'));
-        expect(foreign.filter((url) => !url.startsWith('node:') && !url.includes('/node_modules/jose/'))).to.deep.equal(
-          [],
-        );
+      it(`${name} imports, and loads only files of its package and jose`, async () => {
+        const loaded = (await loadedModules(name, { cwd: project })).filter((url) => !url.startsWith('node:'));
+        const { manifest } = libraryOf(name);
+        expect(loaded.some((url) => url.includes(`/node_modules/${manifest.name}/dist/`))).to.equal(true);
+        const isExpected = new RegExp(`/node_modules/(?:${manifest.name}|jose)/`);
+        expect(loaded.filter((url) => !isExpected.test(url))).to.deep.equal([]);
       });
     }
 
-    it('has types that resolve for subpaths without a framework', async function () {
+    it('have types that resolve for subpaths without a framework', async function () {
       this.timeout(60_000);
       await compiles(
         project,
@@ -148,29 +285,32 @@ describe('the package', () => {
 
   for (const [name, { use, peers, skipLibCheck = false }] of Object.entries(SUBPATHS)) {
     if (peers === undefined) continue;
-    it(`has types that resolve with the framework of ${name}`, async function () {
+    it(`have types that resolve with the framework of ${name}`, async function () {
       this.timeout(60_000);
-      const project = await projectWith(name.replaceAll('/', '-'), ['jose', '@types/node', 'undici-types', ...peers]);
+      const foreign = ['jose', '@types/node', 'undici-types', ...peers];
+      const project = await projectWith(name.replaceAll('/', '-'), [libraryOf(name).manifest.name], foreign);
       await compiles(project, [use], skipLibCheck);
     });
   }
 
-  it('has a command that runs with only the declared dependencies', async function () {
-    this.timeout(30_000);
-    const project = await projectWith('service', Object.keys(manifest.dependencies));
-    const program = join(project, 'node_modules', 'mandate', manifest.bin.mandate);
-    const { stdout } = await run(process.execPath, [program, '--version'], { cwd: project });
-    expect(stdout.trim()).to.equal(manifest.version);
+  it('work against a running service: an exchange, a checked request, a verified record', async function () {
+    this.timeout(60_000);
+    const project = await projectWith('used', names, ['jose', 'express']);
+    const { agentId, agent, auditor } = await useLibraries({ agent: project, toolServer: project, auditor: project });
+    expect(agent.errors).to.equal('');
+    expect(JSON.parse(agent.output)).to.deep.equal({ key: 'OPS-7', readFor: 'ada', readBy: `agent:${agentId}` });
+    expect(auditor.errors).to.equal('');
+    expect(auditor.output).to.match(/^Record \d+ is what was sealed\. Keep this mark: \d+:[0-9a-f]{64}\n$/);
   });
 
-  /** Creates a project with the package and the named packages of our node_modules. */
-  async function projectWith(name: string, packages: readonly string[]): Promise<string> {
+  /** Creates a project with these packages of ours, and the named packages of our node_modules. */
+  async function projectWith(name: string, own: readonly string[], foreign: readonly string[]): Promise<string> {
     const project = join(folder, name);
     const modules = join(project, 'node_modules');
     await mkdir(modules, { recursive: true });
     await writeFile(join(project, 'package.json'), '{ "type": "module", "private": true }');
-    await cp(packed, join(modules, 'mandate'), { recursive: true });
-    for (const each of packages) {
+    for (const each of own) await cp(packed(each).folder, join(modules, each), { recursive: true });
+    for (const each of foreign) {
       await mkdir(dirname(join(modules, each)), { recursive: true });
       await symlink(join(root, 'node_modules', each), join(modules, each), 'junction');
     }
@@ -178,25 +318,22 @@ describe('the package', () => {
   }
 });
 
-/** Packs a clone after `npm ci`, before any build. */
-async function pack(folder: string): Promise<string> {
-  const clone = join(folder, 'clone');
-  await mkdir(clone);
-  const names = [...LAYERS, 'package.json', 'README.md', 'LICENSE', 'tsconfig.json', 'tsconfig.build.json'];
-  // Present in a clone, but must not be packed.
-  names.push('docs', '.gitignore');
-  for (const name of names) await cp(join(root, name), join(clone, name), { recursive: true });
-  await symlink(join(root, 'node_modules'), join(clone, 'node_modules'), 'junction');
-  const npm = process.env.npm_execpath;
-  const [command, ...first] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
-  await run(command, [...first, 'pack', '--pack-destination', folder], { cwd: clone }).catch(
-    (error: { readonly stdout: string; readonly stderr: string }) => {
-      throw new Error(`npm pack failed:\n${error.stdout}\n${error.stderr}`);
-    },
-  );
-  const archive = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? 'nothing';
-  await run('tar', ['-xzf', archive], { cwd: folder });
-  return join(folder, 'package');
+const isJoseAtMost = (dependencies: readonly string[]) => dependencies.every((name) => name === 'jose');
+
+/** The library that a subpath is of. */
+function libraryOf(subpath: string) {
+  const found = libraries.find(({ manifest }) => subpath === manifest.name || subpath.startsWith(`${manifest.name}/`));
+  if (found === undefined) throw new Error(`${subpath} is of no library`);
+  return found;
+}
+
+/** The dependencies of a package, and theirs, as installed here. */
+async function closureOf({ dependencies = {} }: Pick<Manifest, 'dependencies'>): Promise<readonly string[]> {
+  const closures = Object.keys(dependencies).map(async (name) => {
+    const manifest = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as Manifest;
+    return [name, ...(await closureOf(manifest))];
+  });
+  return [...new Set((await Promise.all(closures)).flat())];
 }
 
 async function compiles(project: string, sources: readonly string[], skipLibCheck = false): Promise<void> {
@@ -210,19 +347,4 @@ async function compiles(project: string, sources: readonly string[], skipLibChec
   const compiler = join(root, 'node_modules', '.bin', 'tsc');
   const { stdout } = await run(compiler, ['-p', project]).catch((error: { readonly stdout: string }) => error);
   expect(stdout).to.equal('');
-}
-
-/** The file that a subpath names, and the product's folder: `adapters/sdk/agent`. */
-function entryOf(name: string): readonly [file: string, product: string] {
-  const target = manifest.exports[name.replace('mandate', '.')];
-  const file = (typeof target === 'object' ? target.default : '').replace('./dist/', '');
-  return [file, file.split('/').slice(0, 3).join('/')];
-}
-
-/** The files of a folder and its subfolders, as relative paths. */
-async function filesIn(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
 }

@@ -106,7 +106,7 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
     return { kind: 'opened', condition: await openSqliteCondition(chosen.path), refusal: describeRefusal };
   } catch (error) {
     if (!(error instanceof LedgerFileUnusable)) throw error;
-    const remedy = error.problem.startsWith('addon') ? REBUILD : NAME_A_FILE;
+    const remedy = error.problem.startsWith('driver') ? REBUILD : NAME_A_FILE;
     return { kind: 'unusable', sentence: FILE_PROBLEMS[error.problem], remedy };
   }
 }

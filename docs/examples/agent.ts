@@ -1,7 +1,7 @@
 /** An agent that reads one issue for a person, at a tool server over HTTP. */
 
 import { readFile } from 'node:fs/promises';
-import { createAgent, NotNow, Refused, TaskOver } from 'mandate/agent';
+import { createAgent, NotNow, Refused, TaskOver } from '@mandate/agent';
 
 const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', RESOURCE = '' } = process.env;
 /** The tool server's address, if it differs from the audience of its tokens. */

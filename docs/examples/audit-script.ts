@@ -1,7 +1,7 @@
 /** An auditor's own script: it verifies the chain of checkpoints, the kept marks, and one record. */
 
 import { readFile } from 'node:fs/promises';
-import { createAuditor, type JwkSet, type PublishedCheckpoint } from 'mandate/audit';
+import { createAuditor, type JwkSet, type PublishedCheckpoint } from '@mandate/audit';
 
 const { MANDATE = '', ADMIN_API_KEY = '', MARKS = '', RECORD = '' } = process.env;
 /** A copy of the published keys that the operators of the database could not change. */

@@ -1,8 +1,8 @@
 /** A tool server on Express: one ordinary route, one high-risk route where a revocation takes effect at once. */
 
+import { createToolServer } from '@mandate/tool-server';
+import { claimsOf, expressProtection, refuseUnknownRoutes } from '@mandate/tool-server/express';
 import express from 'express';
-import { createToolServer } from 'mandate/tool-server';
-import { claimsOf, expressProtection, refuseUnknownRoutes } from 'mandate/tool-server/express';
 
 const { MANDATE_ISSUER = '', AUDIENCE = '', PORT = '0' } = process.env;
 

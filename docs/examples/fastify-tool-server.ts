@@ -1,8 +1,8 @@
 /** A tool server on Fastify: one ordinary route, one high-risk route where a revocation takes effect at once, one open route. */
 
+import { createToolServer } from '@mandate/tool-server';
+import { claimsOf, mandateProtection } from '@mandate/tool-server/fastify';
 import fastify from 'fastify';
-import { createToolServer } from 'mandate/tool-server';
-import { claimsOf, mandateProtection } from 'mandate/tool-server/fastify';
 
 const { MANDATE_ISSUER = '', AUDIENCE = '', PORT = '0' } = process.env;
 

@@ -1,8 +1,8 @@
 /** An agent that does two things for a person, with the tools of an MCP server. */
 
 import { readFile } from 'node:fs/promises';
+import { createAgent } from '@mandate/agent';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createAgent } from 'mandate/agent';
 
 const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', RESOURCE = '' } = process.env;
 /** The MCP server's address, if it differs from the audience of its tokens. */

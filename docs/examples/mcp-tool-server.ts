@@ -1,10 +1,10 @@
 /** A tool server that speaks MCP: one ordinary tool, one high-risk tool where a revocation takes effect at once. */
 
+import { createToolServer } from '@mandate/tool-server';
+import { claimsOf, mcpProtection } from '@mandate/tool-server/mcp';
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { createToolServer } from 'mandate/tool-server';
-import { claimsOf, mcpProtection } from 'mandate/tool-server/mcp';
 import * as z from 'zod';
 
 const { MANDATE_ISSUER = '', AUDIENCE = '', PORT = '0' } = process.env;

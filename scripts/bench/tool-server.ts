@@ -1,5 +1,5 @@
 /**
- * The cost of checking a task token with Mandate's library `mandate/tool-server` and cached keys, compared with a bare
+ * The cost of checking a task token with Mandate's library `@mandate/tool-server` and cached keys, compared with a bare
  * jose verification of the same tokens, in the same process and the same run:
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/tool-server.ts [rounds] [tokens in a round]

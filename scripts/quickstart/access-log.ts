@@ -3,7 +3,7 @@
  * and shows them as a table: the request, the decision, the person, the agent and the token.
  */
 
-import type { AccessEvent } from 'mandate/tool-server';
+import type { AccessEvent } from '@mandate/tool-server';
 import { layOut } from './table.ts';
 
 export interface AccessLog {

@@ -1,5 +1,5 @@
 /**
- * The agent's side: its key, and an exchange written out. The rest of the quickstart uses `mandate/agent`; an agent in
+ * The agent's side: its key, and an exchange written out. The rest of the quickstart uses `@mandate/agent`; an agent in
  * another language sends the same requests.
  */
 

@@ -5,7 +5,7 @@
 
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { JwkSet } from 'mandate/audit';
+import type { JwkSet } from '@mandate/audit';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { send } from './http.ts';
 import type { LedgerRow, Operator } from './operator.ts';

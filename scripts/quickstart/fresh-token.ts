@@ -1,7 +1,7 @@
 /** Keeps a valid token of a task in a file, for use with curl. */
 
 import { renameSync, writeFileSync } from 'node:fs';
-import { NotNow, type Task } from 'mandate/agent';
+import { NotNow, type Task } from '@mandate/agent';
 
 /** A fraction of a token's remaining lifetime at its renewal. */
 const EVERY_MS = 500;

@@ -1,6 +1,6 @@
 /** Shown after the last step: commands to copy and try. */
 
-import type { Task } from 'mandate/agent';
+import type { Task } from '@mandate/agent';
 import { ada } from './authority.ts';
 import type { Stage } from './stage.ts';
 import { layOut } from './table.ts';

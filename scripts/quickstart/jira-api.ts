@@ -3,9 +3,9 @@
  * takes effect at once.
  */
 
+import { createToolServer } from '@mandate/tool-server';
+import { claimsOf, expressProtection, refuseUnknownRoutes } from '@mandate/tool-server/express';
 import express from 'express';
-import { createToolServer } from 'mandate/tool-server';
-import { claimsOf, expressProtection, refuseUnknownRoutes } from 'mandate/tool-server/express';
 import { freePort } from '../free-port.ts';
 import type { AccessLog } from './access-log.ts';
 import { type GuardedServer, serve } from './guarded-server.ts';

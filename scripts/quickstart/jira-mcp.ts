@@ -1,10 +1,10 @@
 /** A tool server that speaks MCP: two tools, on the MCP TypeScript SDK. */
 
+import { createToolServer } from '@mandate/tool-server';
+import { claimsOf, mcpProtection } from '@mandate/tool-server/mcp';
 import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { createToolServer } from 'mandate/tool-server';
-import { claimsOf, mcpProtection } from 'mandate/tool-server/mcp';
 import * as z from 'zod';
 import { freePort } from '../free-port.ts';
 import type { AccessLog } from './access-log.ts';

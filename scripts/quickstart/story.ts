@@ -4,7 +4,7 @@
  * Each chapter asserts its results.
  */
 
-import type { Agent } from 'mandate/agent';
+import type { Agent } from '@mandate/agent';
 import { anAuditorVerifiesTheLedger } from './chapters/audit.ts';
 import { theOperatorBlocksHer } from './chapters/block.ts';
 import { theAgentIsDone } from './chapters/end.ts';

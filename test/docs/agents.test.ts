@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import type { Unacceptable } from '../../adapters/sdk/agent/agent.ts';
 import { checkAgentOptions } from '../../adapters/sdk/agent/options.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { runExample, startExample, WITH_TSX } from '../support/example-process.ts';
+import { runExample, startExample, withTsx } from '../support/example-process.ts';
 import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
@@ -89,7 +89,7 @@ describe('the examples of docs/agents.md', () => {
     const { code, output, errors } = await runExample(
       'agent.ts',
       { ...environment, SUBJECT_TOKEN: 'stolen' },
-      WITH_TSX,
+      withTsx,
     );
     expect([code, output, errors]).to.deep.equal([1, '', 'No: invalid_grant\n']);
   });

@@ -1,15 +1,47 @@
-/** Runs a program of docs/examples in a child process. */
+/** Runs a program of docs/examples in a child process: in this repository, or in a project with the packed packages. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
 import { fromSource } from '../../scripts/from-source.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Node's arguments by which docs/examples/README.md runs an example: `npx tsx`, without npx. */
-export const WITH_TSX: readonly string[] = ['--import', 'tsx'];
+/** The working directory of the examples, and Node's arguments for one of them. */
+export interface ExamplePlace {
+  readonly folder: string;
+  argumentsFor(name: string): readonly string[];
+}
+
+const root = new URL('../../', import.meta.url);
+const sourceOf = (name: string) => fileURLToPath(new URL(`docs/examples/${name}`, root));
+
+const repository: ExamplePlace = {
+  folder: fileURLToPath(root),
+  argumentsFor: (name) => [...fromSource, sourceOf(name)],
+};
+
+/** As docs/examples/README.md runs an example: `npx tsx`, without npx. */
+export const withTsx: ExamplePlace = {
+  ...repository,
+  argumentsFor: (name) => ['--import', 'tsx', sourceOf(name)],
+};
+
+/** A project in which the packages are installed. The examples are compiled there: Node 20 does not run TypeScript. */
+export function projectPlace(folder: string): ExamplePlace {
+  return {
+    folder,
+    argumentsFor(name) {
+      const file = join(folder, name.replace(/ts$/, 'mjs'));
+      writeFileSync(file, transformSync(readFileSync(sourceOf(name)), { loader: 'ts' }).code);
+      return [file];
+    },
+  };
+}
 
 export interface ExampleServer {
   readonly url: string;
@@ -23,9 +55,9 @@ export interface ExampleServer {
 export async function startExample(
   name: string,
   environment: Environment,
-  how: readonly string[] = fromSource,
+  place?: ExamplePlace,
 ): Promise<ExampleServer> {
-  const { child, stdout } = spawnExample(name, environment, how);
+  const { child, stdout } = spawnExample(name, environment, place);
   const lines: string[] = [];
   const url = await new Promise<string>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} ended`)));
@@ -49,9 +81,9 @@ export async function startExample(
 export async function runExample(
   name: string,
   environment: Environment,
-  how: readonly string[] = fromSource,
+  place?: ExamplePlace,
 ): Promise<{ readonly code: unknown; readonly output: string; readonly errors: string }> {
-  const { child, stdout, stderr } = spawnExample(name, environment, how);
+  const { child, stdout, stderr } = spawnExample(name, environment, place);
   let [output, errors] = ['', ''];
   stdout.on('data', (chunk) => {
     output += String(chunk);
@@ -63,11 +95,9 @@ export async function runExample(
   return { code, output, errors };
 }
 
-function spawnExample(name: string, environment: Environment, how: readonly string[]) {
-  const root = new URL('../../', import.meta.url);
-  const file = fileURLToPath(new URL(`docs/examples/${name}`, root));
-  const child = spawn(process.execPath, [...how, file], {
-    cwd: fileURLToPath(root),
+function spawnExample(name: string, environment: Environment, place = repository) {
+  const child = spawn(process.execPath, place.argumentsFor(name), {
+    cwd: place.folder,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

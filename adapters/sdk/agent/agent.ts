@@ -1,4 +1,4 @@
-/** The exports of `mandate/agent`: an agent starts tasks for people, and each task renews its own token. */
+/** The exports of `@mandate/agent`: an agent starts tasks for people, and each task renews its own token. */
 
 import { audienceProblem } from '../../../domain/address.ts';
 import { assertionSigner } from './agent-key.ts';

@@ -1,5 +1,5 @@
 /**
- * The errors of `mandate/agent`. A program must tell three cases apart: the task has ended (stop), the control plane is
+ * The errors of `@mandate/agent`. A program must tell three cases apart: the task has ended (stop), the control plane is
  * temporarily unavailable (retry later), the request is refused (change it). An error holds no part of a request or an
  * answer, except codes of a fixed form.
  */

@@ -1,5 +1,5 @@
 /**
- * The exports of `mandate/audit`: an auditor's script verifies published records and checkpoints with them. They share
+ * The exports of `@mandate/audit`: an auditor's script verifies published records and checkpoints with them. They share
  * the sealing code with the service and load none of its server (specification "Ledger and seal"; docs/auditing.md).
  */
 

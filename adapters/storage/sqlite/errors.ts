@@ -45,19 +45,3 @@ export async function whileBusy<Answer>(attempt: () => Answer): Promise<Answer> 
   }
   return attempt();
 }
-
-/** Whether SQLite itself could not be loaded: better-sqlite3 is machine code, built for one version of Node. */
-
-export type AddonFault = 'addon_of_another_node' | 'addon_not_loaded';
-
-/** @param error as opening a database threw it; its causes are looked at too */
-export function addonFault(error: unknown): AddonFault | undefined {
-  if (!(error instanceof Error)) return undefined;
-  // Node's message for an addon (process.dlopen) of another version, which has no separate code.
-  if ('code' in error && error.code === 'ERR_DLOPEN_FAILED') {
-    return error.message.includes('NODE_MODULE_VERSION') ? 'addon_of_another_node' : 'addon_not_loaded';
-  }
-  // The message of the package `bindings` if the addon was not built.
-  if (error.message.startsWith('Could not locate the bindings file')) return 'addon_not_loaded';
-  return addonFault(error.cause);
-}

@@ -7,7 +7,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import type { LedgerReading } from '../storage.ts';
-import { type AddonFault, addonFault } from './errors.ts';
+import { type DriverFault, driverFault } from './driver-fault.ts';
 import { callerOf, checkpointsOf, startDatabaseThread } from './open.ts';
 import type { DatabaseMethods } from './worker/main.ts';
 import type { Client } from './worker/rpc.ts';
@@ -20,7 +20,7 @@ export type LedgerFileProblem =
   | 'not_a_database'
   /** To read a file in write-ahead mode, SQLite needs an index file next to it. */
   | 'folder_not_writable'
-  | AddonFault
+  | DriverFault
   | 'failed';
 
 export class LedgerFileUnusable extends Error {
@@ -88,7 +88,7 @@ function problemOf(error: unknown): LedgerFileProblem {
   const cause = error instanceof StorageUnavailable ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   if (code === 'SQLITE_NOTADB') return 'not_a_database';
-  const fault = addonFault(error);
+  const fault = driverFault(error);
   if (fault !== undefined) return fault;
   return BESIDE.test(code) ? 'folder_not_writable' : 'failed';
 }

@@ -1,6 +1,6 @@
 /** An auditor verifies one record, then the whole ledger, then a changed copy. */
 
-import { createAuditor } from 'mandate/audit';
+import { createAuditor } from '@mandate/audit';
 import { publishedKeys, tamperWithCopy, untilSealed, verifyLedger } from '../auditor.ts';
 import { GRANTED } from '../authority.ts';
 import type { Stage } from '../stage.ts';
@@ -14,7 +14,7 @@ export async function anAuditorVerifiesTheLedger(stage: Stage, terminal: Termina
   terminal.chapter('An auditor verifies the ledger');
   terminal.say(
     'Every second the new records are sealed: a Merkle tree with a signed root, linked to the last. With',
-    'mandate/audit the script of an auditor verifies one record and its proof, with only the published keys:',
+    '@mandate/audit the script of an auditor verifies one record and its proof, with only the published keys:',
   );
   const records = await untilSealed(stage.operator);
   const record = records.find(({ event, task_id }) => event === 'token.issued' && task_id === taskId);

@@ -1,6 +1,6 @@
 /** The operator blocks a person, then lifts the block. */
 
-import { type Agent, Refused } from 'mandate/agent';
+import { type Agent, Refused } from '@mandate/agent';
 import { ada, GRANTED } from '../authority.ts';
 import { outcome } from '../http.ts';
 import { thrownBy } from '../refusal.ts';

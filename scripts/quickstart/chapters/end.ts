@@ -1,6 +1,6 @@
 /** The agent ends its task, and introspection reports it at once. */
 
-import { type Task, TaskOver } from 'mandate/agent';
+import { type Task, TaskOver } from '@mandate/agent';
 import { discover } from '../agent.ts';
 import { type Answer, postForm, readMember, text } from '../http.ts';
 import { thrownBy } from '../refusal.ts';

@@ -1,8 +1,8 @@
 /** The operator ends a task: a high-risk route refuses at once, an ordinary route when the token expires. */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Agent, type Task, TaskOver } from '@mandate/agent';
 import { decodeJwt } from 'jose';
-import { type Agent, type Task, TaskOver } from 'mandate/agent';
 import { GRANTED } from '../authority.ts';
 import { outcome, read, send } from '../http.ts';
 import { showToolRefusal } from '../refusal.ts';

@@ -1,6 +1,6 @@
-/** The same exchange with `mandate/agent`, and its errors for too wide scopes. */
+/** The same exchange with `@mandate/agent`, and its errors for too wide scopes. */
 
-import { type Agent, createAgent, Refused, type Task } from 'mandate/agent';
+import { type Agent, createAgent, Refused, type Task } from '@mandate/agent';
 import type { AgentIdentity } from '../agent.ts';
 import { ASKED, GRANTED } from '../authority.ts';
 import { thrownBy } from '../refusal.ts';
@@ -23,7 +23,7 @@ export async function theAgentUsesALibrary(
   { id, kid, pem }: AgentIdentity,
   subjectToken: string,
 ): Promise<AtWork> {
-  terminal.chapter('With mandate/agent an exchange is two lines');
+  terminal.chapter('With @mandate/agent an exchange is two lines');
   terminal.command("const agent = createAgent({ issuer, agentId: 'triage-bot', key: { pem } });");
   terminal.command('const task = await agent.startTask({ subjectToken, resource, scope });');
   const agent = createAgent({

@@ -1,7 +1,7 @@
 /** An MCP server with a policy for each tool, and the official client. */
 
+import type { Agent } from '@mandate/agent';
 import { Client, InsufficientScopeError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Agent } from 'mandate/agent';
 import { accessTable } from '../access-log.ts';
 import { GRANTED } from '../authority.ts';
 import { send } from '../http.ts';

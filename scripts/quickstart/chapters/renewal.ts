@@ -1,8 +1,8 @@
 /** A renewal during the work of an agent. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Task } from 'mandate/agent';
-import type { AccessEvent } from 'mandate/tool-server';
+import type { Task } from '@mandate/agent';
+import type { AccessEvent } from '@mandate/tool-server';
 import { accessTable } from '../access-log.ts';
 import { TOKEN_SECONDS } from '../authority.ts';
 import type { Stage } from '../stage.ts';

@@ -1,6 +1,6 @@
-/** A server with `mandate/tool-server` allows some requests and refuses others. */
+/** A server with `@mandate/tool-server` allows some requests and refuses others. */
 
-import type { Task } from 'mandate/agent';
+import type { Task } from '@mandate/agent';
 import { accessTable } from '../access-log.ts';
 import { read, send, text } from '../http.ts';
 import { showToolRefusal } from '../refusal.ts';
@@ -14,7 +14,7 @@ export async function aToolServerChecksEveryRequest(
   task: Task,
 ): Promise<void> {
   terminal.chapter('A tool server checks every request');
-  terminal.say(`Jira, at ${jira.audience}, is an Express app guarded by mandate/tool-server. Two routes:`);
+  terminal.say(`Jira, at ${jira.audience}, is an Express app guarded by @mandate/tool-server. Two routes:`);
   terminal.command("app.get('/api/issues/:key', protect({ scope: ['jira:read'] }), …)");
   terminal.command("app.post('/api/issues/:key/comments', protect({ scope: ['jira:comment'], highRisk: true }), …)");
   terminal.say('The first checks the token locally. The second is high-risk, so it also asks Mandate each time.');

@@ -2,8 +2,8 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Task, TaskOver } from '@mandate/agent';
 import { expect } from 'chai';
-import { type Task, TaskOver } from 'mandate/agent';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { keepTokenFresh } from '../../../scripts/quickstart/fresh-token.ts';
 import { invite } from '../../../scripts/quickstart/invitation.ts';

@@ -1,5 +1,5 @@
 /**
- * The exports of `mandate/tool-server`: the checks of the tool-server contract, without a web framework. A tool server
+ * The exports of `@mandate/tool-server`: the checks of the tool-server contract, without a web framework. A tool server
  * decides for each request whether its task token allows an agent to act for a person here (specification "Tool-server
  * contract").
  */

@@ -1,5 +1,5 @@
 /**
- * The exports of `mandate/tool-server/express`: a middleware that enforces the policy of its route. It works with Express
+ * The exports of `@mandate/tool-server/express`: a middleware that enforces the policy of its route. It works with Express
  * 4 and 5 and imports neither: it needs only the node:http request and response, and the matched route.
  */
 

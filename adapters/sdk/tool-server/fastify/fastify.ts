@@ -1,5 +1,5 @@
 /**
- * The exports of `mandate/tool-server/fastify`: a plugin that refuses every request to a route without a policy. A
+ * The exports of `@mandate/tool-server/fastify`: a plugin that refuses every request to a route without a policy. A
  * route's policy is `mandate` in its `config`. The option `open` lists routes that need no token.
  */
 

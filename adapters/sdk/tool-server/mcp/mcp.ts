@@ -1,5 +1,5 @@
 /**
- * The exports of `mandate/tool-server/mcp`: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with
+ * The exports of `@mandate/tool-server/mcp`: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with
  * a policy for each tool. It decides before the SDK sees the message. So a refusal has the status, header and body of
  * every tool server, and never becomes the SDK's 500. Only types of the SDK are imported.
  */

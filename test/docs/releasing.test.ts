@@ -1,0 +1,73 @@
+/** One form of the command in the README and all pages, and the commands of docs/releasing.md. */
+
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { libraries, npm, root } from '../support/packed-packages.ts';
+
+const text = (path: string) => readFile(join(root, path), 'utf8');
+const pages = ['README.md', ...(await readdir(join(root, 'docs'), { recursive: true }))]
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => (path === 'README.md' ? path : `docs/${path}`));
+
+/** The lines of a page's shell blocks. */
+const shellLines = (page: string) =>
+  [...page.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n'));
+
+/** A command without npx, at the start of a line or after a variable. The image is named so too, after `docker run`. */
+const OTHER_FORM = /^\s*(?:\S+=\S* )*(?:mandate|node dist\/composition\/main\.js) /;
+
+describe('The commands of the pages', () => {
+  it('are all written as npx mandate', async () => {
+    const faults: string[] = [];
+    let written = 0;
+    for (const path of pages) {
+      const lines = shellLines(await text(path));
+      faults.push(...lines.filter((line) => OTHER_FORM.test(line)).map((line) => `${path}: ${line}`));
+      written += lines.filter((line) => /^\s*npx mandate /.test(line)).length;
+    }
+    expect(faults).to.deep.equal([]);
+    expect(written).to.be.greaterThan(15);
+  });
+
+  describe('of docs/releasing.md', () => {
+    let folder: string;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'mandate-releasing-'));
+    });
+    after(() => rm(folder, { recursive: true }));
+
+    it('write the version into every package.json and into the lock file, and nothing else', async function () {
+      this.timeout(60_000);
+      const manifests = ['package.json', ...libraries.map(({ source }) => `${source}/package.json`)];
+      for (const path of [...manifests, 'package-lock.json']) {
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await cp(join(root, path), join(folder, path));
+      }
+      const page = shellLines(await text('docs/releasing.md')).map((line) => line.trim());
+      const commands = page.filter((line) => /^npm (version|install --package-lock-only)/.test(line));
+      expect(commands).to.have.lengthOf(2);
+      for (const command of commands) await npm([...command.split(' ').slice(1), '--offline'], folder);
+
+      for (const path of manifests) {
+        const before = JSON.parse(await text(path));
+        expect(JSON.parse(await readFile(join(folder, path), 'utf8'))).to.deep.equal({ ...before, version: '0.2.0' });
+      }
+      const lock = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'));
+      const expected = JSON.parse(await text('package-lock.json'));
+      expected.version = '0.2.0';
+      for (const key of ['', ...libraries.map(({ source }) => source)]) expected.packages[key].version = '0.2.0';
+      expect(lock).to.deep.equal(expected);
+    });
+
+    it('are scripts of package.json, where they are run by npm', async () => {
+      const { scripts } = JSON.parse(await text('package.json')) as { scripts: Record<string, string> };
+      const named = [...(await text('docs/releasing.md')).matchAll(/`npm run ([a-z:]+)`/g)].map(
+        ([, name = '']) => name,
+      );
+      expect(named).to.include('test:long');
+      for (const name of named) expect(scripts).to.have.property(name);
+    });
+  });
+});
