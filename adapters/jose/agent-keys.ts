@@ -70,7 +70,7 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
       const { algorithms } = AGENT_KEY_RULES;
       const { kind } =
         agent.keys.kind === 'inline'
-          ? verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
+          ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
           : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace);
       return { kind };
     },

@@ -88,12 +88,12 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
   const { keys, fresh } = await published.current(trace);
   if (keys === undefined) return { kind: 'keys_unavailable' };
-  const verdict = verifyWithRing(keys.ring, jws, algorithms);
+  const verdict = await verifyWithRing(keys.ring, jws, algorithms);
   if (verdict.kind === 'verified') return { ...verdict, keys };
   if (fresh || !mayBeRotation(verdict.kind, jws)) return verdict;
   const renewed = await published.again(trace);
   if (renewed === undefined) return verdict;
-  const secondVerdict = verifyWithRing(renewed.ring, jws, algorithms);
+  const secondVerdict = await verifyWithRing(renewed.ring, jws, algorithms);
   return secondVerdict.kind === 'verified' ? { ...secondVerdict, keys: renewed } : secondVerdict;
 }
 

@@ -53,7 +53,7 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
     async verify(jws) {
       const hash = createHash('sha256').update(jws.text).digest('base64url');
       if (verified.get(hash)) return true;
-      const verdict = verifyWithRing(ring, jws, [SIGNING_ALGORITHM]);
+      const verdict = await verifyWithRing(ring, jws, [SIGNING_ALGORITHM]);
       if (verdict.kind === 'verified') verified.set(hash, true);
       return verdict.kind === 'verified';
     },

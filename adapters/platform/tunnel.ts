@@ -6,7 +6,7 @@
 import http, { type ClientRequestArgs } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { getProxyForUrl } from 'proxy-from-env';
 import { NetworkFailure } from '../../application/ports/network.ts';
@@ -14,7 +14,7 @@ import { NetworkFailure } from '../../application/ports/network.ts';
 /** The proxy for a URL; `undefined` for a direct connection. @throws NetworkFailure if it is configured and unusable */
 export type ProxyOf = (url: URL) => URL | undefined;
 
-/** How long the proxy may take to connect, in milliseconds. */
+/** How long the proxy may take to connect, in milliseconds, whatever it sends meanwhile. */
 const CONNECT_LIMIT_MS = 10_000;
 
 /** By HTTPS_PROXY, ALL_PROXY and NO_PROXY, in either case. */
@@ -23,11 +23,25 @@ export const proxyFromEnvironment: ProxyOf = (url) => {
   const address = getProxyForUrl(url.href);
   if (address === '') return undefined;
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
-  if (proxy?.protocol === 'http:') return proxy;
-  throw new NetworkFailure('The proxy in HTTPS_PROXY or ALL_PROXY is not an http URL.');
+  if (proxy?.protocol !== 'http:') {
+    throw new NetworkFailure('The proxy in HTTPS_PROXY or ALL_PROXY is not an http URL.');
+  }
+  if (!isDecodable(proxy.username + proxy.password)) {
+    throw new NetworkFailure(
+      'The name or password in HTTPS_PROXY or ALL_PROXY is not percent-encoded: write % as %25.',
+    );
+  }
+  return proxy;
 };
 
-type Connected = (error: Error | null, socket: Duplex) => void;
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** An agent whose connections go through the proxy. With `lookup`, it is asked first whether it allows the host. */
 export class TunnelAgent extends https.Agent {
@@ -38,16 +52,64 @@ export class TunnelAgent extends https.Agent {
     this.#proxy = proxy;
   }
 
-  override createConnection(options: ClientRequestArgs & ConnectionOptions, connected?: Connected): undefined {
-    const fail = (error: Error) => connected?.(error, undefined as unknown as Duplex);
-    const host = options.host ?? '';
-    const open = () =>
-      connectThrough(this.#proxy, { host, port: Number(options.port) }).then((socket) => {
-        connected?.(null, connectTls({ ...options, socket }));
-      }, fail);
-    const { lookup } = options;
-    if (lookup === undefined) void open();
-    else allowedBy(lookup, host).then(open, fail);
+  /** Returns the socket at once, so that the agent counts it among its sockets while the proxy still connects. */
+  override createConnection(options: ClientRequestArgs & ConnectionOptions): Duplex {
+    const { host = '', port, lookup } = options;
+    const tunnel = new Tunnel(async (signal) => {
+      if (lookup !== undefined) await allowedBy(lookup, host);
+      return connectThrough(this.#proxy, { host, port: Number(port), signal });
+    });
+    const socket = connectTls({ ...options, socket: tunnel });
+    tunnel.on('error', (error) => socket.destroy(error));
+    return socket;
+  }
+}
+
+/** The bytes of a connection that is opened meanwhile. Destroying it ends the attempt. */
+class Tunnel extends Duplex {
+  readonly #abandoned = new AbortController();
+  readonly #opened: Promise<Duplex>;
+
+  constructor(open: (signal: AbortSignal) => Promise<Duplex>) {
+    super();
+    this.#opened = open(this.#abandoned.signal);
+    this.#opened.then(
+      (socket) => this.#join(socket),
+      (error: Error) => this.destroy(error),
+    );
+  }
+
+  #join(socket: Duplex): void {
+    if (this.destroyed) return;
+    socket.on('data', (chunk) => {
+      if (!this.push(chunk)) socket.pause();
+    });
+    socket.on('end', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => this.destroy());
+  }
+
+  #whenOpened(use: (socket: Duplex) => void): void {
+    // If it was never opened, the constructor has destroyed this stream.
+    this.#opened.then(use, () => undefined);
+  }
+
+  override _read(): void {
+    this.#whenOpened((socket) => socket.resume());
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#whenOpened((socket) => socket.write(chunk, done));
+  }
+
+  override _final(done: () => void): void {
+    this.#whenOpened((socket) => socket.end(done));
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#abandoned.abort();
+    this.#whenOpened((socket) => socket.destroy());
+    done(error);
   }
 }
 
@@ -60,43 +122,45 @@ function allowedBy(lookup: LookupFunction, host: string): Promise<void> {
 interface Destination {
   readonly host: string;
   readonly port: number;
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /** A connection to the host that the proxy opened. @throws NetworkFailure if it did not */
-export function connectThrough(proxy: URL, { host, port, ...aborting }: Destination): Promise<Duplex> {
+export function connectThrough(proxy: URL, { host, port, signal }: Destination): Promise<Duplex> {
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const credentials = proxy.username === '' ? {} : { 'proxy-authorization': `Basic ${basic(proxy)}` };
+  const deadline = AbortSignal.timeout(CONNECT_LIMIT_MS);
   return new Promise((resolve, reject) => {
     const asked = http.request({
       host: proxy.hostname.replace(/^\[|\]$/g, ''),
       port: proxy.port === '' ? undefined : proxy.port,
       method: 'CONNECT',
       path: target,
-      headers: { host: target, ...credentials },
+      headers: { host: target, ...credentialsOf(proxy) },
       agent: false,
-      timeout: CONNECT_LIMIT_MS,
-      ...aborting,
+      signal: AbortSignal.any([signal, deadline]),
     });
     asked.once('connect', ({ statusCode = 0 }, socket) => {
       if (statusCode >= 200 && statusCode < 300) {
-        socket.setTimeout(0);
         resolve(socket);
         return;
       }
       socket.destroy();
       reject(new NetworkFailure(`The proxy refused to connect (status ${statusCode}).`));
     });
-    asked.once('timeout', () => asked.destroy(new NetworkFailure('The proxy did not connect in time.')));
-    asked.once('error', (error) => reject(error instanceof NetworkFailure ? error : unreachable(error)));
+    asked.once('error', (error) => {
+      const code = 'code' in error ? String(error.code) : 'unknown';
+      reject(
+        new NetworkFailure(
+          deadline.aborted ? 'The proxy did not connect in time.' : `The proxy cannot be reached (${code}).`,
+        ),
+      );
+    });
     asked.end();
   });
 }
 
-function unreachable(error: Error): NetworkFailure {
-  return new NetworkFailure(`The proxy cannot be reached (${'code' in error ? String(error.code) : 'unknown'}).`);
-}
-
-function basic({ username, password }: URL): string {
-  return Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+function credentialsOf({ username, password }: URL): Readonly<Record<string, string>> {
+  if (username === '' && password === '') return {};
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(text).toString('base64')}` };
 }

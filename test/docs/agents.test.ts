@@ -86,11 +86,7 @@ describe('the examples of docs/agents.md', () => {
 
   it('agent.ts prints the error of a refusal; it runs with tsx, as its page says', async function () {
     this.timeout(60_000);
-    const { code, output, errors } = await runExample(
-      'agent.ts',
-      { ...environment, SUBJECT_TOKEN: 'stolen' },
-      withTsx,
-    );
+    const { code, output, errors } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' }, withTsx);
     expect([code, output, errors]).to.deep.equal([1, '', 'No: invalid_grant\n']);
   });
 

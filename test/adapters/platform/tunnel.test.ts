@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { httpNetwork, reach } from '../../../adapters/platform/http-network.ts';
 import { proxyFromEnvironment } from '../../../adapters/platform/tunnel.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { answering, loopbackForSuite, testAuthority } from '../../support/loopback.ts';
 
@@ -14,6 +15,9 @@ interface ForwardProxy {
   readonly asked: { readonly target: string | undefined; readonly credentials: string | undefined }[];
   /** Answers the next CONNECT. */
   answer: (request: IncomingMessage, client: Duplex) => void;
+  /** Its clients' connections: now, and the most at once. */
+  open(): number;
+  mostOpen(): number;
   close(): Promise<void>;
 }
 
@@ -39,10 +43,13 @@ const refusing =
 async function startProxy(): Promise<ForwardProxy> {
   const server = http.createServer();
   const clients = new Set<Duplex>();
+  let mostOpen = 0;
   const proxy: ForwardProxy = {
     url: `http://ada:l%20o@127.0.0.1:${await listen(server)}`,
     asked: [],
     answer: tunnel,
+    open: () => clients.size,
+    mostOpen: () => mostOpen,
     close() {
       for (const client of clients) client.destroy();
       return closeServer(server);
@@ -50,6 +57,8 @@ async function startProxy(): Promise<ForwardProxy> {
   };
   server.on('connect', (request, client) => {
     clients.add(client);
+    mostOpen = Math.max(mostOpen, clients.size);
+    client.on('error', () => undefined).on('close', () => clients.delete(client));
     proxy.asked.push({ target: request.url, credentials: request.headers['proxy-authorization'] });
     proxy.answer(request, client);
   });
@@ -108,6 +117,25 @@ describe('A forward proxy', () => {
   it('that never answers fails the request within its time limit', async () => {
     proxy.answer = () => undefined;
     expect(await failureOf(get({ timeoutMs: 50 }))).to.equal('There was no complete answer within 50 ms.');
+  });
+
+  it('that never answers keeps no connection of a request that has failed, and has at most 64', async () => {
+    proxy.answer = (_, client) => client.resume();
+    const failing = Array.from({ length: 100 }, () => failureOf(get({ timeoutMs: 300 })));
+    await eventually(() => proxy.asked.length === 64);
+    expect(new Set(await Promise.all(failing))).to.deep.equal(new Set(['There was no complete answer within 300 ms.']));
+    await eventually(() => proxy.open() === 0);
+    expect(proxy.mostOpen()).to.equal(64);
+  });
+
+  it('that goes away fails the requests that wait for a connection too', async () => {
+    proxy.answer = () => undefined;
+    const busy = Array.from({ length: 64 }, () => failureOf(get({ timeoutMs: 20_000 })));
+    await eventually(() => proxy.asked.length === 64);
+    const waiting = Array.from({ length: 5 }, () => failureOf(get({ timeoutMs: 20_000 })));
+    await proxy.close();
+    expect(new Set(await Promise.all(busy))).to.deep.equal(new Set(['The proxy cannot be reached (ECONNRESET).']));
+    expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set(['The proxy cannot be reached (ECONNREFUSED).']));
   });
 
   it('that hangs up fails the request', async () => {
@@ -179,6 +207,11 @@ describe('The proxy of the environment', () => {
     expect(of('https://inside.example/')).to.equal(undefined);
     expect(of('https://sink.corp.example/')).to.equal(undefined);
     expect(of('https://provider.example/')).to.equal('http://proxy.example:3128/');
+  });
+
+  it('refuses a password that is not percent-encoded', () => {
+    process.env.HTTPS_PROXY = 'http://svc:50%off@proxy.example:3128';
+    expect(() => of('https://provider.example/')).to.throw(NetworkFailure, 'write % as %25');
   });
 
   for (const value of [
