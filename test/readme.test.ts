@@ -11,7 +11,8 @@ describe('the README', () => {
   it('names only commands that package.json has', () => {
     const commands = [...readme.matchAll(/npm (?:run )?([a-z:]+)(?= |`|\n|$)/g)].map((match) => match[1]);
     expect(commands).to.include.members(['quickstart', 'test', 'test:long', 'bench']);
-    for (const command of commands) if (!['ci', 'install'].includes(String(command))) expect(scripts).to.have.property(String(command));
+    for (const command of commands)
+      if (!['ci', 'install'].includes(String(command))) expect(scripts).to.have.property(String(command));
   });
 
   it('names only paths that exist', () => {
