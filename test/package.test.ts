@@ -25,7 +25,7 @@ import { useLibraries } from './support/used-libraries.ts';
 const run = promisify(execFile);
 const names = libraries.map(({ manifest }) => manifest.name);
 
-/** npm's limit of what an agent installs: the library and its dependencies, unpacked. */
+/** What a library may install: itself and its dependencies, unpacked. */
 const MAX_PACKAGES = 3;
 const MAX_BYTES = 1_000_000;
 /** A README that fits on one screen. */

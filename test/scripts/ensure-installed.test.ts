@@ -118,6 +118,29 @@ describe('ensure-installed', () => {
     });
   });
 
+  it('fails if the optional native package cannot be loaded after npm ci', function () {
+    this.timeout(60_000);
+    const { root } = fresh();
+    // Installed, but without a module: as after a compilation that failed.
+    const manifest = { name: 'host', version: '1.0.0', engines: { node: '>=20.19' } };
+    const optionalDependencies = { 'better-sqlite3': 'file:part' };
+    writeFileSync(join(root, 'package.json'), JSON.stringify({ ...manifest, optionalDependencies }));
+    const packages = {
+      '': { ...manifest, optionalDependencies },
+      'node_modules/better-sqlite3': { resolved: 'part', link: true },
+      part: { name: 'better-sqlite3', version: '1.0.0', optional: true },
+    };
+    writeFileSync(join(root, 'part/package.json'), JSON.stringify({ name: 'better-sqlite3', version: '1.0.0' }));
+    writeFileSync(
+      join(root, 'package-lock.json'),
+      JSON.stringify({ name: 'host', version: '1.0.0', lockfileVersion: 3, requires: true, packages }),
+    );
+    const failed = run(root);
+    expect(failed.status).to.equal(1);
+    expect(failed.stderr).to.contain('better-sqlite3 cannot be loaded after npm ci: is there no C++ compiler');
+    expect(existsSync(stampOf(root))).to.equal(false);
+  });
+
   it('fails if npm fails, and leaves neither stamp nor lock', function () {
     this.timeout(60_000);
     const { root } = fresh();

@@ -120,7 +120,7 @@ describe('A forward proxy', () => {
   });
 
   it('that never answers keeps no connection of a request that has failed, and has at most 64', async () => {
-    proxy.answer = (_, client) => client.resume();
+    proxy.answer = (_, client) => client.on('end', () => client.end()).resume();
     const failing = Array.from({ length: 100 }, () => failureOf(get({ timeoutMs: 300 })));
     await eventually(() => proxy.asked.length === 64);
     expect(new Set(await Promise.all(failing))).to.deep.equal(new Set(['There was no complete answer within 300 ms.']));
