@@ -16,15 +16,20 @@ import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 import { type ProtocolFault, readJsonBody, readMessage } from './message.ts';
 import { resourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
-import { type Asked, toolPolicies } from './tool-policies.ts';
+import { type Asked, type McpToolPolicy, toolPolicies } from './tool-policies.ts';
+
+export type { AuthorizeArguments, ToolCall } from './argument-check.ts';
+export type { McpToolPolicy } from './tool-policies.ts';
 
 export interface McpProtectionOptions {
   /** The policies by tool name. A tool without a policy is refused as `unknown_tool`. */
-  readonly tools: Readonly<Record<string, RoutePolicy>>;
+  readonly tools: Readonly<Record<string, McpToolPolicy>>;
   /** The policies of other methods, such as `resources/read`. A method without a policy is refused. */
   readonly methods?: Readonly<Record<string, RoutePolicy>>;
   /** The longest body that the guard itself reads, without a body parser in front; 1048576 when absent. */
   readonly maxBodyBytes?: number;
+  /** The time limit of `authorize` in a tool's policy, in milliseconds; 5000 when absent. */
+  readonly authorizeTimeoutMs?: number;
 }
 
 export interface McpProtection {
@@ -50,6 +55,9 @@ interface McpRequest extends IncomingMessage {
 
 /** Far more than a tool's arguments need; a quarter of the SDK's own limit. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+/** A call waits for `authorize`, and clients give up after a minute. */
+const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
+const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
 /** A longer Node timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -58,8 +66,9 @@ const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -3200
 
 /** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
-  const { tools, methods, maxBodyBytes } = checkedOptions(options);
-  const policies = toolPolicies(toolServer, tools, methods);
+  const checked = checkMcpOptions(options);
+  const { maxBodyBytes } = checked;
+  const policies = toolPolicies(toolServer, checked);
   const metadata = resourceMetadata(
     toolServer,
     policies.all.flatMap(({ scope }) => scope),
@@ -71,7 +80,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     // 1. The tool or method. Without a bearer token the body is not read.
     const isStranger = bearerToken(authorization) === undefined;
     const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
-    const needed: Pick<AccessRequest, 'route' | 'policy'> =
+    const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
       asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
     let fault = asked?.kind === 'fault' ? asked : undefined;
 
@@ -131,8 +140,14 @@ export function claimsOf(
   return requestClaims(info ?? context);
 }
 
-function checkedOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
-  const options = { methods: {}, maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...withoutAbsent(given) };
+/** The checked options, with all defaults; for documentation and tests. @throws TypeError */
+export function checkMcpOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
+  const options = {
+    methods: {},
+    maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+    authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
+    ...withoutAbsent(given),
+  };
   const record = (value: unknown) =>
     typeof value === 'object' && value !== null ? undefined : 'must be an object of policies by name';
   throwProblems('mcpProtection', options, {
@@ -140,6 +155,10 @@ function checkedOptions(given: McpProtectionOptions): Required<McpProtectionOpti
     methods: record,
     maxBodyBytes: (value) =>
       Number.isSafeInteger(value) && Number(value) > 0 ? undefined : 'must be a number of bytes',
+    authorizeTimeoutMs: (value) =>
+      Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= MAX_AUTHORIZE_TIMEOUT_MS
+        ? undefined
+        : `must be a whole number from 1 to ${MAX_AUTHORIZE_TIMEOUT_MS}`,
   });
   return options;
 }

@@ -13,7 +13,7 @@ export interface ProtocolFault {
 }
 
 export type McpMessage =
-  | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'tool'; readonly name: string; readonly arguments: unknown }
   /** A request or a notification that calls no tool. */
   | { readonly kind: 'method'; readonly name: string }
   /** The client's response to a request of the server. */
@@ -39,7 +39,7 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (typeof method !== 'string') return fault(NO_MESSAGE);
   if (method === 'tools/call') {
     const name = params?.get('name');
-    if (typeof name === 'string') return { kind: 'tool', name };
+    if (typeof name === 'string') return { kind: 'tool', name, arguments: params?.get('arguments') };
     return fault('A call names its tool.', INVALID_PARAMS);
   }
   // A subscription to resources reveals their changes, under either method name.
