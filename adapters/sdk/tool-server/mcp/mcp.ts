@@ -13,7 +13,7 @@ import { throwProblems, withoutAbsent } from '../core/options.ts';
 import type { RoutePolicy } from '../core/policy.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
-import { type ProtocolFault, readJsonBody, readMessage } from './message.ts';
+import { messageOfHeaders, type ProtocolFault, readJsonBody, readMessage } from './message.ts';
 import { resourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
 import { type Asked, type McpToolPolicy, toolPolicies } from './tool-policies.ts';
@@ -102,7 +102,12 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
       if (fault?.status === 413) response.setHeader('Connection', 'close');
       const isKnown = access.reason === 'unknown_tool';
       if (fault !== undefined && isKnown) answerFault(response, fault);
-      else answerRefusal(response, withMetadata(access, needed.policy, metadata.url));
+      else {
+        // A stranger's body stays unread, so its tool may be known from the headers only. Only the challenge uses it.
+        const named = isStranger ? namedBefore(request) : undefined;
+        const { policy } = named === undefined ? needed : policies.find(named);
+        answerRefusal(response, withMetadata(access, policy, metadata.url));
+      }
       return;
     }
 
@@ -163,6 +168,14 @@ export function checkMcpOptions(given: McpProtectionOptions): Required<McpProtec
   return options;
 }
 
+/** The tool or method of a request whose body the guard does not read: from a parser in front, or else the headers. */
+function namedBefore(request: McpRequest): Asked | undefined {
+  if (request.method !== 'POST') return undefined;
+  if (request.body === undefined) return messageOfHeaders(request.headers);
+  const message = readMessage(request.body);
+  return message.kind === 'fault' ? undefined : message;
+}
+
 async function readAsked(request: McpRequest, maxBytes: number): Promise<Asked | ProtocolFault> {
   const { method = '' } = request;
   if (method !== 'POST') return { kind: 'stream', method };
@@ -188,12 +201,16 @@ function endWithToken(response: ServerResponse, ms: number): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/** Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next. */
+/**
+ * Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next: to every 401, and
+ * to the 403 that more scopes would avoid.
+ */
 function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
   const challenge = refusal.headers['WWW-Authenticate'];
   if (challenge === undefined) return refusal;
-  const lacksScope = refusal.reason === 'insufficient_scope' && typeof policy !== 'string';
-  const scope = lacksScope ? `, scope="${formatScope(policy.scope)}"` : '';
+  const helps = refusal.status === 401 || refusal.reason === 'insufficient_scope';
+  const needed = helps && typeof policy !== 'string' ? policy.scope : [];
+  const scope = needed.length > 0 ? `, scope="${formatScope(needed)}"` : '';
   const whole = `${challenge}${scope}, resource_metadata="${url}"`;
   return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
 }

@@ -1,7 +1,7 @@
 /** Every refusal of the specification's table, over HTTP in each framework: status, body, header and access event. */
 
 import { expect } from 'chai';
-import { refusalReasons } from '../../../../../adapters/sdk/tool-server/core/refusal.ts';
+import { describeRefusal, refusalReasons } from '../../../../../adapters/sdk/tool-server/core/refusal.ts';
 import type {
   RefusalReason,
   ToolServer,
@@ -105,8 +105,9 @@ const mcp: Surface = {
   routeInEvent: ({ route }, reason) => (reason === 'missing_token' ? null : toolOf(route)),
   challenge({ route }, reason) {
     const { scope } = POLICIES[route as keyof typeof POLICIES] ?? {};
-    const missing = reason === 'insufficient_scope' && scope ? `, scope="${scope.join(' ')}"` : '';
-    return `${missing}, resource_metadata="${METADATA}"`;
+    const isHelped = reason === 'insufficient_scope' || describeRefusal(reason).status === 401;
+    const needed = isHelped && scope ? `, scope="${scope.join(' ')}"` : '';
+    return `${needed}, resource_metadata="${METADATA}"`;
   },
 };
 

@@ -235,6 +235,57 @@ describe('The guard of an MCP server', () => {
     ]);
   });
 
+  describe('names in the first 401 the scopes that the request needs', () => {
+    const METADATA = 'resource_metadata="https://jira.example/.well-known/oauth-protected-resource/api"';
+    const tools = { comment: { scope: ['jira:read', 'jira:comment'] }, 'lire un problème': { scope: ['jira:read'] } };
+    const methods = { 'resources/read': { scope: ['jira:boards'] } };
+    const challenge = async (sent: Sent) => {
+      const answer = await send({ headers: { authorization: '' }, ...sent });
+      expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([401, 'missing_token']);
+      // Without a token an event names no tool: a stranger could write any name into the log.
+      expect(decided().at(-1)).to.deep.equal([null, 'deny', 'missing_token', null]);
+      return answer.headers.get('www-authenticate')?.replace('Bearer realm="https://jira.example/api", ', '');
+    };
+    const naming = (method: string, name?: string) => ({
+      headers: { authorization: '', 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) },
+      // The guard does not read the body, so the headers count.
+      body: rpc('ping'),
+    });
+
+    it('by the body, if a parser in front has read it', async () => {
+      await start({ tools, methods });
+      expect(await challenge({ body: call('comment') })).to.equal(`scope="jira:read jira:comment", ${METADATA}`);
+      expect(await challenge({ body: rpc('resources/read') })).to.equal(`scope="jira:boards", ${METADATA}`);
+      for (const body of [
+        initialize,
+        call('no_such_tool'),
+        call('constructor'),
+        [call('comment')],
+        rpc('tools/call'),
+      ]) {
+        expect(await challenge({ body })).to.equal(METADATA);
+      }
+      expect(await challenge({ method: 'GET' })).to.equal(METADATA);
+    });
+
+    it('by the headers, if the body is unread', async () => {
+      await start({ tools, methods, parsed: false });
+      const encoded = `=?base64?${Buffer.from('lire un problème').toString('base64')}?=`;
+      for (const [sent, scope] of [
+        [naming('tools/call', 'comment'), 'scope="jira:read jira:comment", '],
+        [naming('tools/call', encoded), 'scope="jira:read", '],
+        [naming('resources/read', 'jira://boards/1'), 'scope="jira:boards", '],
+        [naming('tools/call', 'no_such_tool'), ''],
+        [naming('tools/call', '=?base64?***?='), ''],
+        [naming('tools/call'), ''],
+        [naming('tools/list'), ''],
+        [{ body: call('comment') }, ''],
+      ] as const) {
+        expect(await challenge(sent)).to.equal(`${scope}${METADATA}`);
+      }
+    });
+  });
+
   describe('asks the policy of a tool about the arguments', () => {
     const SECRET = 'the-salary-of-ada';
     const scope = ['jira:read'];
