@@ -57,8 +57,8 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
   /** Every scope that was ever asked for: no answer may grant another one. */
   const asked = new Set<string>();
   let askedAt = 0;
-  /** A refusal after which the SDK would send the same request again. */
-  let final: Refused | undefined;
+  /** A refusal after which the SDK sends the same request once more: it ends that second attempt. */
+  let repeated: Refused | undefined;
 
   /** The scopes to ask for: those held, or to begin with, and those that the server names. */
   const wanted = (named: string | undefined): readonly string[] => {
@@ -117,7 +117,9 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
 
     async prepareTokenRequest(named) {
       if (isEnded) throw new TaskOver('ended');
-      if (final !== undefined) throw final;
+      const refusal = repeated;
+      repeated = undefined;
+      if (refusal !== undefined) throw refusal;
       if (bound === undefined) throw new TypeError('The resource of the server was not checked.');
       // Without this, a rejected token of a revoked task would start another task.
       await renewed();
@@ -154,8 +156,8 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       return { access_token: token, token_type: 'Bearer', scope: task.scope.join(' '), issuer };
     },
     invalidateCredentials(what) {
-      // The SDK would send the same request once more: with `client` the key was refused, with `tokens` the person's token.
-      final ??= new Refused(what === 'client' ? 'invalid_client' : 'invalid_grant', undefined);
+      // With `client` the key was refused, with `tokens` the person's token.
+      repeated ??= new Refused(what === 'client' ? 'invalid_client' : 'invalid_grant', undefined);
     },
 
     redirectToAuthorization: () => noRedirect(),

@@ -224,6 +224,55 @@ describe('The provider for MCP clients', () => {
     expect(given).to.have.lengthOf(2);
   });
 
+  it('tries again with another token of the person after a refused one', async () => {
+    const given = ['stolen', personsToken()];
+    const provider = providing({ subjectToken: () => given.shift() ?? '' });
+    expect(await failed(connected(connect, provider))).to.be.instanceOf(Refused);
+    const client = await connected(connect, provider);
+    expect(JSON.parse(await client.call('read_issue')).sub).to.equal('ada');
+    expect(tokenRequests()).to.have.lengthOf(2);
+  });
+
+  it('lets two calls step up at the same time', async () => {
+    const provider = providing();
+    const client = await connected(connect, provider);
+    const answers = await Promise.all([client.call('comment'), client.call('comment')]);
+    for (const answer of answers) expect(JSON.parse(answer).scope).to.deep.equal(['jira:read', 'jira:comment']);
+  });
+
+  it('continues with the task that another call has put in the place of its own', async () => {
+    let meanwhile: (() => Promise<void>) | undefined;
+    const delayed = createAgent({
+      ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...registered.key.privateJwk } } },
+      clock: { now: () => mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
+      fetch: async (input, init) => {
+        if (new URLSearchParams(String(init?.body)).get('grant_type') === 'refresh_token') await meanwhile?.();
+        return fetch(input, init);
+      },
+    });
+    const provider = providing({ agent: delayed });
+    await connected(connect, provider);
+    const [{ answer } = { answer: '' }] = tokenRequests();
+    const first = provider.task;
+    const { body } = await registered.exchange({ subject_token: personsToken(), resource, scope: 'jira:read' });
+    meanwhile = async () => provider.saveTokens({ ...JSON.parse(answer), ...body });
+    const form = await provider.prepareTokenRequest('jira:comment');
+    expect(form?.get('scope')).to.equal('jira:read jira:comment');
+    expect(provider.task?.id).to.equal(body.task_id).and.not.to.equal(first?.id);
+  });
+
+  it('ends a task that starts while it ends', async () => {
+    const provider = providing({
+      subjectToken: async () => {
+        await provider.end();
+        return personsToken();
+      },
+    });
+    expect(await failed(connected(connect, provider))).to.be.instanceOf(TaskOver);
+    expect(await records('token.issued')).to.have.lengthOf(1);
+    expect(await records('task.revoked')).to.have.lengthOf(1);
+  });
+
   it('ends its task, and gives no token from then on', async () => {
     const provider = providing();
     const client = await connected(connect, provider);
