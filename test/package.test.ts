@@ -73,6 +73,19 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
       export const token = (task: Task): Promise<string> => task.token();
       export const isOver = (error: unknown): boolean => error instanceof TaskOver && error.reason === 'ended';`,
   },
+  '@mandate/agent/mcp': {
+    use: `import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+      import type { Agent } from '@mandate/agent';
+      import { mcpAuthorization } from '@mandate/agent/mcp';
+      export const transport = (agent: Agent) =>
+        new StreamableHTTPClientTransport(new URL('https://j.example'), {
+          authProvider: mcpAuthorization({ agent, subjectToken: '' }),
+        });
+      // @ts-expect-error: it would be none if a type of the SDK were not found.
+      export const wrong: string = mcpAuthorization({ agent: {} as Agent, subjectToken: '' }).tokens();`,
+    peers: ['@modelcontextprotocol/client'],
+    skipLibCheck: true,
+  },
   '@mandate/audit': {
     use: `import { createAuditor } from '@mandate/audit';
       export const auditor = createAuditor({ keys: { keys: [] } });`,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Unacceptable } from '../../adapters/sdk/agent/agent.ts';
+import type { McpAuthorizationOptions } from '../../adapters/sdk/agent/mcp/mcp.ts';
 import { checkAgentOptions } from '../../adapters/sdk/agent/options.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { runExample, startExample, withTsx } from '../support/example-process.ts';
@@ -21,6 +22,13 @@ describe('docs/agents.md', () => {
     for (const [name, value] of Object.entries(checkAgentOptions(given))) {
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'number' ? `${value} |` : ''}`);
     }
+  });
+
+  it('lists every option of mcpAuthorization', () => {
+    const options: Readonly<Record<keyof McpAuthorizationOptions, true>> = {
+      ...{ agent: true, subjectToken: true, scope: true, resource: true, origins: true },
+    };
+    for (const name of Object.keys(options)) expect(page).to.include(`| \`${name}\` | `);
   });
 
   it('lists every reason of a refused response', () => {

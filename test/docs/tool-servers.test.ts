@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { accessEvent } from '../../adapters/sdk/tool-server/core/access-event.ts';
 import { checkOptions } from '../../adapters/sdk/tool-server/core/options.ts';
 import { describeRefusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
+import { checkMcpOptions, type McpToolPolicy } from '../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { databases } from '../support/databases.ts';
 import { startExample } from '../support/example-process.ts';
 import { JIRA, type Mandate, sharedMandate } from '../support/mandate.ts';
@@ -28,6 +29,20 @@ describe('docs/tool-servers.md', () => {
       const shown = /^(issuer|audience)$/.test(name) ? 'required' : name === 'realm' ? 'the audience' : String(value);
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'function' ? '' : `${shown} |`}`);
     }
+  });
+
+  it('lists every option of mcpProtection with its default', () => {
+    for (const [name, value] of Object.entries(checkMcpOptions({ tools: {} }))) {
+      const shown = name === 'tools' ? 'required' : name === 'methods' ? 'none' : String(value);
+      expect(page).to.include(`| \`${name}\` | ${shown} |`);
+    }
+  });
+
+  it('lists every member of a policy', () => {
+    const members: Readonly<Record<keyof McpToolPolicy, true>> = {
+      ...{ scope: true, highRisk: true, requireActor: true, maxDelegationDepth: true, authorize: true },
+    };
+    for (const name of Object.keys(members)) expect(page).to.include(`\n| \`${name}\` | `);
   });
 
   it('lists the fields of an event in their order', () => {

@@ -2,6 +2,7 @@
 
 import { audienceProblem } from '../../../domain/address.ts';
 import { assertionSigner } from './agent-key.ts';
+import { keepParts } from './agent-parts.ts';
 import { controlPlane, retryWithBackoff } from './control-plane.ts';
 import { type AgentOptions, checkAgentOptions } from './options.ts';
 import { renewingTask, type Task } from './task.ts';
@@ -36,7 +37,7 @@ export interface Agent {
 export function createAgent(given: AgentOptions): Agent {
   const options = checkAgentOptions(given);
   const plane = controlPlane(options, assertionSigner(given.key));
-  return {
+  const agent: Agent = {
     async startTask({ subjectToken, resource, scope, origins }) {
       const problem = audienceProblem(resource);
       if (problem !== undefined) throw new TypeError(`resource ${problem}.`);
@@ -47,6 +48,7 @@ export function createAgent(given: AgentOptions): Agent {
       return renewingTask(options, plane, { resource, origins: sentTo }, issued);
     },
   };
+  return keepParts(agent, { options, plane });
 }
 
 /** Only http and https: URLs of all other schemes share the origin `null`. */

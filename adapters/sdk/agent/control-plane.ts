@@ -11,6 +11,9 @@ import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
 import type { AgentClock, CheckedAgentOptions } from './options.ts';
 
 export interface ControlPlane {
+  /** The address and the fields of a token exchange, with a new assertion, for a client that sends it itself. */
+  readonly tokenEndpoint: string;
+  exchangeForm(request: ExchangeRequest): Promise<Readonly<Record<string, string>>>;
   /** @throws Refused, NotNow */
   exchange(request: ExchangeRequest): Promise<IssuedToken>;
   /** @param scope narrows the task permanently. @throws TaskOver, Refused, NotNow */
@@ -19,12 +22,13 @@ export interface ControlPlane {
   revoke(grant: string): Promise<void>;
 }
 
-interface ExchangeRequest {
+export interface ExchangeRequest {
   readonly subjectToken: string;
   readonly resource: string;
   readonly scope: readonly string[];
 }
 
+const TOKEN_PATH = '/oauth2/token';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Long enough for one request; short, so that an intercepted assertion expires soon. */
@@ -59,25 +63,29 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
   };
   const authenticated = async () => ({ client_assertion_type: ASSERTION, client_assertion: await assertion() });
 
+  const exchangeForm: ControlPlane['exchangeForm'] = async ({ subjectToken, resource, scope }) => ({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: subjectToken,
+    subject_token_type: ACCESS_TOKEN,
+    actor_token: await assertion(),
+    actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    requested_token_type: ACCESS_TOKEN,
+    resource,
+    scope: scope.join(' '),
+  });
+
   return {
-    async exchange({ subjectToken, resource, scope }) {
+    tokenEndpoint: `${issuer}${TOKEN_PATH}`,
+    exchangeForm,
+    async exchange(request) {
       const at = clock.now();
-      const answer = await send(options, '/oauth2/token', {
-        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-        subject_token: subjectToken,
-        subject_token_type: ACCESS_TOKEN,
-        actor_token: await assertion(),
-        actor_token_type: 'urn:ietf:params:oauth:token-type:jwt',
-        requested_token_type: ACCESS_TOKEN,
-        resource,
-        scope: scope.join(' '),
-      });
+      const answer = await send(options, TOKEN_PATH, await exchangeForm(request));
       if (answer.status !== 200) throw refusalOf(answer);
-      return readIssuedToken(answer.body, { at, scope });
+      return readIssuedToken(answer.body, { at, scope: request.scope });
     },
     async renew(held, resource, scope) {
       const at = clock.now();
-      const answer = await send(options, '/oauth2/token', {
+      const answer = await send(options, TOKEN_PATH, {
         grant_type: 'refresh_token',
         refresh_token: held.grant,
         resource,

@@ -6,9 +6,13 @@ import { createMcpExpressApp } from '@modelcontextprotocol/express';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
-import type { RoutePolicy } from '../../../adapters/sdk/tool-server/core/policy.ts';
 import type { ToolServer } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import {
+  claimsOf,
+  type McpProtectionOptions,
+  type McpToolPolicy,
+  mcpProtection,
+} from '../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { closeServer, listen } from '../listening.ts';
 import type { GuardedApp, POLICIES } from './guarded-apps.ts';
 
@@ -21,13 +25,19 @@ export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
   'GET /sprints/:sprint': 'read_sprint',
 };
 export const FORGOTTEN = 'forgotten_tool';
+/** Its policy refuses all arguments. */
+export const PICKY = 'picky_tool';
+/** Its policy throws. */
+export const FAULTY = 'faulty_tool';
 
-const TOOL_POLICIES: Readonly<Record<string, RoutePolicy>> = {
+const TOOL_POLICIES: Readonly<Record<string, McpToolPolicy>> = {
   read_issue: { scope: ['jira:read'] },
   comment: { scope: ['jira:read', 'jira:comment'] },
   delete_issue: { scope: ['jira:read'], highRisk: true },
   read_board: { scope: ['jira:read'], requireActor: false },
   read_sprint: { scope: ['jira:read'], maxDelegationDepth: 3 },
+  [PICKY]: { scope: ['jira:read'], authorize: () => false },
+  [FAULTY]: { scope: ['jira:read'], authorize: () => Promise.reject(new Error('The rules are unreadable.')) },
 };
 
 export interface GuardedMcpOptions extends Partial<McpProtectionOptions> {

@@ -336,7 +336,8 @@ function twice(plane: FakeControlPlane, first: string, second: string | undefine
 
 const ERRORS = { 401: 'invalid_token', 403: 'insufficient_scope', 503: 'temporarily_unavailable' } as const;
 const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
-  if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool)$/.test(reason)) return 403;
+  if (/^(delegation_too_deep|insufficient_scope|unknown_route|unknown_tool|arguments_refused)$/.test(reason))
+    return 403;
   return reason.endsWith('_unavailable') ? 503 : 401;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The catalogue of refusals: every reason with its status, error and sentence (specification "Tool-server refusals"). A
- * reason that is missing here does not compile.
+ * The catalogue of refusals: every reason with its status, error and sentence (specification "Tool-server refusals"; the
+ * two reasons of a tool's own policy are added here). A reason that is missing here does not compile.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -41,7 +41,9 @@ const catalogue = {
   insufficient_scope: entry(403, 'The token lacks a required scope.'),
   unknown_route: entry(403, 'No policy lets anybody use this route.'),
   unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
+  arguments_refused: entry(403, 'The policy of the tool refuses these arguments.'),
   introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
+  policy_unavailable: entry(503, 'The policy of the tool did not decide about the arguments. Retry the request.'),
   keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
   /** The table's "any other error": an internal fault also refuses the request. */
   internal_error: entry(500, 'The server met an unexpected condition.'),

@@ -51,6 +51,11 @@ export type AccessRequest = {
   readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
+  /**
+   * A check of the caller's for a request that all other checks allow, introspection included. A reason refuses the
+   * request. An error goes to `onError` and refuses it as `policy_unavailable`, so the error must hold no arguments.
+   */
+  readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
 } & (
   | {
       /** The values of all Authorization headers; several are refused. See `authorizationHeaders`. */
@@ -102,11 +107,20 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     const objection = request.objection?.(claims);
     if (objection !== undefined) return refused(objection);
 
-    // 4. Introspection. Last, so that no request is spent on a token that is refused anyway.
+    // 4. Introspection. This late, so that no request is spent on a token that is refused anyway.
     if (policy.highRisk || claims.introspectRequired) {
       const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti });
       if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
       if (answer.kind === 'not_active') return refused('not_active', answer);
+    }
+
+    // 5. The caller's last check. After introspection, so that it never runs for a task that has ended.
+    try {
+      const reason = await request.lastCheck?.(claims);
+      if (reason !== undefined) return refused(reason);
+    } catch (error) {
+      report(error);
+      return refused('policy_unavailable');
     }
     return { kind: 'allowed', claims, signed };
   }

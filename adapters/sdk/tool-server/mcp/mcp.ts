@@ -13,18 +13,23 @@ import { throwProblems, withoutAbsent } from '../core/options.ts';
 import type { RoutePolicy } from '../core/policy.ts';
 import { answerRefusal, type Refusal } from '../core/refusal.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
-import { type ProtocolFault, readJsonBody, readMessage } from './message.ts';
+import { messageOfHeaders, type ProtocolFault, readJsonBody, readMessage } from './message.ts';
 import { resourceMetadata } from './resource-metadata.ts';
 import { presentedSession, replaceSession, sessionOwnership } from './session-ownership.ts';
-import { type Asked, toolPolicies } from './tool-policies.ts';
+import { type Asked, type McpToolPolicy, toolPolicies } from './tool-policies.ts';
+
+export type { AuthorizeArguments, ToolCall } from './argument-check.ts';
+export type { McpToolPolicy } from './tool-policies.ts';
 
 export interface McpProtectionOptions {
   /** The policies by tool name. A tool without a policy is refused as `unknown_tool`. */
-  readonly tools: Readonly<Record<string, RoutePolicy>>;
+  readonly tools: Readonly<Record<string, McpToolPolicy>>;
   /** The policies of other methods, such as `resources/read`. A method without a policy is refused. */
   readonly methods?: Readonly<Record<string, RoutePolicy>>;
   /** The longest body that the guard itself reads, without a body parser in front; 1048576 when absent. */
   readonly maxBodyBytes?: number;
+  /** The time limit of `authorize` in a tool's policy, in milliseconds; 5000 when absent. */
+  readonly authorizeTimeoutMs?: number;
 }
 
 export interface McpProtection {
@@ -50,6 +55,9 @@ interface McpRequest extends IncomingMessage {
 
 /** Far more than a tool's arguments need; a quarter of the SDK's own limit. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+/** A call waits for `authorize`, and clients give up after a minute. */
+const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
+const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
 /** A longer Node timer fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -58,8 +66,9 @@ const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -3200
 
 /** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
-  const { tools, methods, maxBodyBytes } = checkedOptions(options);
-  const policies = toolPolicies(toolServer, tools, methods);
+  const checked = checkMcpOptions(options);
+  const { maxBodyBytes } = checked;
+  const policies = toolPolicies(toolServer, checked);
   const metadata = resourceMetadata(
     toolServer,
     policies.all.flatMap(({ scope }) => scope),
@@ -71,7 +80,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     // 1. The tool or method. Without a bearer token the body is not read.
     const isStranger = bearerToken(authorization) === undefined;
     const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
-    const needed: Pick<AccessRequest, 'route' | 'policy'> =
+    const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
       asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
     let fault = asked?.kind === 'fault' ? asked : undefined;
 
@@ -93,7 +102,12 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
       if (fault?.status === 413) response.setHeader('Connection', 'close');
       const isKnown = access.reason === 'unknown_tool';
       if (fault !== undefined && isKnown) answerFault(response, fault);
-      else answerRefusal(response, withMetadata(access, needed.policy, metadata.url));
+      else {
+        // A stranger's body stays unread, so its tool may be known from the headers only. Only the challenge uses it.
+        const named = isStranger ? namedBefore(request) : undefined;
+        const { policy } = named === undefined ? needed : policies.find(named);
+        answerRefusal(response, withMetadata(access, policy, metadata.url));
+      }
       return;
     }
 
@@ -131,8 +145,14 @@ export function claimsOf(
   return requestClaims(info ?? context);
 }
 
-function checkedOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
-  const options = { methods: {}, maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...withoutAbsent(given) };
+/** The checked options, with all defaults; for documentation and tests. @throws TypeError */
+export function checkMcpOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
+  const options = {
+    methods: {},
+    maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+    authorizeTimeoutMs: DEFAULT_AUTHORIZE_TIMEOUT_MS,
+    ...withoutAbsent(given),
+  };
   const record = (value: unknown) =>
     typeof value === 'object' && value !== null ? undefined : 'must be an object of policies by name';
   throwProblems('mcpProtection', options, {
@@ -140,8 +160,20 @@ function checkedOptions(given: McpProtectionOptions): Required<McpProtectionOpti
     methods: record,
     maxBodyBytes: (value) =>
       Number.isSafeInteger(value) && Number(value) > 0 ? undefined : 'must be a number of bytes',
+    authorizeTimeoutMs: (value) =>
+      Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= MAX_AUTHORIZE_TIMEOUT_MS
+        ? undefined
+        : `must be a whole number from 1 to ${MAX_AUTHORIZE_TIMEOUT_MS}`,
   });
   return options;
+}
+
+/** The tool or method of a request whose body the guard does not read: from a parser in front, or else the headers. */
+function namedBefore(request: McpRequest): Asked | undefined {
+  if (request.method !== 'POST') return undefined;
+  if (request.body === undefined) return messageOfHeaders(request.headers);
+  const message = readMessage(request.body);
+  return message.kind === 'fault' ? undefined : message;
 }
 
 async function readAsked(request: McpRequest, maxBytes: number): Promise<Asked | ProtocolFault> {
@@ -169,12 +201,16 @@ function endWithToken(response: ServerResponse, ms: number): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/** Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next. */
+/**
+ * Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next: to every 401, and
+ * to the 403 that more scopes would avoid.
+ */
 function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
   const challenge = refusal.headers['WWW-Authenticate'];
   if (challenge === undefined) return refusal;
-  const lacksScope = refusal.reason === 'insufficient_scope' && typeof policy !== 'string';
-  const scope = lacksScope ? `, scope="${formatScope(policy.scope)}"` : '';
+  const helps = refusal.status === 401 || refusal.reason === 'insufficient_scope';
+  const needed = helps && typeof policy !== 'string' ? policy.scope : [];
+  const scope = needed.length > 0 ? `, scope="${formatScope(needed)}"` : '';
   const whole = `${challenge}${scope}, resource_metadata="${url}"`;
   return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': whole } };
 }

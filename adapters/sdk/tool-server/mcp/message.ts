@@ -1,6 +1,6 @@
 /** Reads an MCP message before the SDK does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 
 /** An error answer of the MCP protocol. The catalogue of refusals has no match for it. */
@@ -13,7 +13,7 @@ export interface ProtocolFault {
 }
 
 export type McpMessage =
-  | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'tool'; readonly name: string; readonly arguments: unknown }
   /** A request or a notification that calls no tool. */
   | { readonly kind: 'method'; readonly name: string }
   /** The client's response to a request of the server. */
@@ -39,12 +39,29 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (typeof method !== 'string') return fault(NO_MESSAGE);
   if (method === 'tools/call') {
     const name = params?.get('name');
-    if (typeof name === 'string') return { kind: 'tool', name };
+    if (typeof name === 'string') return { kind: 'tool', name, arguments: params?.get('arguments') };
     return fault('A call names its tool.', INVALID_PARAMS);
   }
   // A subscription to resources reveals their changes, under either method name.
   const tells = method === 'subscriptions/listen' && namesResources(params);
   return { kind: 'method', name: tells ? 'resources/subscribe' : method };
+}
+
+/** Clients since revision 2026-07-28 encode a name so if it does not fit into a header. */
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/**
+ * The tool or method that the headers name (`Mcp-Method`, `Mcp-Name`; MCP since 2026-07-28). The body decides, so this
+ * is a hint, for a body that is not read.
+ */
+export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | undefined {
+  const [method, name] = [headers['mcp-method'], headers['mcp-name']];
+  if (typeof method !== 'string') return undefined;
+  if (method !== 'tools/call') return { kind: 'method', name: method };
+  if (typeof name !== 'string') return undefined;
+  const [, encoded] = ENCODED.exec(name) ?? [];
+  const tool = encoded === undefined ? name : Buffer.from(encoded, 'base64').toString();
+  return { kind: 'tool', name: tool, arguments: undefined };
 }
 
 const NO_MESSAGE = 'The body is not a JSON-RPC message.';

@@ -2,15 +2,24 @@
 
 import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
+import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
 import type { McpMessage } from './message.ts';
+
+export interface McpToolPolicy extends RoutePolicy {
+  /**
+   * Decides about the arguments of a call that token and scope allow. Anything but `true` refuses the call. When absent,
+   * all arguments are allowed.
+   */
+  readonly authorize?: AuthorizeArguments;
+}
 
 /** A message, or a request other than POST, such as the GET of the server's stream, by its HTTP method. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
 interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
-  /** The route name for events, and the policy. */
-  find(asked: Asked): Pick<AccessRequest, 'route' | 'policy'>;
+  /** The route name for events, the policy, and the check of the arguments if the tool has one. */
+  find(asked: Asked): Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'>;
 }
 
 /**
@@ -38,12 +47,27 @@ const NAME = /^[\w./-]{1,128}$/;
 /** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
 export function toolPolicies(
   toolServer: ToolServer,
-  tools: Readonly<Record<string, RoutePolicy>>,
-  methods: Readonly<Record<string, RoutePolicy>>,
+  {
+    tools,
+    methods,
+    authorizeTimeoutMs,
+  }: {
+    readonly tools: Readonly<Record<string, McpToolPolicy>>;
+    readonly methods: Readonly<Record<string, RoutePolicy>>;
+    readonly authorizeTimeoutMs: number;
+  },
 ): ToolPolicies {
   const enforced = (given: Readonly<Record<string, RoutePolicy>>) =>
     new Map(Object.entries(given).map(([name, policy]) => [name, toolServer.policy(policy)]));
-  const [ofTools, ofMethods] = [enforced(tools), enforced(methods)];
+  const checks = new Map<string, AuthorizeArguments>();
+  const scopes = Object.entries(tools).map(([name, { authorize, ...policy }]) => {
+    if (authorize !== undefined && typeof authorize !== 'function') {
+      throw new TypeError(`mcpProtection: authorize of ${name} must be a function.`);
+    }
+    if (authorize !== undefined) checks.set(name, authorize);
+    return [name, policy] as const;
+  });
+  const [ofTools, ofMethods] = [enforced(Object.fromEntries(scopes)), enforced(methods)];
   const all = [...ofTools.values(), ...ofMethods.values()];
   if (all.length === 0) throw new TypeError('mcpProtection: no tool has a policy, so that none can be called.');
   if (ofMethods.has('tools/call')) throw new TypeError('mcpProtection: the policies of tools are in tools, by name.');
@@ -58,8 +82,11 @@ export function toolPolicies(
     all,
     find(asked) {
       switch (asked.kind) {
-        case 'tool':
-          return decided(asked.name, ofTools.get(asked.name));
+        case 'tool': {
+          const authorize = checks.get(asked.name);
+          const lastCheck = authorize && argumentCheck(authorize, asked, authorizeTimeoutMs);
+          return { ...decided(asked.name, ofTools.get(asked.name)), ...(lastCheck && { lastCheck }) };
+        }
         case 'method': {
           const open = OPEN.has(asked.name) ? around : undefined;
           return decided(asked.name, ofMethods.get(asked.name) ?? open, PROTOCOL);

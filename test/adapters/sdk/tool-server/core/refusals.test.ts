@@ -1,7 +1,7 @@
 /** Every refusal of the specification's table, over HTTP in each framework: status, body, header and access event. */
 
 import { expect } from 'chai';
-import { refusalReasons } from '../../../../../adapters/sdk/tool-server/core/refusal.ts';
+import { describeRefusal, refusalReasons } from '../../../../../adapters/sdk/tool-server/core/refusal.ts';
 import type {
   RefusalReason,
   ToolServer,
@@ -15,7 +15,14 @@ import {
   type GuardedApp,
   POLICIES,
 } from '../../../../support/tool-server/guarded-apps.ts';
-import { FORGOTTEN, type GuardedMcp, startGuardedMcp, TOOLS } from '../../../../support/tool-server/guarded-mcp.ts';
+import {
+  FAULTY,
+  FORGOTTEN,
+  type GuardedMcp,
+  PICKY,
+  startGuardedMcp,
+  TOOLS,
+} from '../../../../support/tool-server/guarded-mcp.ts';
 import { type RawAnswer, rawRequest } from '../../../../support/tool-server/raw-request.ts';
 import {
   chain,
@@ -58,7 +65,7 @@ interface Surface {
 const web = (framework: Framework): Surface => ({
   name: framework.name,
   cases: refusalCases,
-  unused: ['unknown_tool', 'internal_error'],
+  unused: ['unknown_tool', 'arguments_refused', 'policy_unavailable', 'internal_error'],
   start: framework.start,
   send: (app, { route, path }, headers, query = '') =>
     rawRequest(`${app.url}${path}${query}`, route.split(' ')[0] ?? '', headers),
@@ -77,6 +84,8 @@ const mcp: Surface = {
     { reason: 'unknown_tool', what: 'an unknown tool', route: 'no_such_tool', known: VERIFIED },
     { reason: 'unknown_tool', what: 'a tool without a policy', route: FORGOTTEN, known: VERIFIED },
     { reason: 'unknown_tool', what: 'a name that every object has', route: 'constructor', known: VERIFIED },
+    { reason: 'arguments_refused', what: 'arguments that the policy refuses', route: PICKY, known: VERIFIED },
+    { reason: 'policy_unavailable', what: 'a policy that throws', route: FAULTY, known: VERIFIED },
   ],
   unused: ['unknown_route', 'internal_error'],
   start: startGuardedMcp,
@@ -96,8 +105,9 @@ const mcp: Surface = {
   routeInEvent: ({ route }, reason) => (reason === 'missing_token' ? null : toolOf(route)),
   challenge({ route }, reason) {
     const { scope } = POLICIES[route as keyof typeof POLICIES] ?? {};
-    const missing = reason === 'insufficient_scope' && scope ? `, scope="${scope.join(' ')}"` : '';
-    return `${missing}, resource_metadata="${METADATA}"`;
+    const isHelped = reason === 'insufficient_scope' || describeRefusal(reason).status === 401;
+    const needed = isHelped && scope ? `, scope="${scope.join(' ')}"` : '';
+    return `${needed}, resource_metadata="${METADATA}"`;
   },
 };
 
@@ -107,8 +117,12 @@ for (const surface of [...frameworks.map(web), mcp]) {
     const { events } = fixture;
     let app: Awaited<ReturnType<Surface['start']>>;
 
+    // An unexpected error is visible as status 500.
+    const quiet = { onError: () => undefined };
     async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
-      app = await surface.start(fixture.toolServer({ realm: REALM, now: () => NOW * 1000 + 250, ...options }));
+      app = await surface.start(
+        fixture.toolServer({ realm: REALM, now: () => NOW * 1000 + 250, ...quiet, ...options }),
+      );
     }
     before(makeCaseKeys);
     beforeEach(() => start());

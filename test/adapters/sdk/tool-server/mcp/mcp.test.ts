@@ -1,11 +1,17 @@
 /** Rules specific to MCP: messages other than tool calls, sessions, streams, and resource metadata. */
 
 import http from 'node:http';
+import { inspect } from 'node:util';
 import { expect } from 'chai';
 import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
-import { claimsOf, type McpProtectionOptions, mcpProtection } from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
+import {
+  claimsOf,
+  type McpProtectionOptions,
+  type McpToolPolicy,
+  mcpProtection,
+} from '../../../../../adapters/sdk/tool-server/mcp/mcp.ts';
 import { eventually } from '../../../../support/eventually.ts';
-import { AUDIENCE, planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
+import { AUDIENCE, planeForEachTest, TASK_ID } from '../../../../support/tool-server/control-plane.ts';
 import {
   type GuardedMcp,
   type GuardedMcpOptions,
@@ -229,6 +235,198 @@ describe('The guard of an MCP server', () => {
     ]);
   });
 
+  describe('names in the first 401 the scopes that the request needs', () => {
+    const METADATA = 'resource_metadata="https://jira.example/.well-known/oauth-protected-resource/api"';
+    const tools = { comment: { scope: ['jira:read', 'jira:comment'] }, 'lire un problème': { scope: ['jira:read'] } };
+    const methods = { 'resources/read': { scope: ['jira:boards'] } };
+    const challenge = async (sent: Sent) => {
+      const answer = await send({ headers: { authorization: '' }, ...sent });
+      expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([401, 'missing_token']);
+      // Without a token an event names no tool: a stranger could write any name into the log.
+      expect(decided().at(-1)).to.deep.equal([null, 'deny', 'missing_token', null]);
+      return answer.headers.get('www-authenticate')?.replace('Bearer realm="https://jira.example/api", ', '');
+    };
+    const naming = (method: string, name?: string) => ({
+      headers: { authorization: '', 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) },
+      // The guard does not read the body, so the headers count.
+      body: rpc('ping'),
+    });
+
+    it('by the body, if a parser in front has read it', async () => {
+      await start({ tools, methods });
+      expect(await challenge({ body: call('comment') })).to.equal(`scope="jira:read jira:comment", ${METADATA}`);
+      expect(await challenge({ body: rpc('resources/read') })).to.equal(`scope="jira:boards", ${METADATA}`);
+      for (const body of [
+        initialize,
+        call('no_such_tool'),
+        call('constructor'),
+        [call('comment')],
+        rpc('tools/call'),
+      ]) {
+        expect(await challenge({ body })).to.equal(METADATA);
+      }
+      expect(await challenge({ method: 'GET' })).to.equal(METADATA);
+    });
+
+    it('by the headers, if the body is unread', async () => {
+      await start({ tools, methods, parsed: false });
+      const encoded = `=?base64?${Buffer.from('lire un problème').toString('base64')}?=`;
+      for (const [sent, scope] of [
+        [naming('tools/call', 'comment'), 'scope="jira:read jira:comment", '],
+        [naming('tools/call', encoded), 'scope="jira:read", '],
+        [naming('resources/read', 'jira://boards/1'), 'scope="jira:boards", '],
+        [naming('tools/call', 'no_such_tool'), ''],
+        [naming('tools/call', '=?base64?***?='), ''],
+        [naming('tools/call'), ''],
+        [naming('tools/list'), ''],
+        [{ body: call('comment') }, ''],
+      ] as const) {
+        expect(await challenge(sent)).to.equal(`${scope}${METADATA}`);
+      }
+    });
+  });
+
+  describe('asks the policy of a tool about the arguments', () => {
+    const SECRET = 'the-salary-of-ada';
+    const scope = ['jira:read'];
+    const errors: unknown[] = [];
+    type Authorize = NonNullable<McpToolPolicy['authorize']>;
+
+    async function guarding(authorize: Authorize, options: Partial<McpToolPolicy> = {}, parsed = true): Promise<void> {
+      errors.length = 0;
+      const tools = { read_issue: { scope, authorize, ...options }, read_board: { scope } };
+      await start({ tools, parsed, authorizeTimeoutMs: 30 }, { onError: (error) => void errors.push(error) });
+    }
+    const reading = (given?: unknown) => call('read_issue', given === undefined ? {} : { arguments: given });
+    const expectNoSecret = (answer: { readonly text: string; readonly headers: Headers }) =>
+      expect(
+        JSON.stringify([answer.text, [...answer.headers], events, errors.map(String), inspect(errors)]),
+      ).not.to.include(SECRET);
+
+    for (const parsed of [true, false]) {
+      it(`and runs the tool only if it answers true${parsed ? '' : ', without a body parser'}`, async () => {
+        await guarding(async ({ project }) => project === 'OPS', {}, parsed);
+        expect(await statusOf({ body: reading({ project: 'OPS' }) })).to.equal(200);
+        const answer = await send({ body: reading({ project: 'HR', of: SECRET }) });
+        expect([answer.status, JSON.parse(answer.text)]).to.deep.equal([
+          403,
+          {
+            error: 'insufficient_scope',
+            error_description: 'The policy of the tool refuses these arguments.',
+            reason: 'arguments_refused',
+          },
+        ]);
+        // More scopes would not help, so the challenge names none.
+        expect(answer.headers.get('www-authenticate')).not.to.include(' scope=');
+        expectNoSecret(answer);
+        expect(await statusOf({ body: call('read_board', { arguments: { project: 'HR' } }) })).to.equal(200);
+        expect(app.called).to.deep.equal(['read_issue', 'read_board']);
+        expect(decided()).to.deep.equal([
+          ['read_issue', 'allow', null, 'ada'],
+          ['read_issue', 'deny', 'arguments_refused', 'ada'],
+          ['read_board', 'allow', null, 'ada'],
+        ]);
+        expect(errors).to.deep.equal([]);
+      });
+    }
+
+    it('with the verified claims and the name of the tool', async () => {
+      const asked: unknown[] = [];
+      await guarding((args, { claims, tool, signal }) => {
+        asked.push([args, claims.sub, claims.act?.sub, claims.task?.id, tool, signal.aborted]);
+        return true;
+      });
+      expect(await statusOf({ body: reading({ key: 'OPS-7' }) })).to.equal(200);
+      expect(await statusOf({ body: reading() })).to.equal(200);
+      expect(asked).to.deep.equal([
+        [{ key: 'OPS-7' }, 'ada', 'agent:triage', TASK_ID, 'read_issue', false],
+        [{}, 'ada', 'agent:triage', TASK_ID, 'read_issue', false],
+      ]);
+    });
+
+    for (const [what, authorize, message] of [
+      [
+        'throws',
+        ({ of }) => {
+          throw new Error(`No rule for ${String(of)}.`);
+        },
+        'authorize of read_issue threw an error.',
+      ],
+      [
+        'rejects',
+        ({ of }) => Promise.reject(new Error(`No rule for ${String(of)}.`)),
+        'authorize of read_issue threw an error.',
+      ],
+      ['never answers', () => new Promise(() => undefined), 'authorize of read_issue did not answer within 30 ms.'],
+      ['answers a text', () => 'yes', 'authorize of read_issue answered neither true nor false.'],
+      ['answers nothing', () => undefined, 'authorize of read_issue answered neither true nor false.'],
+    ] as readonly (readonly [string, (args: Readonly<Record<string, unknown>>) => unknown, string])[]) {
+      it(`and refuses the call if it ${what}, without a word of the arguments`, async () => {
+        await guarding(authorize as Authorize);
+        const answer = await send({ body: reading({ of: SECRET }) });
+        expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([503, 'policy_unavailable']);
+        expect(errors.map((error) => (error as Error).message)).to.deep.equal([message]);
+        expectNoSecret(answer);
+        expect(decided()).to.deep.equal([['read_issue', 'deny', 'policy_unavailable', 'ada']]);
+        expect(app.called).to.deep.equal([]);
+      });
+    }
+
+    it('and aborts its signal when the time is over', async () => {
+      let signal: AbortSignal | undefined;
+      await guarding((_, access) => {
+        signal = access.signal;
+        return new Promise(() => undefined);
+      });
+      expect(await statusOf({ body: reading() })).to.equal(503);
+      expect(signal?.aborted).to.equal(true);
+    });
+
+    it('last: not for a token that is refused, or for a task that has ended', async () => {
+      let asked = 0;
+      await guarding(
+        () => {
+          asked += 1;
+          return true;
+        },
+        { highRisk: true },
+      );
+      expect(await statusOf({ body: reading(), claims: { aud: 'https://wiki.example' } })).to.equal(401);
+      expect(await statusOf({ body: reading(), claims: { scope: 'wiki:read' } })).to.equal(403);
+      fixture.plane.answerIntrospection = (_, response) => void response.writeHead(200).end('{"active":false}');
+      expect(await reasonOf({ body: reading() })).to.equal('not_active');
+      expect(asked).to.equal(0);
+    });
+
+    it('with a copy of them: a change does not reach the tool', async () => {
+      await guarding((args) => {
+        (args as Record<string, unknown>).key = 'HR-1';
+        return true;
+      });
+      const incoming = incomingWith(reading({ key: 'OPS-7' }), tokenWith());
+      const guard = guardOf({
+        tools: { read_issue: { scope, authorize: (args) => Reflect.set(args, 'key', 'HR-1') } },
+      });
+      await new Promise<unknown>((resolve) => guard(incoming, new http.ServerResponse(incoming), resolve));
+      expect(incoming.body).to.deep.equal(reading({ key: 'OPS-7' }));
+    });
+
+    for (const [what, given] of [
+      ['a list', '["OPS-7"]'],
+      ['null', 'null'],
+      ['a text', '"OPS-7"'],
+      ['__proto__', '{"__proto__":{"project":"HR"}}'],
+      ['__proto__ inside', '{"filter":[{"__proto__":{"project":"HR"}}]}'],
+    ] as const) {
+      it(`except for arguments that readers could see differently: ${what}`, async () => {
+        await guarding(() => true);
+        const body = JSON.stringify(reading('GIVEN')).replace('"GIVEN"', given);
+        expect(await reasonOf({ body })).to.equal('arguments_refused');
+        expect(app.called).to.deep.equal([]);
+      });
+    }
+  });
+
   it('accepts the handshake only with a token that may call at least one tool', async () => {
     const tools = { alone: { scope: ['jira:read'] } };
     await start({ tools });
@@ -426,6 +624,12 @@ describe('The guard of an MCP server', () => {
     expect(made({ tools: { a: { scope: ['b'] } }, methods: { 'tools/call': { scope: ['b'] } } })).to.throw(TypeError);
     expect(made({ tools: { a: { scope: ['b'] } }, open: ['a'] })).to.throw(TypeError, /open is not an option/);
     expect(made({ tools: { a: { scope: ['b'] } }, maxBodyBytes: 0 })).to.throw(TypeError, /maxBodyBytes/);
+    for (const authorizeTimeoutMs of [0, 60_001, 1.5, '5000']) {
+      expect(made({ tools: { a: { scope: ['b'] } }, authorizeTimeoutMs })).to.throw(TypeError, /authorizeTimeoutMs/);
+    }
+    expect(made({ tools: { a: { scope: ['b'], authorize: true } } })).to.throw(TypeError, /authorize of a must be/);
+    const methods = { 'prompts/get': { scope: ['b'], authorize: () => true } };
+    expect(made({ tools: { a: { scope: ['b'] } }, methods })).to.throw(TypeError, /authorize is not an option/);
   });
 
   describe('publishes the metadata', () => {

@@ -1,0 +1,23 @@
+/** What an agent is made of, for the other entry points of this package. Programs see only the agent. */
+
+import type { ControlPlane } from './control-plane.ts';
+import type { CheckedAgentOptions } from './options.ts';
+
+interface AgentParts {
+  readonly options: CheckedAgentOptions;
+  readonly plane: ControlPlane;
+}
+
+const kept = new WeakMap<object, AgentParts>();
+
+export function keepParts<Agent extends object>(agent: Agent, parts: AgentParts): Agent {
+  kept.set(agent, parts);
+  return agent;
+}
+
+/** @throws TypeError if `createAgent` did not make the agent */
+export function partsOf(agent: object): AgentParts {
+  const parts = kept.get(agent);
+  if (parts === undefined) throw new TypeError('agent must be made by createAgent.');
+  return parts;
+}

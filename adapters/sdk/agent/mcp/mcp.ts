@@ -1,0 +1,229 @@
+/**
+ * The exports of `@mandate/agent/mcp`: an `OAuthClientProvider` for the official MCP client (TypeScript SDK 2, and SDK 1
+ * from 1.32). Only types of the SDK are imported.
+ *
+ * The SDK sends the token exchange, and a task of this library keeps the result. The SDK alone could not: it renews only
+ * tokens of a redirect in a browser, and without one answers every 401 with a new exchange. A task alone could not
+ * either: the SDK steps up (403 `insufficient_scope`) only with a provider whose token request it sends itself.
+ */
+
+import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import { decodeJwt } from 'jose';
+import { audienceProblem } from '../../../../domain/address.ts';
+import type { Agent } from '../agent.ts';
+import { partsOf } from '../agent-parts.ts';
+import { Refused, TaskOver } from '../errors.ts';
+import { names, readIssuedToken } from '../issued-token.ts';
+import { renewingTask, type Task } from '../task.ts';
+
+export interface McpAuthorizationOptions {
+  readonly agent: Agent;
+  /** The person's access token, or a function that returns the current one; sent to the control plane only. */
+  readonly subjectToken: string | (() => string | Promise<string>);
+  /**
+   * The audience of the tokens. When absent, the resource that the server's metadata names, if the server's address lies
+   * within it.
+   */
+  readonly resource?: string;
+  /** The origins at which the server of `resource` is reached; the origin of the resource when absent. */
+  readonly origins?: readonly string[];
+  /** The scopes to begin with. When absent, those that the server asks for, else all that its metadata lists. */
+  readonly scope?: readonly string[];
+}
+
+/** For one transport: it belongs to the first server that it was used with. */
+export type McpAuthorization = Required<
+  Pick<OAuthClientProvider, 'prepareTokenRequest' | 'addClientAuthentication' | 'validateResourceURL'>
+> &
+  OAuthClientProvider & {
+    /** The current task; `undefined` until the server has asked for a token. */
+    readonly task: Task | undefined;
+    /** Ends the task. Call it when the work is done, also after an error. @throws NotNow, Refused */
+    end(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+  };
+
+/** @throws TypeError for an invalid option */
+export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorization {
+  const { options, plane } = partsOf(given.agent);
+  const { issuer, agentId, clock } = options;
+  const { subjectToken, origins } = checkOptions(given);
+
+  let task: Task | undefined;
+  let isEnded = false;
+  /** The server and its resource, once both were checked. */
+  let bound: { readonly server: string; readonly resource: string } | undefined;
+  let metadata: Metadata | undefined;
+  /** Every scope that was ever asked for: no answer may grant another one. */
+  const asked = new Set<string>();
+  let askedAt = 0;
+  /** A refusal after which the SDK sends the same request once more: it ends that second attempt. */
+  let repeated: Refused | undefined;
+
+  /** The scopes to ask for: those held, or to begin with, and those that the server names. */
+  const wanted = (named: string | undefined): readonly string[] => {
+    const held = task?.scope ?? given.scope ?? [];
+    // Without a challenge SDK 2 names every scope of the metadata. That is no demand, if there are scopes to begin with.
+    // SDK 1 names none, not even those of a challenge, so that its step-up can only ask for every scope of the metadata.
+    const all = metadata?.scopes_supported?.join(' ');
+    const isFirst = task === undefined && given.scope !== undefined;
+    const added = isFirst && (named ?? all) === all ? [] : names([named ?? all ?? '']);
+    return [...new Set([...names(held), ...added])].filter((name) => name !== '');
+  };
+
+  const provider: McpAuthorization = {
+    // No redirect, so the SDK asks `prepareTokenRequest`.
+    redirectUrl: undefined,
+    clientMetadata: { redirect_uris: [], client_name: agentId },
+    clientInformation: () => ({ client_id: agentId, issuer }),
+
+    // The SDK insists on an authorization endpoint, which the control plane does not have. Without a redirect it is not
+    // used. The resource metadata is left out, so that the SDK fetches it and each round can check it.
+    discoveryState: () => ({
+      authorizationServerUrl: issuer,
+      authorizationServerMetadata: {
+        issuer,
+        authorization_endpoint: `${issuer}/oauth2/authorize`,
+        token_endpoint: plane.tokenEndpoint,
+        response_types_supported: [],
+      },
+    }),
+    saveDiscoveryState({ resourceMetadata }) {
+      metadata = resourceMetadata;
+    },
+
+    async validateResourceURL(server, resource) {
+      if (resource === undefined || metadata?.resource !== resource) {
+        throw new TypeError('The server has no protected-resource metadata, so no token is sent to it.');
+      }
+      const servers = metadata.authorization_servers ?? [];
+      if (!servers.some((one) => String(one).replace(/\/$/, '') === issuer)) {
+        throw new TypeError('The metadata of the server does not name this control plane, so no token is sent to it.');
+      }
+      if (given.resource !== undefined && given.resource !== resource) {
+        throw new TypeError('The metadata of the server names another resource, so no token is sent to it.');
+      }
+      if (!isWithin(new URL(server), resource, origins)) {
+        throw new TypeError('The address of the server is not within its resource, so no token is sent to it.');
+      }
+      const address = String(server);
+      if (bound !== undefined && (bound.server !== address || bound.resource !== resource)) {
+        throw new TypeError('This provider belongs to another server: make one for each transport.');
+      }
+      bound = { server: address, resource };
+      // `prepareTokenRequest` sets the resource: the SDK would add a slash to one without a path.
+      return undefined;
+    },
+
+    async prepareTokenRequest(named) {
+      if (isEnded) throw new TaskOver('ended');
+      const refusal = repeated;
+      repeated = undefined;
+      if (refusal !== undefined) throw refusal;
+      if (bound === undefined) throw new TypeError('The resource of the server was not checked.');
+      // Without this, a rejected token of a revoked task would start another task.
+      await renewed();
+      const scope = wanted(named);
+      if (scope.length === 0) throw new TypeError('The server names no scope: pass scope.');
+      for (const name of scope) asked.add(name);
+      askedAt = clock.now();
+      return new URLSearchParams({ resource: bound.resource, scope: scope.join(' ') });
+    },
+    async addClientAuthentication(_headers, params, url) {
+      // The person's token and the agent's assertion are for the control plane alone.
+      if (String(url) !== plane.tokenEndpoint || bound === undefined) {
+        throw new TypeError('The token request would go elsewhere than to the control plane.');
+      }
+      const person = typeof subjectToken === 'string' ? subjectToken : await subjectToken();
+      const scope = (params.get('scope') ?? '').split(' ');
+      const form = await plane.exchangeForm({ subjectToken: person, resource: bound.resource, scope });
+      for (const [name, value] of Object.entries(form)) params.set(name, value);
+    },
+    async saveTokens(tokens) {
+      const issued = readIssuedToken({ ...tokens, ...taskOf(tokens.access_token) }, { at: askedAt, scope: [...asked] });
+      const previous = task;
+      task = renewingTask(options, plane, { resource: bound?.resource ?? '', origins: [] }, issued);
+      if (isEnded) {
+        await task.end();
+        throw new TaskOver('ended');
+      }
+      // If this fails, the narrower task lasts until it expires.
+      await previous?.end().catch(() => undefined);
+    },
+    async tokens() {
+      if (task === undefined) return undefined;
+      const token = await task.token();
+      return { access_token: token, token_type: 'Bearer', scope: task.scope.join(' '), issuer };
+    },
+    invalidateCredentials(what) {
+      // With `client` the key was refused, with `tokens` the person's token.
+      repeated ??= new Refused(what === 'client' ? 'invalid_client' : 'invalid_grant', undefined);
+    },
+
+    redirectToAuthorization: () => noRedirect(),
+    saveCodeVerifier: () => noRedirect(),
+    codeVerifier: () => noRedirect(),
+
+    get task() {
+      return task;
+    },
+    async end() {
+      isEnded = true;
+      await task?.end();
+    },
+    [Symbol.asyncDispose]: () => provider.end(),
+  };
+
+  /** @throws TaskOver if the task has ended */
+  async function renewed(): Promise<void> {
+    const held = task;
+    if (held === undefined) return;
+    try {
+      await held.narrow(held.scope);
+    } catch (error) {
+      // A request at the same time has replaced the task, and so ended it.
+      if (task === held) throw error;
+    }
+  }
+
+  return provider;
+}
+
+interface Metadata {
+  readonly resource: string;
+  readonly authorization_servers?: readonly (string | URL)[] | undefined;
+  readonly scopes_supported?: readonly string[] | undefined;
+}
+
+function checkOptions({ subjectToken, resource, origins, scope }: McpAuthorizationOptions) {
+  const problem = resource === undefined ? undefined : audienceProblem(resource);
+  if (problem !== undefined) throw new TypeError(`resource ${problem}.`);
+  if (scope?.length === 0) throw new TypeError('scope must name at least one scope.');
+  if (origins !== undefined && resource === undefined) throw new TypeError('origins need a resource.');
+  if (typeof subjectToken !== 'string' && typeof subjectToken !== 'function') {
+    throw new TypeError('subjectToken must be a text or a function.');
+  }
+  return { subjectToken, origins: origins?.map((address) => new URL(address).origin) };
+}
+
+/** Whether a token for the resource may be sent to the server. */
+function isWithin(server: URL, resource: string, origins: readonly string[] | undefined): boolean {
+  if (origins !== undefined) return origins.includes(server.origin);
+  const { origin, pathname } = new URL(resource);
+  const asFolder = (path: string) => (path.endsWith('/') ? path : `${path}/`);
+  return server.origin === origin && asFolder(server.pathname).startsWith(asFolder(pathname));
+}
+
+/** The members of the answer that the SDK drops, from the token itself. */
+function taskOf(token: string): { readonly task_id?: unknown; readonly task_expires_at?: unknown } {
+  try {
+    const { task } = decodeJwt<{ readonly task?: { readonly id?: unknown; readonly exp?: unknown } }>(token);
+    return { task_id: task?.id, task_expires_at: new Date(Number(task?.exp) * 1000).toISOString() };
+  } catch {
+    return {};
+  }
+}
+
+function noRedirect(): never {
+  throw new TypeError('An agent has no redirect.');
+}
