@@ -228,10 +228,11 @@ describe('The image', () => {
     expect(finalStage.map(({ line }) => line)).to.include(`RUN ln -s /app/${bin.mandate} /usr/local/bin/mandate`);
   });
 
-  it('contains only the files of the package and its production packages', () => {
+  it('contains only the compiled code of the package and its production packages', () => {
     const copied = finalStage.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest.join(' '));
     const [dist] = files;
-    expect(files).to.deep.equal(['dist']);
+    // The OpenAPI document is for clients: the service does not read it.
+    expect(files).to.deep.equal(['dist', 'adapters/http/openapi.json']);
     expect(copied).to.deep.equal([
       '--chmod=0644 package.json LICENSE ./',
       '--from=packages /build/node_modules node_modules',

@@ -67,7 +67,9 @@ describe('docs/providers', () => {
       expect(page).to.include('**What was tried.**');
       expect(page).to.match(/claim(?: that)? is the person/);
       const ending = page.slice(page.indexOf('\n## Test it\n'));
-      expect(ending).to.include('\nmandate doctor\n').and.to.include('\nmandate doctor --subject-token - --person < ');
+      expect(ending)
+        .to.include('\nnpx mandate doctor\n')
+        .and.to.include('\nnpx mandate doctor --subject-token - --person < ');
       expect(ending.lastIndexOf('\n## ')).to.equal(0);
     });
   }
