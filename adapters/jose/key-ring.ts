@@ -67,10 +67,10 @@ export async function verifyWithRing(
   const end = jws.text.lastIndexOf('.');
   const input = Buffer.from(jws.text.slice(0, end));
   const signature = Buffer.from(jws.text.slice(end + 1), 'base64url');
-  for (const { key, algorithm } of fitting.slice(0, MAX_KEYS_TRIED)) {
-    if (isSignature(algorithm, key.key, input, signature)) return { kind: 'verified', key };
+  for (const [nth, { key, algorithm }] of fitting.slice(0, MAX_KEYS_TRIED).entries()) {
     // Sixteen large keys take up to 80 ms together: other requests go on in between.
-    await nextTurn();
+    if (nth > 0) await nextTurn();
+    if (isSignature(algorithm, key.key, input, signature)) return { kind: 'verified', key };
   }
   return { kind: 'invalid_signature' };
 }

@@ -1,8 +1,8 @@
 /**
  * Creates and verifies signatures (RFC 7518 §3, RFC 8037 §3.1) with node:crypto. jose imports and checks keys; its sign
  * and verify functions would parse and copy the token that the strict parser has already parsed
- * (docs/decisions/0003-the-strict-reader-before-the-library.md). Synchronous: handing a signature of 30 to 90 µs to the
- * thread pool costs half as much again (docs/performance.md).
+ * (docs/decisions/0003-the-strict-reader-before-the-library.md). Synchronous: a signature takes 30 to 90 µs, and
+ * the thread pool takes about as long to hand it over and back (docs/performance.md).
  */
 
 import { constants, type KeyObject, sign, verify } from 'node:crypto';

@@ -51,7 +51,7 @@ function limitsOf(schema: Schema): readonly string[] {
   return [
     ...range(minimum, maximum, ''),
     ...range(minLength, maxLength, ' characters'),
-    ...range(minItems, maxItems, ' items'),
+    ...range(minItems, maxItems, ' items').map((text) => text.replace(/ 1 items$/, ' 1 item')),
     ...(schema.default === undefined ? [] : [`default ${codeOf(schema.default)}`]),
   ];
 }
