@@ -57,7 +57,7 @@ describe('docs/tool-servers.md', () => {
       const example = await readFile(at(name), 'utf8');
       for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
     }
-    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(3);
+    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(7);
   });
 });
 

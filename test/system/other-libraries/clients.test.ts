@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { databases } from '../support/databases.ts';
-import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { databases } from '../../support/databases.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
@@ -69,14 +69,17 @@ for (const { database, issuerPath, where } of targets) {
       expect(lines.at(-1)).to.include({ reason: 'actor_replayed', agent_id: agent.id });
 
       const { actor_token, actor_token_type, ...alone } = parameters();
-      const refusal = await openid.genericGrantRequest(config, EXCHANGE, alone).catch((error: unknown) => error);
-      expect(refusal).to.be.instanceOf(openid.ResponseBodyError).and.include({
-        error: 'invalid_request',
-        error_description: 'The parameter actor_token is missing.',
+      const recorded = await mandate.recorded(async () => {
+        const refusal = await openid.genericGrantRequest(config, EXCHANGE, alone).catch((error: unknown) => error);
+        expect(refusal).to.be.instanceOf(openid.ResponseBodyError).and.include({
+          error: 'invalid_request',
+          error_description: 'The parameter actor_token is missing.',
+        });
       });
+      expect(recorded.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'invalid_request']]);
     });
 
-    it('oauth4webapi exchanges, refreshes and revokes by the RFC 8414 metadata, and reads an error response', async () => {
+    it('oauth4webapi exchanges, refreshes, introspects and revokes by the RFC 8414 metadata, and reads an error response', async () => {
       const insecure = { [oauth.allowInsecureRequests]: true };
       const issuer = new URL(mandate.issuer);
       const server = await oauth.processDiscoveryResponse(
@@ -97,14 +100,33 @@ for (const { database, issuerPath, where } of targets) {
       const issued = await oauth.processGenericTokenEndpointResponse(server, client, response);
 
       const grant = issued.refresh_token ?? '';
-      const wider = { additionalParameters: { resource: JIRA, scope: 'jira:admin' }, ...insecure };
-      const refused = await oauth.refreshTokenGrantRequest(server, client, authentication, grant, wider);
-      const refusal = await oauth.processRefreshTokenResponse(server, client, refused).catch((error: unknown) => error);
-      expect(refusal).to.be.instanceOf(oauth.ResponseBodyError).and.include({ error: 'invalid_scope', status: 400 });
+      const refresh = async (scope: Readonly<Record<string, string>>) => {
+        const options = { additionalParameters: { resource: JIRA, ...scope }, ...insecure };
+        const answer = await oauth.refreshTokenGrantRequest(server, client, authentication, grant, options);
+        return oauth.processRefreshTokenResponse(server, client, answer);
+      };
+      const renewed = await refresh({});
+      expect(renewed.access_token).not.to.equal(issued.access_token);
+      const recorded = await mandate.recorded(async () => {
+        const refusal = await refresh({ scope: 'jira:admin' }).catch((error: unknown) => error);
+        expect(refusal).to.be.instanceOf(oauth.ResponseBodyError).and.include({ error: 'invalid_scope', status: 400 });
+      });
+      expect(recorded.at(-1)).to.include({ event: 'token.denied', reason: 'scope_widened', agent_id: agent.id });
 
+      const introspect = async () => {
+        const { access_token } = renewed;
+        const answer = await oauth.introspectionRequest(server, client, authentication, access_token, insecure);
+        return oauth.processIntrospectionResponse(server, client, answer);
+      };
+      expect(await introspect()).to.deep.include({
+        active: true,
+        sub: 'ada',
+        act: { sub: `agent:${agent.id}`, depth: 1 },
+      });
       await oauth.processRevocationResponse(
         await oauth.revocationRequest(server, client, authentication, grant, insecure),
       );
+      expect((await introspect()).active).to.equal(false);
     });
 
     it('jose verifies a task token with the metadata of the issuer alone', async () => {

@@ -1,0 +1,181 @@
+/** Tool servers with unmodified libraries from npm, set up as docs/tool-servers.md says, and task tokens of a running service. */
+
+import { expect } from 'chai';
+import { decodeJwt } from 'jose';
+import { freePort } from '../../../scripts/free-port.ts';
+import { sqliteFile } from '../../support/databases.ts';
+import { type Form, JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../../support/mandate.ts';
+import { signingKeySettings } from '../../support/shared-signing-key.ts';
+import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
+import { type StartedServer, withExpress, withFastify, withFastifyByItsReadme, withPassport } from './tool-servers.ts';
+
+const libraries = {
+  'express-oauth2-jwt-bearer': withExpress,
+  '@fastify/jwt with get-jwks': withFastify,
+  'passport-jwt with jwks-rsa': withPassport,
+};
+
+const HOUR = 3600;
+const LOCALLY = { high_risk_audiences: [] };
+
+describe('Tool servers with other libraries', () => {
+  let key: SigningKey;
+  let mandate: Mandate;
+  let other: Mandate;
+  let agent: RegisteredAgent;
+  let port: number;
+
+  /** Serves on the port, with a database of its own. */
+  async function serveWith(...keys: readonly SigningKey[]): Promise<void> {
+    const settings = keys.map(({ privateKey }, index) =>
+      Object.entries(signingKeySettings(privateKey)).map(([name, pem]) => [name.replace(':0:', `:${index}:`), pem]),
+    );
+    mandate = await startMandate({
+      database: sqliteFile,
+      settings: {
+        ...{ 'Service:Issuer': `http://127.0.0.1:${port}`, PORT: String(port) },
+        ...Object.fromEntries(settings.flat()),
+        ...(keys.length > 1 && { 'Service:Signing:ActiveKid': keys[0]?.kid ?? '' }),
+      },
+    });
+    agent = await mandate.agent(LOCALLY);
+  }
+
+  before(async () => {
+    key = await makeSigningKey('ES256');
+    port = await freePort();
+    await serveWith(key);
+    // The same key, so that only `iss` differs.
+    const address = await freePort();
+    other = await mandate.another({ 'Service:Issuer': `http://127.0.0.1:${address}`, PORT: String(address) });
+  });
+  after(() => mandate.stop());
+
+  async function issued(changes: Form = {}, by = agent): Promise<string> {
+    const { status, body, text } = await by.exchange({ scope: 'jira:read', ...changes });
+    expect(status, text).to.equal(200);
+    return String(body.access_token);
+  }
+  const call = async ({ url }: StartedServer, token?: string) => {
+    const answer = await fetch(`${url}/issues/OPS-7`, { headers: token ? { authorization: `Bearer ${token}` } : {} });
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  /** A token as issued, with these changes, signed by this key in the name of the service's. */
+  async function signed(claims: object, header: object = {}, signer = key): Promise<string> {
+    const usual = { alg: 'ES256', typ: 'at+jwt', kid: key.kid };
+    return signer.sign({ ...usual, ...header }, { ...decodeJwt<object>(await issued()), ...claims });
+  }
+
+  /** Each differs in one respect from a token that is accepted. */
+  const refusedTokens: Readonly<Record<string, () => Promise<string>>> = {
+    'for another server': () => issued({ resource: WIKI }),
+    'of another issuer that has the same key': async () => issued({}, await other.agent(LOCALLY)),
+    'that must be introspected': async () => issued({}, await mandate.agent({ high_risk_audiences: [JIRA] })),
+    async 'that has expired'() {
+      mandate.clock.advance(-HOUR);
+      try {
+        return await issued({ subject_token: agent.subjectToken({ iat: mandate.clock.seconds() }) });
+      } finally {
+        mandate.clock.advance(HOUR);
+      }
+    },
+    async 'whose claims were changed'() {
+      const [header, , signature] = (await issued()).split('.');
+      const claims = { ...decodeJwt(await issued()), sub: 'grace' };
+      return `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`;
+    },
+    'signed by a key that is not published': async () => signed({}, {}, await makeSigningKey('ES256')),
+    'that names an unknown key': () => signed({}, { kid: 'unknown' }),
+    'without a signature': async () => (await signed({}, { alg: 'none' })).replace(/[^.]*$/, ''),
+    'of another type': () => signed({}, { typ: 'JWT' }),
+    'without a jti': () => signed({ jti: undefined }),
+    'for an agent as its subject': () => signed({ sub: 'agent:triage' }),
+    'without an actor': () => signed({ act: undefined }),
+    'that was handed on': () => signed({ act: { sub: 'agent:b', depth: 2, act: { sub: 'agent:a', depth: 1 } } }),
+  };
+
+  for (const [name, startServer] of Object.entries(libraries)) {
+    describe(name, () => {
+      let server: StartedServer;
+      before(async () => {
+        server = await startServer({ MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA });
+      });
+      after(() => server.stop());
+
+      it('accepts a task token, and the handler sees the person and the agent', async () => {
+        for (const token of [await issued(), await signed({})]) {
+          const { status, text } = await call(server, token);
+          expect(status, text).to.equal(200);
+          const readBy = { sub: `agent:${agent.id}`, depth: 1 };
+          expect(JSON.parse(text)).to.deep.equal({ readFor: 'ada', readBy });
+        }
+      });
+
+      for (const [which, make] of Object.entries(refusedTokens)) {
+        it(`refuses a token ${which}`, async () => {
+          const token = await make();
+          const { status, text } = await call(server, token);
+          expect(status, text).to.equal(401);
+        });
+      }
+
+      it('answers 401 while the keys cannot be fetched', async () => {
+        const unreachable = `http://127.0.0.1:${await freePort()}`;
+        const alone = await startServer({ MANDATE_ISSUER: unreachable, AUDIENCE: JIRA });
+        expect((await call(alone, await issued())).status).to.equal(401);
+        await alone.stop();
+      });
+
+      it('refuses a request without a token with 401, and one without the scope with 403', async () => {
+        expect((await call(server)).status).to.equal(401);
+        expect((await call(server, await issued({ scope: 'jira:comment' }))).status).to.equal(403);
+      });
+    });
+  }
+
+  it('all accept a task token of an issuer with a path', async () => {
+    const tenant = await startMandate({ database: sqliteFile, issuer: 'own-address', issuerPath: '/tenants/one' });
+    const token = await issued({}, await tenant.agent(LOCALLY));
+    for (const [name, startServer] of Object.entries(libraries)) {
+      const server = await startServer({ MANDATE_ISSUER: tenant.issuer, AUDIENCE: JIRA });
+      const { status, text } = await call(server, token);
+      expect(status, `${name}: ${text}`).to.equal(200);
+      await server.stop();
+    }
+    await tenant.stop();
+  });
+
+  it('@fastify/jwt by the READMEs alone accepts a token for another server, and one of another issuer', async () => {
+    const server = await withFastifyByItsReadme();
+    for (const which of ['for another server', 'of another issuer that has the same key']) {
+      expect((await call(server, await refusedTokens[which]?.())).status, which).to.equal(200);
+    }
+    await server.stop();
+  });
+
+  describe('after a rotation of the signing key', () => {
+    // It uses the database that goes with the former key.
+    before(() => other.stop());
+
+    for (const [name, startServer] of Object.entries(libraries)) {
+      it(`${name} fetches the keys again and accepts tokens of both`, async () => {
+        const next = await makeSigningKey('ES256');
+        // Without the library's limit of one fetch in 30 s, for which the test would have to wait.
+        const server = await startServer({
+          ...{ MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA },
+          keyLimits: { cooldownDuration: 0 },
+        });
+        const former = await issued();
+        expect((await call(server, former)).status).to.equal(200);
+        await mandate.stop();
+        await serveWith(next, key);
+        const { status, text } = await call(server, await issued());
+        expect(status, text).to.equal(200);
+        expect((await call(server, former)).status).to.equal(200);
+        await server.stop();
+        key = next;
+      });
+    }
+  });
+});
