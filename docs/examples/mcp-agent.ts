@@ -1,21 +1,18 @@
-/** An agent that does two things for a person, with the tools of an MCP server. */
+/** An agent that calls the tools of an MCP server for a person, and asks for more scopes when a tool needs them. */
 
 import { readFile } from 'node:fs/promises';
 import { createAgent } from '@mandate/agent';
+import { mcpAuthorization } from '@mandate/agent/mcp';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', RESOURCE = '' } = process.env;
-/** The MCP server's address, if it differs from the audience of its tokens. */
-const { MCP_SERVER = RESOURCE } = process.env;
+const { MANDATE_ISSUER = '', AGENT_ID = '', KEY_FILE = '', SUBJECT_TOKEN = '', MCP_SERVER = '' } = process.env;
 
 const key = { pem: await readFile(KEY_FILE, 'utf8') };
 const agent = createAgent({ issuer: MANDATE_ISSUER, agentId: AGENT_ID, key });
-const scope = ['jira:read', 'jira:admin'];
-const task = await agent.startTask({ subjectToken: SUBJECT_TOKEN, resource: RESOURCE, scope });
+const authProvider = mcpAuthorization({ agent, subjectToken: SUBJECT_TOKEN, scope: ['jira:read'] });
 
 const client = new Client({ name: 'triage', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
 try {
-  const authProvider = { token: () => task.token() };
   await client.connect(new StreamableHTTPClientTransport(new URL(MCP_SERVER), { authProvider }));
   const { tools } = await client.listTools();
   for (const { name } of tools) {
@@ -24,5 +21,5 @@ try {
   }
 } finally {
   await client.close();
-  await task.end();
+  await authProvider.end();
 }

@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import type { Unacceptable } from '../../adapters/sdk/agent/agent.ts';
 import type { McpAuthorizationOptions } from '../../adapters/sdk/agent/mcp/mcp.ts';
 import { checkAgentOptions } from '../../adapters/sdk/agent/options.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { runExample, startExample, withTsx } from '../support/example-process.ts';
 import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
@@ -53,6 +54,7 @@ describe('docs/agents.md', () => {
 describe('the examples of docs/agents.md', () => {
   let mandate: Mandate;
   let folder: string;
+  let jwks: object;
   let agent: RegisteredAgent;
   let environment: Readonly<Record<string, string>>;
 
@@ -65,7 +67,8 @@ describe('the examples of docs/agents.md', () => {
     const keyFile = join(folder, 'agent.pem');
     await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
     const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' };
-    agent = await mandate.agent({ jwks: { keys: [jwk] } });
+    jwks = { keys: [jwk] };
+    agent = await mandate.agent({ jwks });
     environment = {
       ...{ MANDATE_ISSUER: mandate.issuer, AGENT_ID: agent.id, KEY_FILE: keyFile, RESOURCE: JIRA, AUDIENCE: JIRA },
       SUBJECT_TOKEN: mandate.provider.mintAccessToken({ scope: 'jira:read jira:comment jira:admin' }),
@@ -98,20 +101,27 @@ describe('the examples of docs/agents.md', () => {
     expect([code, output, errors]).to.deep.equal([1, '', 'No: invalid_grant\n']);
   });
 
-  it('mcp-agent.ts calls both tools of mcp-tool-server.ts', async function () {
+  it('mcp-agent.ts calls both tools of mcp-tool-server.ts, gets more scopes for the second, and ends its task', async function () {
     this.timeout(60_000);
-    const server = await startExample('mcp-tool-server.ts', environment);
+    const port = String(await freePort());
+    const address = `http://127.0.0.1:${port}/mcp`;
+    const { id } = await mandate.agent({ jwks, allowed_audiences: [address], high_risk_audiences: [] });
+    const server = await startExample('mcp-tool-server.ts', { ...environment, AUDIENCE: address, PORT: port });
     try {
-      const { code, output, errors } = await runExample('mcp-agent.ts', {
-        ...environment,
-        MCP_SERVER: `${server.url}/mcp`,
-      });
+      const given = { ...environment, AGENT_ID: id, MCP_SERVER: address };
+      const { code, output, errors } = await runExample('mcp-agent.ts', given);
       expect(errors).to.equal('');
       expect(output).to.equal(
-        `read_issue [{"type":"text","text":"OPS-7, read for ada by agent:${agent.id}"}]\n` +
+        `read_issue [{"type":"text","text":"OPS-7, read for ada by agent:${id}"}]\n` +
           'delete_issue [{"type":"text","text":"OPS-7, deleted for ada"}]\n',
       );
       expect(code).to.equal(0);
+      const lines = (await mandate.ledger()).filter(
+        (line) => line.agent_id === id && line.event !== 'agent.registered',
+      );
+      expect(lines.map(({ event, scope }) => (event === 'token.issued' ? scope : event))).to.deep.equal([
+        ...['jira:read', 'token.refreshed', 'jira:read jira:admin', 'task.revoked', 'task.revoked'],
+      ]);
       const isTold = () => server.lines.some((line) => line.includes('"delete_issue"'));
       while (!isTold()) await once(server.child.stdout ?? server.child, 'data');
       const calls = server.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
