@@ -1,29 +1,48 @@
 /** The OpenAPI document by itself, and against the routes and refusals of the code. */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
-import type { Router } from 'express';
 import { routing } from '../../../adapters/http/app.ts';
 import { statusOf } from '../../../adapters/http/oauth/answers.ts';
 import { denialReasons, describeDenial } from '../../../domain/denial.ts';
+import { ADMIN_KEY } from '../../support/mandate.ts';
 import {
   anyPathResponses,
   apiDocument,
   below,
   examplesOf,
   isNode,
+  methods,
   nodeAt,
   operationOf,
   operations,
   problemsOf,
 } from '../../support/openapi/api-document.ts';
 import { troubledService } from '../../support/openapi/troubled-service.ts';
+import { SCIM_TOKEN } from '../../support/scim-client.ts';
+import { PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
-/** Served by a separate listener. */
-const METRICS = 'GET /metrics';
+const http = new URL('../../../adapters/http/', import.meta.url);
+/** The files that name Express. */
+const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(new URL(name, http), 'utf8'))
+  .filter((source) => /from 'express'/.test(source));
+const mounts = routers.flatMap((source) => [...source.matchAll(/\.use\('([^']+)'/g)].map(([, path = '']) => path));
+/** Of a path: a parameter, or a value that the code inserts. */
+const PARAMETER = /:\w+|\$\{[^}]*\}/g;
+
+/** Without `/metrics`, which a separate listener serves. */
+const paths = [...new Set(operations.map(({ path }) => path))].filter((path) => path !== '/metrics');
+
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  adminKey: ADMIN_KEY,
+  scimToken: SCIM_TOKEN,
+  pushToken: PUSH_CREDENTIAL,
+};
 
 /** The statuses in the specification's "Endpoints", "Authentication" and "Errors", but for those of admission. */
 const CONTRACT: Readonly<Record<string, readonly number[]>> = {
@@ -70,14 +89,46 @@ describe('openapi.json', () => {
     expect(nodeAt('/info').value.version).to.equal(packageJson.version);
   });
 
-  it('has one operation for each route and method of the service, and no others', async () => {
+  it('has each path that the code registers once, and no others', async () => {
     const service = await troubledService({});
-    const { endpoints, app } = routing(service.surfaces);
-    const routes = [...[...endpoints.keys()].map((path) => `POST ${path}`), ...routesOf(app.router, '')];
+    const { endpoints } = routing(service.surfaces);
     await service.stop();
-    const documented = operations.map(({ method, path }) => `${method.toUpperCase()} ${namelessly(path)}`);
-    expect(documented.filter((route) => route !== METRICS)).to.have.members([...new Set(routes)]);
-    expect(new Set(documented).size).to.equal(documented.length);
+    const registered = [...endpoints.keys(), ...routers.flatMap(registeredPaths)];
+    const found = registered.map((path) => {
+      const below = ['', ...mounts, ...mounts.flatMap((mount) => mounts.map((inner) => `${mount}${inner}`))];
+      const pattern = new RegExp(`^(?:${below.join('|')})${path === '/' ? '' : path.replace(PARAMETER, '[^/]+')}$`);
+      return paths.filter((one) => pattern.test(one));
+    });
+    expect(registered.filter((_path, index) => found[index]?.length === 0)).to.deep.equal([]);
+    expect(found.flat()).to.include.members(paths);
+    expect(registered).to.have.lengthOf(paths.length);
+    for (const mount of mounts) expect(paths.join(' '), mount).to.include(`${mount}/`);
+  });
+
+  it('has each method that a path answers, and no others', async () => {
+    const service = await troubledService({});
+    const url = await service.serve();
+    for (const path of paths) {
+      const documented = operations.filter((operation) => operation.path === path);
+      const credential = CREDENTIALS[documented[0]?.scheme ?? ''];
+      for (const method of [...methods, 'options']) {
+        const answer = await fetch(`${url}${path.replaceAll(/\{\w+\}/g, '1')}`, {
+          method: method.toUpperCase(),
+          headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
+        });
+        await answer.text();
+        const isDocumented = documented.some((operation) => operation.method === method);
+        if (isDocumented) expect(answer.status, `${method} ${path}`).not.to.equal(405);
+        else {
+          expect(answer.status, `${method} ${path}`).to.equal(405);
+          const allowed = documented.flatMap(({ method: one }) =>
+            one === 'get' ? ['GET', 'HEAD'] : [one.toUpperCase()],
+          );
+          expect(answer.headers.get('allow')?.split(', '), `${method} ${path}`).to.have.members(allowed);
+        }
+      }
+    }
+    await service.stop();
   });
 
   it('names each operation once', () => {
@@ -141,34 +192,24 @@ describe('openapi.json', () => {
   });
 });
 
-/** An entry of Express's router. Its types name only `route` and `handle`; version 2.3 of `router` has `rawPath` too. */
-interface Layer {
-  readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
-  readonly handle: { readonly stack?: readonly Layer[] };
-  readonly rawPath: string;
-}
-
-/** The routes of a router and of those mounted in it. `.all` answers 405, and is no method. */
-function routesOf(router: Router, prefix: string): readonly string[] {
-  return (router.stack as unknown as readonly Layer[]).flatMap(({ route, handle, rawPath }) => {
-    if (route !== undefined) {
-      const path = pathOf(`${prefix}${route.path === '/' && prefix !== '' ? '' : route.path}`);
-      const methods = Object.keys(route.methods).filter((method) => method !== '_all');
-      return methods.map((method) => `${method.toUpperCase()} ${path}`);
-    }
-    if (handle.stack === undefined) return [];
-    return routesOf(handle as unknown as Router, `${prefix}${rawPath === '/' ? '' : rawPath}`);
+/** The paths that a file registers with Express. @throws for a call whose path this function cannot read */
+function registeredPaths(source: string): readonly string[] {
+  const calls = [
+    ...source.matchAll(/\b(?:app|router)\s*\.(?:all|delete|get|head|options|patch|post|put|route)\(\s*([^,)]+)/g),
+  ];
+  for (const [, name] of source.matchAll(/(\w+) = (?:express\.)?(?:express|Router)\(/g)) {
+    if (name !== 'app' && name !== 'router') throw new Error(`call it app or router: ${name}`);
+  }
+  if (/\.use\(\s*[\w.]+,/.test(source)) throw new Error('write the path of a mount where it is used');
+  return [...new Set(calls.map(([, path = '']) => path))].flatMap((path) => {
+    if (path.startsWith("'")) return [path.slice(1, -1)];
+    if (path === 'PATH') return [/const PATH = '(.+)';/.exec(source)?.[1] ?? ''];
+    if (path !== 'path') throw new Error(`cannot read the path ${path}`);
+    // A table of rows that begin with a path.
+    return [...source.matchAll(/\[(?:'(\/[^']*)'|`(\/[^`]*)`), /g)].map(
+      ([, plain, template]) => plain ?? template ?? '',
+    );
   });
-}
-
-/** The code and the document name the parameters of a path differently. */
-function namelessly(path: string): string {
-  return path.replace(/\{\w+\}/g, '{}');
-}
-
-/** Express's notation: a backslash escapes a colon that begins no parameter. */
-function pathOf(pattern: string): string {
-  return pattern.replace(/(?<!\\):\w+/g, '{}').replaceAll('\\', '');
 }
 
 function referencesIn(node: unknown): readonly string[] {
