@@ -317,6 +317,11 @@ export const catalogue = {
     'The port on `HOST` of `/metrics` for Prometheus; must differ from `PORT`. Without it there is no such endpoint.',
   ),
 
+  'Service:Secrets:Path': optional(
+    text({ accepts: 'the path of a folder' }),
+    'A folder whose files are settings: the name of a file is that of the variable, such as `Service__Admin__ApiKey`, and its content is the value. A last line break and hidden files are ignored. A setting that is also given as a variable is refused.',
+  ),
+
   HOST: computed(
     '`127.0.0.1` on a development host, else `0.0.0.0`',
     text({ whitespace: false, accepts: 'a host name or address of this machine' }),
