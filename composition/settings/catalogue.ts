@@ -14,6 +14,8 @@
  * 5. In test/composition/settings, add a row to `everySetting` of read-settings.test.ts. A key with `:N:` belongs in
  *    that file's test "are all read from the environment" instead. A secret also belongs in the list of
  *    catalogue.test.ts.
+ * 6. The Helm chart accepts it after
+ *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */
 
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
