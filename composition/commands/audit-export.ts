@@ -7,12 +7,12 @@ import { exportRecords } from '../../application/ledger/export-records.ts';
 import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import { openLedger } from './audit-sources.ts';
-import { printError, runReport, settingSources, validSection } from './run-command.ts';
+import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 /** Writes sealed records as events, one JSON object a line (docs/observability.md). */
 export async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
-    const storage = await openLedger(validSection(settingSources(overrides), 'Service:Database'), log);
+    const storage = await openLedger(validSection(processSettings(overrides), 'Service:Database'), log);
     try {
       const { archivedThrough } = await exportRecords(
         { ledger: storage.checkpoints, turn: eventLoopTurn, write: (records) => writeLines(records) },

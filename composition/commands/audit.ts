@@ -24,7 +24,7 @@ import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { auditorKeys, openLedger, refuseOtherSchema } from './audit-sources.ts';
-import { printError, runReport, settingSources, validSection } from './run-command.ts';
+import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 /** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
 export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
@@ -32,7 +32,7 @@ export async function auditVerify(request: VerifyRequest, overrides: readonly Se
     const bar = progressBar(process.stderr, () => performance.now());
     const means = {
       hash: sha256Bytes,
-      verifier: await auditorKeys(request.jwks, settingSources(overrides)),
+      verifier: await auditorKeys(request.jwks, processSettings(overrides)),
       turn: eventLoopTurn,
       marks: request.marks,
       progress: process.stderr.isTTY ? bar.show : undefined,
@@ -58,7 +58,7 @@ async function ledgerReport(
   overrides: readonly SettingArgument[],
   log: Log,
 ): Promise<VerificationReport> {
-  const settings = validSection(settingSources(overrides), 'Service:Database');
+  const settings = validSection(processSettings(overrides), 'Service:Database');
   const storage = await openLedger(settings, log);
   try {
     const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints });
@@ -84,7 +84,7 @@ async function exportReport(path: string, means: Means): Promise<VerificationRep
 /** Exports whole months and drops them (specification "Ledger and seal"). */
 export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
-    const settings = settingSources(overrides);
+    const settings = processSettings(overrides);
     const connectionString = await ownersConnection(settings);
     const clock = systemClock();
     const before = request.before ?? cutoffByRetention(settings, clock);

@@ -22,7 +22,7 @@ import {
   sponsorQueries,
 } from '../doctor/sources.ts';
 import { sponsorCheckChoice } from '../settings/alternatives.ts';
-import { runReport, settingSources } from './run-command.ts';
+import { processSettings, runReport } from './run-command.ts';
 
 /** After the report, pending requests such as a DNS query are abandoned: nothing waits for them. */
 const EXIT_LIMIT_MS = 200;
@@ -30,7 +30,7 @@ const EXIT_LIMIT_MS = 200;
 /** Runs the checks, or explains a subject token, and prints the findings. Resolves with the exit code. */
 export async function doctor(request: DoctorRequest, overrides: readonly SettingArgument[]): Promise<number> {
   const code = await runReport(async () => {
-    const settings = doctorSettings(settingSources(overrides));
+    const settings = doctorSettings(processSettings(overrides));
     const clock = systemClock();
     const findings = request.subjectToken
       ? await explainToken(settings, clock, { stdin: process.stdin, person: request.person })

@@ -17,7 +17,7 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { type ConfiguredKey, configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { printError, runReport, settingSources, validSection } from './run-command.ts';
+import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 const STANDARD_OUTPUT = '-';
 const SIGNING_KEYS = 'Service:Signing:Keys';
@@ -31,7 +31,7 @@ export async function keysGenerate(request: GenerateRequest, overrides: readonly
     if (file === undefined) process.stdout.write(pem.reveal());
     else await withKeyFile(file, () => writeKeyFile(file, pem));
     const thumbprint = await thumbprintOf(key);
-    const added = await settingsToAdd(settingSources(overrides), { key, file, isNamed: request.kid !== undefined });
+    const added = await settingsToAdd(processSettings(overrides), { key, file, isNamed: request.kid !== undefined });
     const report = renderNewKey({ kid: key.keyId, thumbprint, file, publicJwk: key.publicJwk }, added, request.json);
     // If the key is on standard output, the report is not.
     (file === undefined ? process.stderr : process.stdout).write(report);
@@ -92,7 +92,7 @@ async function signingKid(settings: SettingSources): Promise<string | undefined>
 export async function keysRotate(request: RotateRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async () => {
     if (!isUsableKid(request.kid)) return exitCode.usage;
-    const settings = settingSources(overrides);
+    const settings = processSettings(overrides);
     const { keys, signingKeys } = await configuredSigningKeys(validSection(settings, 'Service:Signing'));
     const maxTokenTtl = validSection(settings, 'Service:Agents')['Service:Agents:MaxTokenTtl'];
     const file = resolve(request.next);
@@ -152,7 +152,7 @@ function plannedKey({ choice, key }: ConfiguredKey): PlannedKey {
 /** Shows the public half of every configured key. */
 export async function keysShow({ json }: ShowRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async () => {
-    const settings = validSection(settingSources(overrides), 'Service:Signing');
+    const settings = validSection(processSettings(overrides), 'Service:Signing');
     const { keys, signingKeys } = await configuredSigningKeys(settings);
     const shown = keys.map(async ({ choice, key }) => ({
       kid: key.keyId,

@@ -4,12 +4,12 @@ import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { openStorage } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
-import { runCommand, settingSources, validSection } from './run-command.ts';
+import { processSettings, runCommand, validSection } from './run-command.ts';
 
 /** Creates or updates the schema. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {
   return runCommand(async (log) => {
-    const settings = settingSources(overrides);
+    const settings = processSettings(overrides);
     const database = validSection(settings, 'Service:Database', log);
     // Reads only the settings that it uses: other wrong settings stop the service, but must not stop a migration.
     const partitions = validSection(settings, 'Service:Audit:Partitions');

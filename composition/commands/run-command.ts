@@ -10,13 +10,13 @@ import { describeUnanswered } from '../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { describeDatabaseRefusal } from '../database-refusals.ts';
-import { describeUnknownSetting, type SettingSources } from '../settings/given-settings.ts';
+import { describeUnknownSetting, type SettingSources, settingSources } from '../settings/given-settings.ts';
 import { readSettingsSection, type SettingsResult } from '../settings/read-settings.ts';
 import type { SectionName, SettingsSection } from '../settings/settings.ts';
 import { describeSettingError, StartupError } from '../startup-error.ts';
 
-export function settingSources(overrides: readonly SettingArgument[]): SettingSources {
-  return { environment: process.env, overrides };
+export function processSettings(overrides: readonly SettingArgument[]): SettingSources {
+  return settingSources({ environment: process.env, overrides });
 }
 
 /** @param more further reasons, from files or addresses that the settings name @throws StartupError with all errors */

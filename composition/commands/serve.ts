@@ -7,7 +7,7 @@ import { readSettings, readSettingsSection } from '../settings/read-settings.ts'
 import type { SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError, variableOf } from '../startup-error.ts';
-import { runCommand, settingSources, validSettings } from './run-command.ts';
+import { processSettings, runCommand, validSettings } from './run-command.ts';
 
 /** Longer than a request takes from a client, or from a load balancer that has not noticed the stop yet. */
 const LINGER_MS = 1000;
@@ -15,7 +15,7 @@ const LINGER_MS = 1000;
 /** Runs the service until a signal asks it to stop. */
 export async function serve(overrides: readonly SettingArgument[]): Promise<number> {
   return runCommand(async (log) => {
-    const given = settingSources(overrides);
+    const given = processSettings(overrides);
     const read = readSettings(given);
     // Unusable keys are reported together with wrong settings.
     const settings = validSettings(read, log, read.kind === 'valid' ? [] : await unusableKeys(given));

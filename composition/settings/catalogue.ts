@@ -14,6 +14,8 @@
  * 5. In test/composition/settings, add a row to `everySetting` of read-settings.test.ts. A key with `:N:` belongs in
  *    that file's test "are all read from the environment" instead. A secret also belongs in the list of
  *    catalogue.test.ts.
+ * 6. The Helm chart accepts it after
+ *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */
 
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
@@ -315,6 +317,11 @@ export const catalogue = {
   'Service:Metrics:Port': optional(
     integer({ min: 1, max: MAX_PORT }),
     'The port on `HOST` of `/metrics` for Prometheus; must differ from `PORT`. Without it there is no such endpoint.',
+  ),
+
+  'Service:Secrets:Path': optional(
+    text({ accepts: 'the path of a folder' }),
+    'A folder whose files are settings: the name of a file is that of the variable, such as `Service__Admin__ApiKey`, and its content is the value. A last line break and hidden files are ignored. A setting that is also given as a variable is refused.',
   ),
 
   HOST: computed(

@@ -1,14 +1,18 @@
 /**
  * The operator's settings as text, from the environment and the command line (specification "Configuration rules": `:`
- * reads `__` in a variable, empty means unset, command-line arguments override).
+ * reads `__` in a variable, empty means unset, command-line arguments override), and from files if the operator names a
+ * folder.
  */
 
+import { readSettingFiles, type SettingFiles } from '../../adapters/platform/setting-files.ts';
 import { type SettingError, variableOf } from '../startup-error.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
 import type { CatalogueKey } from './settings.ts';
 
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** From the folder `SETTINGS_FOLDER`; absent if it is not set. */
+  readonly files?: SettingFiles | undefined;
   /** From the command line, in order: `--Service:Issuer=…` is the key `Service:Issuer`. */
   readonly overrides: readonly { readonly key: string; readonly value: string }[];
 }
@@ -36,16 +40,41 @@ interface Given {
   readonly meant: () => string | undefined;
 }
 
+/** The setting that names the folder. No file in the folder can set it. */
+export const SETTINGS_FOLDER = 'Service:Secrets:Path';
+
+/** The sources of a process, with the files of the folder that its arguments or its environment name. */
+export function settingSources(sources: Omit<SettingSources, 'files'>): SettingSources {
+  const folder = givenSettings(sources).text(SETTINGS_FOLDER);
+  return folder === undefined ? sources : { ...sources, files: readSettingFiles(folder) };
+}
+
 export function givenSettings(sources: SettingSources): GivenSettings {
   const errors: SettingError[] = [];
   const given = new Map<string, Given>();
 
-  for (const [name, value] of Object.entries(sources.environment)) {
-    if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
+  const take = (name: string, value: string) => {
     const key = name.replaceAll('__', ':');
     const meant = () => mapped(meantBy(key), variableOf);
     // A variable spells `:` as `__`. A name with a colon is unknown: it is stored under a key that no setting has.
     given.set(name.includes(':') ? `${name} ` : key, { value, name, meant });
+    return key;
+  };
+  for (const [name, value] of Object.entries(sources.environment)) {
+    if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
+    take(name, value);
+  }
+  const { files } = sources;
+  if (files?.kind === 'unusable') {
+    errors.push({ key: SETTINGS_FOLDER, problem: files.problem, accepted: catalogue[SETTINGS_FOLDER].type.accepts });
+  } else {
+    // Each file of this folder can only be meant for this service, whatever its name.
+    for (const [name, value] of Object.entries(files?.texts ?? {})) {
+      if (value === '') continue;
+      const isGiven = given.has(name.replaceAll('__', ':'));
+      const key = take(name, value);
+      if (isGiven) errors.push({ key, problem: 'is given as a variable and as a file', accepted: 'one of the two' });
+    }
   }
 
   const overridden = new Set<string>();

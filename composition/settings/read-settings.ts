@@ -9,6 +9,7 @@ import {
   catalogueKeyOf,
   type GivenSettings,
   givenSettings,
+  SETTINGS_FOLDER,
   type SettingSources,
   type UnknownSetting,
 } from './given-settings.ts';
@@ -46,7 +47,9 @@ interface Draft {
 
 function readWithin(sources: SettingSources, inScope: (key: string) => boolean): SettingsResult<Settings> {
   const given = givenSettings(sources);
-  const draft: Draft = { given, inScope, values: new Map(), errors: given.errors.filter(({ key }) => inScope(key)) };
+  // A folder that cannot be read may be the reason why a setting of any section is missing.
+  const errors = given.errors.filter(({ key }) => inScope(key) || key === SETTINGS_FOLDER);
+  const draft: Draft = { given, inScope, values: new Map(), errors };
   readDeclared(draft);
   computeDefaults(draft);
   applyRules(draft);

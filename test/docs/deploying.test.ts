@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pg from 'pg';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { keysCommand } from '../../adapters/cli/commands/keys.ts';
 import { serveCommand } from '../../adapters/cli/commands/serve.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
@@ -60,7 +60,6 @@ const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/se
 const PORT = catalogue.PORT.default;
 const program = asProgram(at('composition/main.ts'));
 const nothing = async () => 0;
-const DATABASE = 'postgresql://mandate:secret@db.example/mandate';
 
 const composeText = text('docs/examples/deploy/compose.yaml');
 /** An operator's `.env` with every variable of the example. */
@@ -87,43 +86,12 @@ const interpolated = composeText.replaceAll(
 );
 const compose: unknown = parse(interpolated, { merge: true });
 
-const manifests = parseAllDocuments(text('docs/examples/deploy/kubernetes.yaml'), { strict: true }).map((document) => {
-  expect(document.errors).to.deep.equal([]);
-  return document.toJS() as unknown;
-});
-const manifest = (kind: string) => {
-  const [found, ...others] = manifests.filter((one) => dig(one, 'kind') === kind);
-  if (found === undefined || others.length > 0) throw new Error(`the manifests must have exactly one ${kind}`);
-  return found;
-};
-const pod = (kind: string) => dig(manifest(kind), 'spec', 'template', 'spec');
-const container = (kind: string) => dig(pod(kind), 'containers', 0);
-
-/** A substitute for the secret of a setting. */
-const secretFor = (key: string) => (key.includes('Database') ? DATABASE : 'a-credential-of-more-than-32-characters');
-
-/** The environment variables of a container, with those from its ConfigMap. */
-function variablesOf(kind: string): Record<string, string> {
-  const own = (dig(container(kind), 'env') ?? []) as readonly { name: string; value?: string }[];
-  const shared = dig(container(kind), 'envFrom') === undefined ? {} : dig(manifest('ConfigMap'), 'data');
-  return {
-    ...(shared as Record<string, string>),
-    ...Object.fromEntries(own.map(({ name, value }) => [name, value ?? secretFor(name)])),
-  };
-}
-
-const serving: readonly (readonly [string, Record<string, string>])[] = [
-  ['the Compose file', dig(compose, 'services', 'mandate', 'environment') as Record<string, string>],
-  ['the Kubernetes manifests', variablesOf('Deployment')],
-];
-const migrating: readonly (readonly [string, Record<string, string>])[] = [
-  ['the Compose file', dig(compose, 'services', 'migrate', 'environment') as Record<string, string>],
-  ['the Kubernetes manifests', variablesOf('Job')],
-];
+const composed = (service: string) =>
+  dig(compose, 'services', service, 'environment') as Readonly<Record<string, string>>;
 
 describe('The deployment examples', () => {
   const page = text('docs/deploying.md');
-  const everything = [composeText, text('docs/examples/deploy/kubernetes.yaml'), text('Dockerfile'), page].join('\n');
+  const everything = [composeText, text('docs/examples/deploy/helm/values.yaml'), text('Dockerfile'), page].join('\n');
 
   it('name only existing settings', () => {
     const variables = [...everything.matchAll(/\bService(?:__\w+?)+\b/g)].map(([name]) => name.replaceAll('__', ':'));
@@ -132,47 +100,35 @@ describe('The deployment examples', () => {
     for (const key of [...variables, ...keys]) expect(catalogueKeyOf(key), key).not.to.equal(undefined);
   });
 
-  for (const [where, environment] of serving) {
-    it(`have valid production settings in ${where}`, () => {
-      const result = readSettings({ environment, overrides: [] });
-      expect(result).to.deep.include({ kind: 'valid', unknown: [] });
-      if (result.kind === 'invalid') return;
-      expect(result.settings.NODE_ENV).to.equal('production');
-      expect(String(result.settings.PORT)).to.equal(PORT);
-      expect(result.settings['Service:RateLimit:TrustedProxies'], 'a proxy is in front').not.to.equal(undefined);
-      expect(endsPeople(result.settings), 'a disabled person is refused').to.equal(true);
-    });
-  }
+  it('have valid production settings in the Compose file', () => {
+    const result = readSettings({ environment: composed('mandate'), overrides: [] });
+    expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    if (result.kind === 'invalid') return;
+    expect(result.settings.NODE_ENV).to.equal('production');
+    expect(String(result.settings.PORT)).to.equal(PORT);
+    expect(result.settings['Service:RateLimit:TrustedProxies'], 'a proxy is in front').not.to.equal(undefined);
+    expect(endsPeople(result.settings), 'a disabled person is refused').to.equal(true);
+  });
 
-  for (const [where, environment] of migrating) {
-    it(`give the connection of the database owner only to the migration in ${where}`, () => {
-      const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
-      expect(result.kind).to.equal('valid');
-      expect(environment).to.have.property('Service__Database__MigrationConnectionString');
-      const served = serving.find(([other]) => other === where)?.[1];
-      expect(served).not.to.have.property('Service__Database__MigrationConnectionString');
-      expect(Object.keys(environment).filter((name) => !name.startsWith('Service__Database__'))).to.deep.equal([]);
-    });
-  }
+  it('give the connection of the database owner only to the migration in the Compose file', () => {
+    const environment = composed('migrate');
+    const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
+    expect(result.kind).to.equal('valid');
+    expect(environment).to.have.property('Service__Database__MigrationConnectionString');
+    expect(composed('mandate')).not.to.have.property('Service__Database__MigrationConnectionString');
+    expect(Object.keys(environment).filter((name) => !name.startsWith('Service__Database__'))).to.deep.equal([]);
+  });
 
-  it('contain no secret: every secret setting comes from a Secret or the .env file', () => {
+  it('contain no secret: every secret setting of the Compose file comes from the .env file', () => {
     const isSecret = (name: string) => {
       const key = catalogueKeyOf(name.replaceAll('__', ':'));
       return key !== undefined && catalogue[key].type.secret;
     };
-    for (const kind of ['Job', 'Deployment']) {
-      const own = (dig(container(kind), 'env') ?? []) as readonly Members[];
-      for (const one of own.filter(({ name }) => isSecret(String(name)))) {
-        expect(dig(one, 'valueFrom', 'secretKeyRef', 'key'), String(one.name)).to.be.a('string');
-      }
-    }
-    expect(Object.keys(dig(manifest('ConfigMap'), 'data') as object).filter(isSecret)).to.deep.equal([]);
     const raw = parse(composeText, { merge: true });
     for (const service of ['migrate', 'mandate']) {
       const variables = Object.entries(dig(raw, 'services', service, 'environment') as Record<string, string>);
       for (const [name, value] of variables) if (isSecret(name)) expect(value, name).to.match(/\$\{MANDATE_\w+/);
     }
-    expect(manifests.map((one) => dig(one, 'kind'))).not.to.include('Secret');
     expect(everything).not.to.match(/-----BEGIN/);
   });
 
@@ -188,7 +144,6 @@ describe('The deployment examples', () => {
     const has = (name: string) => new RegExp(`^ +\\S+ ${name}\\b`, 'm').test(commands);
     const named = [
       ...[...page.matchAll(/\bmandate ((?:audit-)?[a-z]+)(?= |`)/g)].map(([, name]) => name),
-      ...['Job', 'Deployment'].map((kind) => dig(container(kind), 'args', 0)),
       ...['migrate', 'mandate'].map((service) => dig(compose, 'services', service, 'command', 0)),
       ...execForm('CMD'),
     ].map(String);
@@ -283,94 +238,6 @@ describe('The image', () => {
   });
 });
 
-describe('The Kubernetes manifests', () => {
-  it('run at least two locked-down replicas as the user of the image', () => {
-    expect(dig(manifest('Deployment'), 'spec', 'replicas')).to.be.at.least(2);
-    const [user, group] = (last('USER')?.rest[0] ?? '').split(':').map(Number);
-    for (const kind of ['Job', 'Deployment']) {
-      const ids = { runAsNonRoot: true, runAsUser: user, runAsGroup: group, fsGroup: group };
-      expect(dig(pod(kind), 'securityContext')).to.deep.equal({ ...ids, seccompProfile: { type: 'RuntimeDefault' } });
-      expect(dig(pod(kind), 'automountServiceAccountToken')).to.equal(false);
-      expect(dig(container(kind), 'securityContext')).to.deep.equal({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      });
-      expect(dig(container(kind), 'resources', 'requests')).to.have.all.keys('cpu', 'memory');
-    }
-    expect(dig(container('Job'), 'image')).to.equal(dig(container('Deployment'), 'image'));
-  });
-
-  it('mount the keys at the path of the setting, readable by the group of the service', () => {
-    const path = variablesOf('Deployment').Service__Signing__Keys__0__Path ?? '';
-    const mounts = dig(container('Deployment'), 'volumeMounts') as readonly Record<string, unknown>[];
-    const mount = mounts.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
-    expect(mount).to.include({ readOnly: true });
-    const volumes = dig(pod('Deployment'), 'volumes') as readonly Record<string, unknown>[];
-    const secret = dig(
-      volumes.find(({ name }) => name === mount?.name),
-      'secret',
-    );
-    expect(dig(secret, 'defaultMode')).to.equal(0o440);
-    const made = /kubectl create secret generic (\S+) --from-file=(\S+)$/m.exec(text('docs/deploying.md'));
-    expect([made?.[1], `${mount?.mountPath}/${made?.[2]}`]).to.deep.equal([dig(secret, 'secretName'), path]);
-  });
-
-  it('have every Secret and key on the page', () => {
-    const made = [...text('docs/deploying.md').matchAll(/create secret generic (\S+) ((?:[^\n]*\\\n)*[^\n]*)/g)];
-    const keys = made.flatMap(([, name = '', rest = '']) =>
-      [...rest.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key = '']) => `${name} ${key}`),
-    );
-    const taken = ['Job', 'Deployment'].flatMap((kind) => {
-      const own = dig(container(kind), 'env') as readonly unknown[];
-      return own
-        .map((one) => dig(one, 'valueFrom', 'secretKeyRef'))
-        .map((ref) => `${dig(ref, 'name')} ${dig(ref, 'key')}`);
-    });
-    expect(keys).to.have.members([...new Set(taken)]);
-  });
-
-  it('have probes at the right port: /healthz for liveness, /readyz for readiness', () => {
-    const ports = dig(container('Deployment'), 'ports') as readonly Record<string, unknown>[];
-    const http = ports.find(({ name }) => name === 'http');
-    expect(String(http?.containerPort)).to.equal(PORT);
-    for (const [probe, path] of [
-      ['startupProbe', '/healthz'],
-      ['livenessProbe', '/healthz'],
-      ['readinessProbe', '/readyz'],
-    ] as const) {
-      expect(dig(container('Deployment'), probe, 'httpGet'), probe).to.deep.equal({ path, port: 'http' });
-    }
-    expect(dig(manifest('Service'), 'spec', 'ports', 0, 'targetPort')).to.equal('http');
-    const metrics = ports.find(({ name }) => name === 'metrics');
-    expect(String(metrics?.containerPort)).to.equal(variablesOf('Deployment').Service__Metrics__Port);
-    const rules = dig(manifest('NetworkPolicy'), 'spec', 'ingress') as readonly unknown[];
-    expect(rules.map((rule) => dig(rule, 'ports', 0, 'port'))).to.deep.equal(ports.map((one) => one.containerPort));
-  });
-
-  it('allow enough time for a stop, and stop one replica at a time', () => {
-    const sleep = Number(dig(container('Deployment'), 'lifecycle', 'preStop', 'exec', 'command', 1));
-    expect(sleep).to.be.greaterThan(0);
-    const grace = dig(pod('Deployment'), 'terminationGracePeriodSeconds');
-    expect(grace).to.be.at.least(sleep + DRAIN_SECONDS + 5);
-    expect(dig(manifest('PodDisruptionBudget'), 'spec', 'maxUnavailable')).to.equal(1);
-    const strategy = dig(manifest('Deployment'), 'spec', 'strategy', 'rollingUpdate');
-    expect(strategy).to.deep.equal({ maxSurge: 1, maxUnavailable: 0 });
-    const stop = /^(\d+)s$/.exec(String(dig(compose, 'services', 'mandate', 'stop_grace_period')));
-    expect(Number(stop?.[1])).to.be.at.least(DRAIN_SECONDS + 5);
-  });
-
-  it('select the replicas and not the migration in every selector', () => {
-    const labels = dig(manifest('Deployment'), 'spec', 'template', 'metadata', 'labels');
-    expect(dig(manifest('Deployment'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
-    expect(dig(manifest('PodDisruptionBudget'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
-    expect(dig(manifest('Service'), 'spec', 'selector')).to.deep.equal(labels);
-    expect(dig(manifest('Job'), 'spec', 'template', 'metadata', 'labels')).not.to.deep.equal(labels);
-    const migration = /-l ([\w./-]+)=(\w+)$/m.exec(text('docs/deploying.md'));
-    expect(dig(manifest('Job'), 'metadata', 'labels', String(migration?.[1]))).to.equal(migration?.[2]);
-  });
-});
-
 describe('The Compose file', () => {
   it('migrates when Postgres answers, then serves, both locked down', () => {
     expect(dig(compose, 'services', 'migrate', 'depends_on', 'postgres', 'condition')).to.equal('service_healthy');
@@ -385,6 +252,8 @@ describe('The Compose file', () => {
       const build = String(dig(compose, 'services', service, 'build'));
       expect(existsSync(new URL(`${build}/Dockerfile`, at('docs/examples/deploy/'))), build).to.equal(true);
     }
+    const stop = /^(\d+)s$/.exec(String(dig(compose, 'services', 'mandate', 'stop_grace_period')));
+    expect(Number(stop?.[1])).to.be.at.least(DRAIN_SECONDS + 5);
     expect(dig(compose, 'services', 'mandate', 'ports')).to.deep.equal([`127.0.0.1:${PORT}:${PORT}`]);
     const [secret] = dig(compose, 'services', 'mandate', 'secrets') as readonly string[];
     expect(dig(compose, 'services', 'mandate', 'environment', 'Service__Signing__Keys__0__Path')).to.equal(

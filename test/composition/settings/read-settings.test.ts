@@ -19,6 +19,7 @@ const PROXIES = [parseNetwork('10.0.0.0/8'), parseNetwork('2001:db8::/32')];
 const IDP = 'https://idp.example';
 const everySetting: Readonly<Record<string, Row>> = {
   'Service:Issuer': ['https://mandate.example/tenant/', 'https://mandate.example/tenant'],
+  'Service:Secrets:Path': ['/run/secrets/mandate', '/run/secrets/mandate', undefined],
   'Service:UpstreamIdp:Issuer': [undefined, undefined],
   'Service:UpstreamIdp:MetadataUrl': ['https://idp.example/meta?p=policy', 'https://idp.example/meta?p=policy'],
   'Service:UpstreamIdp:Audience': ['mandate', 'mandate'],

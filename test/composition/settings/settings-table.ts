@@ -8,7 +8,7 @@ const PAGE = new URL('../../../docs/configuration.md', import.meta.url);
 
 /** The headings of the page, and the beginnings of the keys below each. The most specific beginning decides. */
 export const areas: Readonly<Record<string, readonly string[]>> = {
-  'This service': ['Service:Issuer', 'HOST', 'PORT', 'NODE_ENV'],
+  'This service': ['Service:Issuer', 'Service:Secrets', 'HOST', 'PORT', 'NODE_ENV'],
   'The identity provider': ['Service:UpstreamIdp'],
   'Signals of the provider': ['Service:UpstreamIdp:BackchannelLogout', 'Service:Scim', 'Service:Ssf'],
   'The database': ['Service:Database'],
