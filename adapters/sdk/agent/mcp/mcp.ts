@@ -156,8 +156,8 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       return { access_token: token, token_type: 'Bearer', scope: task.scope.join(' '), issuer };
     },
     invalidateCredentials(what) {
-      // With `client` the key was refused, with `tokens` the person's token.
-      repeated ??= new Refused(what === 'client' ? 'invalid_client' : 'invalid_grant', undefined);
+      // With `tokens` the person's token was refused; otherwise the key: SDK 2 says `client` first, SDK 1 says `all`.
+      repeated ??= new Refused(what === 'tokens' ? 'invalid_grant' : 'invalid_client', undefined);
     },
 
     redirectToAuthorization: () => noRedirect(),
