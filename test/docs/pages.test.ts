@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
+import { operations } from '../support/openapi/api-document.ts';
 
 const root = new URL('../../', import.meta.url);
 /** Paths of this repository, but no media type. */
@@ -38,6 +39,9 @@ function linksOf(page: string): readonly { readonly path: string; readonly ancho
   });
 }
 
+/** A path in which each parameter is `{}`, whatever a page calls it. */
+const withoutNames = (path: string) => path.replaceAll(/\{[^}]*\}|…/g, '{}');
+
 describe('The pages', () => {
   for (const page of pages) {
     it(`${page} links to existing files and headings`, () => {
@@ -65,6 +69,17 @@ describe('The pages', () => {
         expect(known, `${key} in ${page}`).to.equal(true);
       }
     }
+  });
+
+  it('name only requests that the service answers', () => {
+    const named = pages.flatMap((page) =>
+      [...proseOf(page).matchAll(/`(GET|POST|PUT|PATCH|DELETE) (\/(?!Users)[^\s`?]*)[^`]*`/g)].map(
+        ([, method = '', path = '']) => ({ page, request: `${method} ${withoutNames(path)}` }),
+      ),
+    );
+    expect(named.length).to.be.greaterThan(20);
+    const answered = operations.map(({ method, path }) => `${method.toUpperCase()} ${withoutNames(path)}`);
+    expect(named.filter(({ request }) => !answered.includes(request))).to.deep.equal([]);
   });
 
   it('can all be reached from docs/README.md', () => {
