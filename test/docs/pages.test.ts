@@ -52,6 +52,16 @@ describe('The pages', () => {
     });
   }
 
+  it('have tables whose rows have as many cells as their head, and an empty line after the last one', () => {
+    const cells = (row: string) => row.match(/(?<!\\)\|/g)?.length;
+    for (const page of pages) {
+      for (const [table] of proseOf(page).matchAll(/^\|.*(?:\n.+)*/gm)) {
+        const [head = '', ...rows] = table.split('\n');
+        for (const row of rows) expect(cells(row), `${row} in ${page}`).to.equal(cells(head));
+      }
+    }
+  });
+
   it('name only existing files', () => {
     for (const page of pages) {
       for (const [, path = ''] of proseOf(page).matchAll(FOLDERS)) {
