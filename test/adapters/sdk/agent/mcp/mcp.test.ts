@@ -404,5 +404,10 @@ describe('The provider for MCP clients', () => {
     expect(() => mcpAuthorization({ agent, subjectToken, scope: [] })).to.throw(TypeError, /scope/);
     expect(() => mcpAuthorization({ agent, subjectToken: undefined as never })).to.throw(TypeError, /subjectToken/);
     expect(() => mcpAuthorization({ agent, subjectToken, origins: ['https://a.example'] })).to.throw(/need a resource/);
+    for (const origin of ['a.example', 'data:,', 'file:///a']) {
+      expect(() => mcpAuthorization({ agent, subjectToken, resource, origins: [origin] })).to.throw(
+        'origins must be http or https URLs.',
+      );
+    }
   });
 });
