@@ -35,9 +35,10 @@ export async function openStorage(
   try {
     return await openSqlite({ path: chosen.path }, surroundings);
   } catch (error) {
-    surroundings.log.error('the database file could not be opened', error);
     const { driverFault } = await import('../adapters/storage/sqlite/driver-fault.ts');
     const fault = driverFault(error);
+    // The file is not the problem then, and the sentence says everything.
+    if (fault !== 'driver_not_installed') surroundings.log.error('the database file could not be opened', error);
     if (fault !== undefined) throw new StartupError([DRIVER_FAULTS[fault]]);
     const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
     const problem = UNOPENED[await unopenedFile(chosen.path)];

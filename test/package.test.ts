@@ -149,8 +149,11 @@ describe('The packages', () => {
       );
     });
 
-    it('exports no module: it is a program', () => {
-      expect(service.manifest.exports).to.deep.equal({ './package.json': './package.json' });
+    it('exports no module, only the OpenAPI document: it is a program', () => {
+      expect(service.manifest.exports).to.deep.equal({
+        './openapi.json': './adapters/http/openapi.json',
+        './package.json': './package.json',
+      });
     });
 
     describe('without better-sqlite3, which is optional', () => {
@@ -193,8 +196,10 @@ describe('The packages', () => {
         it(`exits ${command} on SQLite with 1 and names the package to install`, async function () {
           this.timeout(30_000);
           const key = command === 'audit-verify' ? ['--jwks', await keySet()] : [];
-          const { code, stderr } = await mandate([command, ...key]);
+          const { code, stdout, stderr } = await mandate([command, ...key]);
           expect([code, stderr]).to.deep.equal([1, `mandate: ${sentence}\n`]);
+          // The log would blame the file.
+          expect(stdout).not.to.include('error');
         });
       }
 

@@ -21,7 +21,7 @@ export function apiPage(document: ApiDocument): string {
   const operations = operationsOf(document);
   const sections = [
     '# HTTP API',
-    `This page is made from \`adapters/http/openapi.json\`, which is also a file of the package. After a change there, run\n\`${MAKE_PAGE}\`. [Refusals](refusals.md) has the sentence of each reason.`,
+    `This page is made from \`adapters/http/openapi.json\`, which the package has as \`mandate/openapi.json\`. After a\nchange there, run \`${MAKE_PAGE}\`. [Refusals](refusals.md) has the sentence of each reason.`,
     document.info.description,
     '## Credentials',
     table(

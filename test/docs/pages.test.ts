@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
+import { operations } from '../support/openapi/api-document.ts';
 
 const root = new URL('../../', import.meta.url);
 /** Paths of this repository, but no media type. */
@@ -38,6 +39,9 @@ function linksOf(page: string): readonly { readonly path: string; readonly ancho
   });
 }
 
+/** A path in which each parameter is `{}`, whatever a page calls it. */
+const withoutNames = (path: string) => path.replaceAll(/\{[^}]*\}|…/g, '{}');
+
 describe('The pages', () => {
   for (const page of pages) {
     it(`${page} links to existing files and headings`, () => {
@@ -47,6 +51,16 @@ describe('The pages', () => {
       }
     });
   }
+
+  it('have tables whose rows have as many cells as their head, and an empty line after the last one', () => {
+    const cells = (row: string) => row.match(/(?<!\\)\|/g)?.length;
+    for (const page of pages) {
+      for (const [table] of proseOf(page).matchAll(/^\|.*(?:\n.+)*/gm)) {
+        const [head = '', ...rows] = table.split('\n');
+        for (const row of rows) expect(cells(row), `${row} in ${page}`).to.equal(cells(head));
+      }
+    }
+  });
 
   it('name only existing files', () => {
     for (const page of pages) {
@@ -65,6 +79,17 @@ describe('The pages', () => {
         expect(known, `${key} in ${page}`).to.equal(true);
       }
     }
+  });
+
+  it('name only requests that the service answers', () => {
+    const named = pages.flatMap((page) =>
+      [...proseOf(page).matchAll(/`(GET|POST|PUT|PATCH|DELETE) (\/(?!Users)[^\s`?]*)[^`]*`/g)].map(
+        ([, method = '', path = '']) => ({ page, request: `${method} ${withoutNames(path)}` }),
+      ),
+    );
+    expect(named.length).to.be.greaterThan(20);
+    const answered = operations.map(({ method, path }) => `${method.toUpperCase()} ${withoutNames(path)}`);
+    expect(named.filter(({ request }) => !answered.includes(request))).to.deep.equal([]);
   });
 
   it('can all be reached from docs/README.md', () => {

@@ -1,8 +1,10 @@
 /** One form of the command in the README and all pages, and the commands of docs/releasing.md. */
 
+import { exec } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { libraries, npm, root } from '../support/packed-packages.ts';
 
@@ -38,16 +40,23 @@ describe('The commands of the pages', () => {
     });
     after(() => rm(folder, { recursive: true }));
 
-    it('write the version into every package.json and into the lock file, and nothing else', async function () {
+    it('write the version into every package.json, the lock file and the OpenAPI document, and nothing else', async function () {
       this.timeout(60_000);
       const manifests = ['package.json', ...libraries.map(({ source }) => `${source}/package.json`)];
-      for (const path of [...manifests, 'package-lock.json']) {
+      const api = 'adapters/http/openapi.json';
+      for (const path of [...manifests, 'package-lock.json', api]) {
         await mkdir(dirname(join(folder, path)), { recursive: true });
         await cp(join(root, path), join(folder, path));
       }
       const page = shellLines(await text('docs/releasing.md')).map((line) => line.trim());
       const commands = page.filter((line) => /^npm (version|install --package-lock-only)/.test(line));
       expect(commands).to.have.lengthOf(2);
+      const edits = page.filter((line) => line.startsWith('sed '));
+      expect(edits).to.have.lengthOf(1);
+      for (const edit of edits) await promisify(exec)(edit, { cwd: folder });
+      const document = JSON.parse(await text(api));
+      document.info.version = '0.2.0';
+      expect(JSON.parse(await readFile(join(folder, api), 'utf8'))).to.deep.equal(document);
       for (const command of commands) await npm([...command.split(' ').slice(1), '--offline'], folder);
 
       for (const path of manifests) {

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import type { ConflictReason } from '../../application/ports/telemetry.ts';
 import { denialReasons, describeDenial, isTemporary } from '../../domain/denial.ts';
+import type { CredentialDenialReason } from '../../domain/ledger/aggregation.ts';
+import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
+import { securityEventDenialReasons } from '../../domain/signals/security-event.ts';
 
 const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
 
@@ -44,5 +48,21 @@ describe('the catalogue of refusals', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \|[^|]*\|[^|]*\| ([^|]*) \|$/gm)];
     expect(rows.map(([, reason]) => reason)).to.deep.equal(denialReasons);
     for (const [, reason, remedy] of rows) expect(remedy, reason).to.match(/^[A-Z`].{3,}\.$/);
+  });
+});
+
+/** A missing or unknown word does not compile. */
+const OF_SURFACES: Readonly<Record<CredentialDenialReason | ConflictReason, true>> = {
+  ...{ missing_api_key: true, invalid_api_key: true },
+  ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true },
+};
+
+describe('the documentation of refusals', () => {
+  it('has a remedy for every reason of the receivers and of the admin API', () => {
+    const rows = [...page.matchAll(/^\| (`[^|]*`) \| [^|]*\. \| ([^|]*) \|$/gm)];
+    const named = rows.flatMap(([, reasons = '']) => [...reasons.matchAll(/`(\w+)`/g)].map(([, reason]) => reason));
+    const all = [...logoutDenialReasons, ...securityEventDenialReasons, ...Object.keys(OF_SURFACES)];
+    expect(named).to.have.members(all).and.to.have.lengthOf(all.length);
+    for (const [, reasons, remedy] of rows) expect(remedy, reasons).to.match(/^[A-Z`].{3,}\.$/);
   });
 });

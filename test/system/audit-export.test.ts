@@ -1,7 +1,7 @@
 /** `mandate audit-export` as an operator runs it, alone and by docs/examples/observability/export-ocsf.sh. */
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -127,6 +127,11 @@ describe('audit-export, run by export-ocsf.sh', function () {
     expect(files()).to.deep.equal(['mandate-0000000000000000.ndjson']);
     expect(all()).to.deep.equal(upTo(SCRIPTED));
     expect(readFileSync(join(folder, 'position'), 'utf8')).to.equal(`${SCRIPTED}\n`);
+  });
+
+  it('lets only its user and group read the events, which name people', async () => {
+    expect(await script()).to.equal(0);
+    for (const name of files()) expect(statSync(join(folder, name)).mode & 0o027, name).to.equal(0);
   });
 
   it('repeats no record and skips none after a run that was killed at any step', async () => {

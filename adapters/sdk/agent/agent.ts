@@ -4,7 +4,7 @@ import { audienceProblem } from '../../../domain/address.ts';
 import { assertionSigner } from './agent-key.ts';
 import { keepParts } from './agent-parts.ts';
 import { controlPlane, retryWithBackoff } from './control-plane.ts';
-import { type AgentOptions, checkAgentOptions } from './options.ts';
+import { type AgentOptions, checkAgentOptions, originOf } from './options.ts';
 import { renewingTask, type Task } from './task.ts';
 
 export type { AgentKey, AssertionAlgorithm, KeySigner } from './agent-key.ts';
@@ -49,11 +49,4 @@ export function createAgent(given: AgentOptions): Agent {
     },
   };
   return keepParts(agent, { options, plane });
-}
-
-/** Only http and https: URLs of all other schemes share the origin `null`. */
-function originOf(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('origins must be http or https URLs.');
-  return url.origin;
 }

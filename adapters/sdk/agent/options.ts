@@ -80,3 +80,10 @@ function durationProblem(value: unknown): string | undefined {
     ? undefined
     : `must be a number of milliseconds, above 0 and at most ${MAX_DURATION_MS}`;
 }
+
+/** Only http and https: URLs of all other schemes share the origin `null`. @throws TypeError */
+export function originOf(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('origins must be http or https URLs.');
+  return url.origin;
+}

@@ -7,6 +7,8 @@
 # Run it every minute, with the service's settings Service__Database__… in the environment. It exits with the code of
 # `mandate audit-export`. It needs flock (util-linux). $MANDATE_COMMAND is the command, if it is not `mandate`.
 set -eu
+# Events name people: only this user and its group may read the files.
+umask 027
 folder=${1:?the folder for the events}
 
 # Two runs at once would write the same records twice. The later run leaves them to the earlier one.

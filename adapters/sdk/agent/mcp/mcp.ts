@@ -14,6 +14,7 @@ import type { Agent } from '../agent.ts';
 import { partsOf } from '../agent-parts.ts';
 import { Refused, TaskOver } from '../errors.ts';
 import { names, readIssuedToken } from '../issued-token.ts';
+import { originOf } from '../options.ts';
 import { renewingTask, type Task } from '../task.ts';
 
 export interface McpAuthorizationOptions {
@@ -156,8 +157,8 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       return { access_token: token, token_type: 'Bearer', scope: task.scope.join(' '), issuer };
     },
     invalidateCredentials(what) {
-      // With `client` the key was refused, with `tokens` the person's token.
-      repeated ??= new Refused(what === 'client' ? 'invalid_client' : 'invalid_grant', undefined);
+      // With `tokens` the person's token was refused; otherwise the key: SDK 2 says `client` first, SDK 1 says `all`.
+      repeated ??= new Refused(what === 'tokens' ? 'invalid_grant' : 'invalid_client', undefined);
     },
 
     redirectToAuthorization: () => noRedirect(),
@@ -203,7 +204,7 @@ function checkOptions({ subjectToken, resource, origins, scope }: McpAuthorizati
   if (typeof subjectToken !== 'string' && typeof subjectToken !== 'function') {
     throw new TypeError('subjectToken must be a text or a function.');
   }
-  return { subjectToken, origins: origins?.map((address) => new URL(address).origin) };
+  return { subjectToken, origins: origins?.map(originOf) };
 }
 
 /** Whether a token for the resource may be sent to the server. */

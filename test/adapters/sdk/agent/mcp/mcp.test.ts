@@ -196,6 +196,27 @@ describe('The provider for MCP clients', () => {
         expect(error).to.be.instanceOf(Refused).and.to.have.property('error', 'invalid_grant');
         expect(tokenRequests()).to.have.lengthOf(1);
         expect(error.message).not.to.include('stolen');
+        expect((await records('token.denied')).map(({ reason }) => reason)).to.deep.equal(['subject_malformed']);
+      });
+
+      it("blames the agent's key, and not the person's token, if the key is refused", async () => {
+        const { key } = await mandate.agent();
+        const wrong = createAgent({
+          ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...key.privateJwk } } },
+          clock: { now: () => mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
+        });
+        const error = await failed(connected(connect, providing({ agent: wrong })));
+        expect(error).to.be.instanceOf(Refused).and.to.have.property('error', 'invalid_client');
+        expect(tokenRequests()).to.have.lengthOf(1);
+        // Before the signature is verified a record names nobody, and equal ones are summed up.
+        expect((await mandate.ledger()).map(({ reason }) => reason)).to.include('actor_unknown_key');
+      });
+
+      it('gives every other refusal of the exchange to the program, in the class of the SDK', async () => {
+        const error = await failed(connected(connect, providing({ scope: ['jira:unheard-of'] })));
+        expect(error.message).to.include('None of the requested scopes is held by both the person and the agent.');
+        expect(tokenRequests()).to.have.lengthOf(1);
+        expect((await records('token.denied')).map(({ reason }) => reason)).to.deep.equal(['scope_intersection_empty']);
       });
     });
   }
@@ -383,5 +404,10 @@ describe('The provider for MCP clients', () => {
     expect(() => mcpAuthorization({ agent, subjectToken, scope: [] })).to.throw(TypeError, /scope/);
     expect(() => mcpAuthorization({ agent, subjectToken: undefined as never })).to.throw(TypeError, /subjectToken/);
     expect(() => mcpAuthorization({ agent, subjectToken, origins: ['https://a.example'] })).to.throw(/need a resource/);
+    for (const origin of ['a.example', 'data:,', 'file:///a']) {
+      expect(() => mcpAuthorization({ agent, subjectToken, resource, origins: [origin] })).to.throw(
+        'origins must be http or https URLs.',
+      );
+    }
   });
 });
