@@ -1,4 +1,4 @@
-/** Examines addresses: the service's public address, its sink, and where the keys of agents may be fetched from. */
+/** Examines addresses: the service's public address, its sink, and the addresses from which agents' keys are fetched. */
 
 import type { Reach } from '../ports/network.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
@@ -17,8 +17,8 @@ interface OwnAddress {
 }
 
 /**
- * Never fails, only warns: before its first start the service cannot answer, and some networks do not route a host's
- * public address back to it.
+ * The finding is never `failed`, only a warning. Before its first start the service cannot answer, and some networks do
+ * not route a host's public address back to it.
  */
 export function ownAddressExamination(own: OwnAddress): Examination {
   return { check: 'own address', examine: () => examineOwnAddress(own) };
@@ -46,7 +46,7 @@ async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Fin
   return ok('Service:Issuer answers with its own metadata and keys.');
 }
 
-/** @param url `Service:Audit:Sink:Url` @param limitMs time for the connection */
+/** @param url `Service:Audit:Sink:Url` @param limitMs the time limit for connecting */
 export function sinkExamination(url: string | undefined, reach: Reach, limitMs: number): Examination {
   return {
     check: 'sink',

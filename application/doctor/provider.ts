@@ -1,6 +1,6 @@
 /**
- * Examines the identity provider, through the adapters with which the service reads its metadata and keys, and the
- * receivers of signals about people: back-channel logout, SCIM and Shared Signals.
+ * Examines the identity provider, with the adapters that the service itself uses. Also examines the receivers of signals
+ * about people: back-channel logout, SCIM and Shared Signals.
  */
 
 import { travelsInTheClear } from '../../domain/address.ts';
@@ -14,7 +14,7 @@ export interface Signer {
   readonly address: string;
   /** Reads its metadata once; later calls share the result. */
   readonly metadata: () => Promise<ProviderDescription | undefined>;
-  /** Fetches its keys. Resolves with whether one of them can be used. */
+  /** Fetches its keys. Resolves with true if one of them can be used. */
   readonly fetchKeys: () => Promise<boolean>;
   /** Why reading the metadata or the keys failed. */
   readonly problem: () => Problem;

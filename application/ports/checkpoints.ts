@@ -17,7 +17,7 @@ export interface Unsealed extends SeqRange {
 export type Sealing =
   /** No checkpoint covers the number. */
   | { readonly kind: 'not_sealed' }
-  /** The number's month has been archived; only its checkpoint is still stored. */
+  /** The number's month has been archived. Of it, only the checkpoint is still stored. */
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
   /** A checkpoint covers the number. A record with it may exist, may have been deleted, or may never have existed. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };

@@ -75,7 +75,7 @@ async function decide(
   // 3. Apply it once: the transaction that applies it also stores the jti.
   const result = await decisions.decide(applySecurityEvent, { issuer, jti, forgetAt, at: expected.now, action });
   if (result.kind === 'outdated') {
-    const message = 'an account-enabled event is older than the block that it would lift, and was passed over';
+    const message = 'an account-enabled event is older than the block that it would lift, and was ignored';
     service.log.info(message, traceFields(trace));
   }
   return result;
