@@ -30,7 +30,7 @@ export interface ConcurrencyLimiter {
    * @param settle is called once, with `undefined` for a refusal. Without a returned entry it was called already
    */
   acquire(settle: (permit: Permit | undefined) => void): QueueEntry | undefined;
-  /** Refuses the entries that have waited for `waitMs`. Returns the milliseconds until the next entry will have. */
+  /** Refuses the entries that have waited for `waitMs`. Returns the milliseconds until the next one must be refused. */
   expire(): number | undefined;
   /** Whether `acquire` would refuse now. */
   readonly isFull: boolean;

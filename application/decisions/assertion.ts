@@ -1,4 +1,4 @@
-/** The one use of a client assertion (supplement "Client assertions"). */
+/** A client assertion is used up by one request (supplement "Client assertions"). */
 
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';

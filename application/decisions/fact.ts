@@ -74,7 +74,7 @@ export interface GrantFacts {
   readonly taskId: TaskId;
   readonly scope: Scope;
   readonly renewals: number;
-  /** Renewals without their own record. */
+  /** The number of renewals without their own record. */
   readonly unrecorded: number;
   readonly revokedAt: Instant | undefined;
 }

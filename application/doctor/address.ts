@@ -40,7 +40,7 @@ async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Fin
   if (configured.some((kid) => !answer.kids.includes(kid))) {
     return warning(
       'What answers at Service:Issuer does not publish every key that is configured here.',
-      'Restart what is left of a roll-out, or give this command the settings of the replicas; see `mandate keys rotate`.',
+      'Restart the replicas that still have old settings, or give this command the settings of the replicas; see `mandate keys rotate`.',
     );
   }
   return ok('Service:Issuer answers with its own metadata and keys.');
@@ -56,7 +56,7 @@ export function sinkExamination(url: string | undefined, reach: Reach, limitMs: 
       if (problem === undefined) return ok('A connection to the sink was made; nothing was sent.');
       return failed(
         `The sink cannot be connected to. ${problem}`,
-        'See that it runs and is reached from here. Records wait for it meanwhile, and no decision does.',
+        'See that it runs and is reachable from here. Until then, records wait for it; decisions do not.',
       );
     },
   };

@@ -62,7 +62,7 @@ async function conclude(examination: Examination): Promise<Finding> {
   } catch (error) {
     return failed(
       `Looking failed${describeCode(error)}.`,
-      'See what the code means; if it is none of yours, report it.',
+      'See what the code means. If the cause is not in your systems, report it.',
     );
   }
 }

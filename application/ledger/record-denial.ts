@@ -45,8 +45,8 @@ export function recordDenials({ decisions, anonymous, clock }: DenialRecording) 
 }
 
 /**
- * Whether the denial names no agent, person or task, and its record needs no transaction that uses up an assertion or
- * reads blocks. Other parts of the request are not verified, so they are not recorded.
+ * Whether the denial names no agent, person or task, uses up no assertion, and needs no check for a block. Other parts
+ * of the request are not verified, so they are not recorded.
  */
 function isAnonymous({ about, assertion, sponsorKey }: Denial): boolean {
   const named = about?.agentId ?? about?.sponsor ?? about?.taskId;

@@ -1,7 +1,7 @@
 /**
  * Reads the records of a range in pages, by sequence number. The next page is fetched while the caller works on the
- * current one, so at most two pages are in memory. Before it hands over a page, it yields to the event loop, so that the
- * request for the next page is sent before the caller's work blocks the loop.
+ * current one, so at most two pages are in memory. It yields to the event loop before it hands over a page. The request
+ * for the next page is therefore sent before the caller's work blocks the loop.
  */
 
 import type { LedgerRecord } from '../../domain/ledger/record.ts';

@@ -29,8 +29,8 @@ export type Sealing =
 export interface Checkpoints {
   /**
    * The range from the last checkpoint to the newest record; `undefined` if nothing is unsealed. The range is final:
-   * the method waits for every append that already has a number, so none commits into it later (design "Storage",
-   * Sealing). It delays new appends no longer than the slowest running append takes.
+   * the method waits for every append that already has a number, so none commits into it later. It delays new appends
+   * no longer than the slowest running append takes.
    */
   unsealed(): Promise<Unsealed | undefined>;
 

@@ -96,7 +96,7 @@ export interface StorageCondition {
   guards(): Promise<GuardCondition>;
   /** The months with a partition for records; `undefined` if the ledger is not partitioned. */
   months(): Promise<readonly Month[] | undefined>;
-  /** Whether the sequence was set back, so that new records would get numbers already in use. */
+  /** Whether the sequence of record numbers was set back, so that new records would get numbers already in use. */
   isSetBack(): Promise<boolean>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;

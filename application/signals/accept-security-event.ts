@@ -21,7 +21,7 @@ interface AcceptSecurityEvent {
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
-  /** The identity provider that signs this service's subject tokens; `undefined` while it is unknown. */
+  /** The issuer of the subject tokens, which is the identity provider; `undefined` while it is unknown. */
   readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
 }
 
@@ -75,7 +75,7 @@ async function decide(
   // 3. Apply it once: the transaction that applies it also stores the jti.
   const result = await decisions.decide(applySecurityEvent, { issuer, jti, forgetAt, at: expected.now, action });
   if (result.kind === 'outdated') {
-    const message = 'an account-enabled event is older than the block that it would lift, and was ignored';
+    const message = 'an account-enabled event is older than the block that it would lift, and was passed over';
     service.log.info(message, traceFields(trace));
   }
   return result;

@@ -17,7 +17,7 @@ export function isEnding(task: Pick<Task, 'expiresAt'>, now: Instant): boolean {
 
 interface TaskTokenClaims {
   readonly claims: JsonObject;
-  /** Seconds from its `iat`. */
+  /** The lifetime of the token in seconds, from its `iat`. */
   readonly expiresIn: number;
 }
 
