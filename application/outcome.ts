@@ -1,5 +1,5 @@
 /**
- * The result of a use case. A refusal is a value, never an exception. Failures (the database is gone, a bug) are
+ * The result of a use case. A refusal is a value, never an exception. Failures (the database is unavailable, a bug) are
  * thrown.
  */
 
@@ -27,7 +27,7 @@ export interface Denial {
   readonly about?: DenialSubject | undefined;
   /** The verified assertion this refusal uses up. */
   readonly assertion?: SpentAssertion | undefined;
-  /** Set once only a block could still refuse the person: the transaction that records the denial checks for one. */
+  /** Set if the person passed all other checks: the transaction that records the denial checks for a new block. */
   readonly sponsorKey?: SponsorKey | undefined;
 }
 

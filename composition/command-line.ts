@@ -1,5 +1,5 @@
 /**
- * The command line of the service. Its start needs no parser: loading yargs and the descriptions of all commands would
+ * The command line of the service. `serve` does not load the parser: yargs and the descriptions of all commands would
  * take a tenth of the time until the service is ready.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The wiring: the only file that imports every adapter. Each part has one factory, which names its dependencies and
- * gets their values. The container creates each part once, and resolves once: the parts of a running service.
+ * gets their values. The container creates each part once. The service asks it once, for the parts that it starts.
  */
 
 import 'reflect-metadata/lite';

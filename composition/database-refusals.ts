@@ -27,7 +27,7 @@ export function describeDatabaseRefusal({ reason, role }: DatabaseRefusal): stri
   return `${CONNECTIONS[role]} ${PROBLEMS[reason]}.`;
 }
 
-/** Sentences that end with a full stop: the file is not at fault. */
+/** Whole sentences about the database driver: the database file is not the cause. */
 export const DRIVER_FAULTS: Readonly<Record<DriverFault, string>> = {
   driver_not_installed: 'better-sqlite3, which SQLite needs, is not installed: npm install better-sqlite3@12.',
   driver_of_another_node: 'better-sqlite3 was built for another Node: npm rebuild better-sqlite3.',
@@ -41,7 +41,7 @@ export function describeOldSchema(status: 'absent' | 'behind'): string {
 
 const NAMED = 'Service:Database:Path (Service__Database__Path) names';
 
-/** Sentences that end with a full stop. */
+/** Whole sentences about the database file. */
 export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
   missing: `${NAMED} no file.`,
   not_permitted: `${NAMED} a file that this user may not read.`,
@@ -64,14 +64,14 @@ const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
 };
 
 /**
- * A sentence about a connection string with which no connection can succeed, so that the error is not mistaken for an
- * unreachable database; `undefined` if the driver can use it.
+ * A sentence about a connection string with which no connection can succeed. Such an error must not be mistaken for an
+ * unreachable database. `undefined` if the driver can use it.
  */
 export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<string | undefined> {
   const { connectionStringFault } = await import('../adapters/storage/postgres/connections.ts');
   const { connectionString, migrationConnectionString } = chosen;
   const meant = of === 'serving' ? connectionString : migrationConnectionString;
-  // Without a setting for the owner, its connection is the serving role's.
+  // Without `MigrationConnectionString`, the owner connects with the serving role's connection string.
   const key = `Service:Database:${meant === connectionString ? 'ConnectionString' : 'MigrationConnectionString'}`;
   const fault = connectionStringFault(meant.reveal());
   return fault && `${key} (${variableOf(key)}) ${FAULTS[fault]}.`;

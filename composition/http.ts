@@ -120,7 +120,7 @@ function lifetimeRules(settings: Settings): LifetimeRules {
   };
 }
 
-/** The service does not listen before its key is loaded, so this check only informs the operator. */
+/** The service listens only after its key is loaded, so this check always passes. It only informs the operator. */
 function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
   return {
     name: 'signing_key',

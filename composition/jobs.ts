@@ -101,7 +101,7 @@ const PARTITIONS_MS = 60 * 60 * 1000;
 
 /**
  * Creates the ledger's partitions ahead while the service runs (specification "Limits"). In a month without a partition
- * no record could be written, so no request decided.
+ * no record could be written, so no request could be decided.
  *
  * @param monthsAhead `Service:Audit:Partitions:MonthsAhead`
  */

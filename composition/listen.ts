@@ -1,4 +1,4 @@
-/** Listens on the configured address, or throws with the wrong setting. */
+/** Listens on the configured address. An error names the wrong setting. */
 
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../adapters/http/server/server.ts';
 import type { Settings } from './settings/settings.ts';

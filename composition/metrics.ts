@@ -10,7 +10,6 @@ import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 
 export interface Published {
-  /** Closes the endpoint. */
   close(): Promise<void>;
 }
 

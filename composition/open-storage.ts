@@ -13,7 +13,7 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_database: 'a file that cannot be opened as a database',
 };
 
-/** @throws StartupError if a SQLite file or a certificate file cannot be read; a Postgres server may start later */
+/** @throws StartupError if a SQLite file or a certificate file cannot be read. An unreachable Postgres server is no error */
 export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,

@@ -1,4 +1,4 @@
-/** The parts of a running service by name, with their types: the given ones, and those that the wiring creates. */
+/** The names and types of a running service's parts: those given to the wiring, and those that it creates. */
 
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';

@@ -6,13 +6,13 @@
 import type { Log } from '../application/ports/telemetry.ts';
 
 export interface RecurringPass {
-  /** The description in the log, beginning in lower case. */
+  /** The name in the log, beginning in lower case. */
   readonly name: string;
-  /** From the end of one run to the start of the next. */
+  /** The time from the end of one run to the start of the next. */
   readonly intervalMs: number;
-  /** Until the first run; by default an interval. */
+  /** The time until the first run; by default an interval. */
   readonly firstAfterMs?: number;
-  /** From the end of a failed run to the next, if less than an interval; by default a minute. */
+  /** The time from the end of a failed run to the next, if less than an interval; by default a minute. */
   readonly retryMs?: number;
   /** @param shouldContinue returns false after a stop was requested: a run of many steps then ends between two steps */
   run(shouldContinue: () => boolean): Promise<void>;
@@ -39,7 +39,7 @@ export interface Recurring {
   stop(): Promise<void>;
 }
 
-/** A failed hourly run is retried soon: the database may have been away for only a second. */
+/** A failed hourly run is retried after a minute: the database may have been unavailable for only a second. */
 const RETRY_MS = 60_000;
 
 /** A run that throws is retried soon. Only the first of consecutive failures is logged. */

@@ -22,7 +22,7 @@ export interface PlannedKey {
   readonly index: number;
   readonly kid: string;
   readonly source: SigningKeyChoice['source'];
-  /** Whether its Kid is set; otherwise its thumbprint is its name. */
+  /** Whether its `Kid` is set. Otherwise its `kid` is its thumbprint. */
   readonly isNamed: boolean;
 }
 
@@ -33,7 +33,7 @@ interface RotationPlan {
 
 /**
  * @param keys the configured keys, with or without the next one @param activeKid the kid of the key that signs by the
- * current settings @param next the next key; its index is unused, or its own if it is configured @param maxTokenTtl
+ * current settings @param next the next key; `index` is its number in the settings, or a free number if it is not configured yet @param maxTokenTtl
  * `Service:Agents:MaxTokenTtl`, in seconds
  */
 export function rotationPlan(
@@ -104,7 +104,7 @@ export function signingSettings(keys: readonly PlannedKey[], activeKid: string |
     : [...ofKeys, { name: variableOf('Service:Signing:ActiveKid'), value: activeKid }];
 }
 
-/** A replica on the same network answers at once, or is down. */
+/** The time limit for a replica's answer. A replica on the same network answers at once, or is down. */
 const TIMEOUT_MS = 5000;
 /** The same limit as for other key sets. */
 const MAX_BYTES = 256 * 1024;

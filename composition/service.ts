@@ -57,7 +57,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   announceProxy(settings, log);
   refuseMissingFile(settings);
   const opening = openDatabase(settings, { clock, log });
-  // Most of the code. It is loaded while the database opens, which waits for another thread or another machine.
+  // Load most of the code while the database opens: opening waits for another thread or another machine.
   const loading = Promise.all([import('./container.ts'), import('../adapters/http/app.ts')]);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
   loading.catch(() => undefined);
@@ -71,7 +71,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
       ...{ settings, clock, randomness, log, network, measurements, opened, signingKeys },
     });
-    // Before the first request, so that a sink gets every record of this instance. A recurring job sets it again.
+    // Turn queueing on before the first request, so that a sink gets every record of this instance. A recurring job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
@@ -88,7 +88,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
         log.info('stopping: no new requests, finishing those under way');
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
         for (const keys of [providerKeys, transmitterKeys]) keys?.stop();
-        // No request or job is left that could count or write a denial.
+        // All requests and jobs have ended, so no further denial is counted or written.
         await anonymousDenials.closeAll();
         await published?.close();
         await opened.close();
@@ -160,9 +160,9 @@ async function refuseOldSchema(storage: Storage): Promise<void> {
 }
 
 /**
- * Whether the database answered. While it is unreachable, the service starts but is not ready.
+ * Whether the database answered. If it is unreachable, the service starts but is not ready.
  *
- * @param message for the log, if it did not
+ * @param message the log message if the database did not answer
  */
 async function answers(work: Promise<void>, message: string, log: Log): Promise<boolean> {
   try {

@@ -1,16 +1,16 @@
-/** URLs: those in a registration, the issuer, and which of them travel in the clear. */
+/** The rules for the URLs of a registration and for the issuer's URL. */
 
-/** Longer than any address in use, short enough for a token that carries it. */
+/** Longer than any URL in use, and short enough for a token to carry. */
 const MAX_URL_LENGTH = 2048;
 
 /**
- * RFC 3986 in ASCII: a host (captured), a port, and a path and query. No userinfo: a reader could take
- * `https://bank@evil` for the bank. No fragment: it has no meaning here (RFC 8707 §2).
+ * RFC 3986 in ASCII: a host (captured), a port, and a path and query. No userinfo: a person could read
+ * `https://bank@evil` as the bank's address. No fragment: it has no meaning here (RFC 8707 §2).
  */
 const HTTP_URL =
   /^https?:\/\/(\[[0-9A-F:.]+\]|[A-Z0-9._-]+)(?::\d{1,5})?(?:[/?](?:[A-Z0-9\-._~:/?[\]@!$&'()*+,;=]|%[0-9A-F]{2})*)?$/i;
 
-/** The fault of an audience (specification "Agent registration"), as the end of a sentence that begins with the field; `undefined` for a valid one. */
+/** The fault of an audience (specification "Agent registration"), worded to follow the field's name; `undefined` for none. */
 export function audienceProblem(text: string): string | undefined {
   return readAddress(text) === undefined
     ? `must be an absolute http or https URL of at most ${MAX_URL_LENGTH} characters, without userinfo or fragment`
@@ -18,7 +18,7 @@ export function audienceProblem(text: string): string | undefined {
 }
 
 /**
- * The fault of a `jwks_uri` as a sentence; `undefined` for a valid one.
+ * The fault of a `jwks_uri` as a sentence; `undefined` for none.
  *
  * @param issuer the control plane's URL. An agent does not hold the keys published there, so a registration must not
  *   point at them (specification "Agent registration", rule 3).
@@ -31,7 +31,7 @@ export function jwksUriProblem(text: string, issuer: string): string | undefined
   return hostOf(url) === hostOf(new URL(issuer)) ? "Must be on a host of its own, not the control plane's." : undefined;
 }
 
-/** The fault of the control plane's own URL, as its clients use it, as the end of a sentence. */
+/** The fault of the control plane's own URL, worded to follow the setting's name; `undefined` for none. */
 export function issuerProblem(text: string): string | undefined {
   const url = readAddress(text);
   if (url === undefined) return 'must be an absolute https URL';

@@ -1,15 +1,15 @@
 /**
  * Bounded concurrency with a bounded queue (specification "Overload"): at most `concurrency` permits at once, at most
  * `queue` entries waiting, none for longer than `waitMs`. First come, first served. A full queue refuses the newest
- * entry, which has not waited yet. Pure but for the clock that it is given.
+ * entry, which has not waited yet. The limiter sets no timer: its user must call `expire`.
  */
 
 export interface ConcurrencyLimits {
-  /** Permits at once. */
+  /** The most permits in use at once. */
   readonly concurrency: number;
-  /** Entries that wait at once. */
+  /** The most entries that wait at once. */
   readonly queue: number;
-  /** How long an entry waits at most, in milliseconds. */
+  /** The longest wait of an entry, in milliseconds. */
   readonly waitMs: number;
 }
 
@@ -27,10 +27,10 @@ export interface ConcurrencyLimiter {
   /**
    * Asks for a permit.
    *
-   * @param settle is called once, with `undefined` for a refusal: at once, unless a queue entry is returned
+   * @param settle is called once, with `undefined` for a refusal. Without a returned entry it was called already
    */
   acquire(settle: (permit: Permit | undefined) => void): QueueEntry | undefined;
-  /** Refuses the entries whose time is up; returns the milliseconds until the next one's is, if there is one. */
+  /** Refuses the entries that have waited for `waitMs`. Returns the milliseconds until the next one must be refused. */
   expire(): number | undefined;
   /** Whether `acquire` would refuse now. */
   readonly isFull: boolean;
@@ -89,7 +89,7 @@ export function concurrencyLimiter(
   };
 
   const grantNext = (): void => {
-    // The timer that calls `expire` may be late, and an entry whose time is up gets no permit.
+    // The timer that calls `expire` may be late. An entry that has waited for `waitMs` must not get a permit.
     expire();
     while (first !== undefined && busy < concurrency) {
       const called = first;

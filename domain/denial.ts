@@ -1,6 +1,6 @@
 /**
- * The catalogue of refusals: every denial reason, its OAuth error and its one public sentence. A reason that is not
- * here does not compile.
+ * The catalogue of refusals: every denial reason, its OAuth error and its one public sentence. Code that uses any
+ * other reason does not compile.
  *
  * Sources: specification "Errors" (OAuth error bodies, denial reasons); supplement "Reasons".
  *
@@ -41,7 +41,7 @@ const catalogue = {
     'The token_type_hint must be access_token or refresh_token when it is sent.',
   ),
 
-  // Admission refuses before the request is read; each surface sends these in its own error shape.
+  // Rate limit and overload: refused before the request is read. Each surface answers in its own error shape.
   rate_limited: entry('slow_down', 'Too many requests come from this address. Retry the request later.'),
   overloaded: entry('temporarily_unavailable', 'The service is at capacity. Retry the request.'),
 
@@ -152,7 +152,7 @@ export function describeDenial(reason: DenialReason): Entry {
   return catalogue[reason];
 }
 
-/** Every reason, in the order of the decisions page; for documents and tests. */
+/** Every reason, in the order of the supplement; for documents and tests. */
 export const denialReasons = Object.keys(catalogue) as readonly DenialReason[];
 
 /**

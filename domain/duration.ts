@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
 /** A hundred years: longer than any retention, and an instant that far ahead is still a safe integer. */
-const MAX_SECONDS = 36_525 * DAY;
+export const MAX_SECONDS = 36_525 * DAY;
 
 /** ISO 8601 without years, months and fractions. Weeks cannot be mixed with other units. Bare `P` counts as zero. */
 const WEEKS = /^P(\d+)W$/;
@@ -31,7 +31,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * The shortest ISO 8601 form in days, hours, minutes and seconds, each within its unit: 90 is `PT1M30S`, 604800 `P7D`.
+ * The shortest ISO 8601 form in days, hours, minutes and seconds: 90 becomes `PT1M30S`, 604800 becomes `P7D`.
  *
  * @param seconds a whole number above zero
  */

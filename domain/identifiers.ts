@@ -70,8 +70,8 @@ const NOT_IN_SPONSOR_KEY = /[\s\p{Cc}]|^\.{1,2}$/u;
 /**
  * 1 to 256 characters, none of them white space or a control character (specification "Admin API").
  *
- * `.` and `..` are refused as well: in a URL path they are removed however they are encoded (RFC 3986 §5.2.4). The
- * admin API could not address, and so not block, such a person.
+ * `.` and `..` are refused as well: URL parsers remove them from a path, even if encoded (RFC 3986 §5.2.4). The admin
+ * API could therefore not address such a person, and an operator could not block them.
  */
 export function parseSponsorKey(text: string): SponsorKey | undefined {
   const usable =

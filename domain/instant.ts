@@ -50,7 +50,7 @@ export function toMillisecondText(instant: Instant): string {
 
 const MILLIS_PER_MINUTE = 60_000;
 const SECONDS_DIGITS = '00.000Z'.length;
-/** Records are written in the order of time, and `toISOString` takes ten times as long as its last digits. */
+/** The text of the last minute is kept: records come in time order, and `toISOString` takes ten times as long. */
 let lastMinute: number | undefined;
 let textOfMinute = '';
 

@@ -19,7 +19,7 @@ export function formatScope(scope: Scope): string {
   return scope.join(' ');
 }
 
-/** The names that every scope holds, in the order of the first. */
+/** The names that every one of the scopes holds, in the order of the first scope. */
 export function intersectScopes(first: Scope, ...others: readonly Scope[]): Scope {
   const held = others.map((scope) => new Set(scope));
   return first.filter((name) => held.every((set) => set.has(name)));

@@ -1,5 +1,5 @@
 /**
- * A value that must not leak by accident: printed, logged, serialised or inspected it shows as `[redacted]`
+ * A value that must not leak by accident: wherever it is printed, logged or serialised, it appears as `[redacted]`
  * (specification "Configuration rules": secret-holding settings are never logged or returned).
  */
 
@@ -26,7 +26,7 @@ export class Secret {
     return REDACTED;
   }
 
-  /** `util.inspect` calls it, and through it `console.log` and assertion messages. */
+  /** Called by `util.inspect`, which `console.log` and assertion messages use. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return REDACTED;
   }

@@ -6,7 +6,7 @@
 export interface Trace {
   /** 32 lowercase hex digits. */
   readonly traceId: string;
-  /** Of this service's span, 16 lowercase hex digits. */
+  /** The id of this service's span: 16 lowercase hex digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
 }

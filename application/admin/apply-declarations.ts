@@ -1,6 +1,6 @@
 /**
  * Applies declared agents to a service (`mandate agent apply`): registers missing agents, changes the fields that
- * differ, and leaves everything else. Idempotent: a second run changes nothing.
+ * differ, and leaves all other agents and fields unchanged. Idempotent: a second run changes nothing.
  */
 
 import type { Registration } from '../../domain/agents/agent.ts';
@@ -10,7 +10,7 @@ import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import { type AgentRegistry, RegistryFailure } from '../ports/agent-registry.ts';
 
-/** A valid declaration, and the registration it makes. */
+/** A valid declaration, and the registration that it describes. */
 export interface JudgedDeclaration {
   readonly declaration: Declaration;
   readonly registration: Registration;
@@ -29,13 +29,13 @@ export interface Applied {
 
 interface Application {
   readonly registry: AgentRegistry;
-  /** Reads the registry and writes nothing: the outcomes are those a real run would have. */
+  /** Reads the registry and writes nothing. The outcomes are those that a real run would have. */
   readonly dryRun: boolean;
   /** Called after each declaration. */
   readonly applied: (applied: Applied) => void;
 }
 
-/** Another client may register or remove the agent between our read and our write; three times in a row is unlikely. */
+/** Another client may register or remove the agent between read and write. Three times in a row is unlikely. */
 const MAX_ATTEMPTS = 3;
 
 /** Applies the declarations in order. @throws RegistryFailure; declarations reported before it stay applied */
@@ -55,7 +55,7 @@ async function applyOne(registry: AgentRegistry, judged: JudgedDeclaration, dryR
       stored === undefined ? await create(registry, judged, dryRun) : await change(registry, judged, stored, dryRun);
     if (outcome !== 'conflict') return outcome;
   }
-  throw new RegistryFailure('An agent came and went under the change.');
+  throw new RegistryFailure('Another client registered and removed the same agent during every attempt.');
 }
 
 async function create(

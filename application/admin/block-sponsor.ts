@@ -1,4 +1,4 @@
-/** Places and lifts the operator's block of a person, and no other source's (specification "Admin API"). */
+/** Places and lifts the operator's block of a person. Blocks of other sources stay (specification "Admin API"). */
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -20,7 +20,7 @@ export function blockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: 
   return decisions.decide(placeBlock, { block, reason: 'sponsor_blocked' });
 }
 
-/** `not_owned` is recorded as a refusal. */
+/** The ledger records `not_owned` as a refusal. */
 export function unblockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: SponsorKey): Promise<LiftVerdict> {
   const about = { at: clock.now(), event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'operator_unblocked' };

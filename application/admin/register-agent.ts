@@ -23,7 +23,7 @@ interface AgentRegistration extends RegistrationJudgement {
 export type RegisterOutcome =
   | { readonly kind: 'registered'; readonly agent: Agent }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }
-  /** Recorded as a refusal. */
+  /** The ledger records this as a refusal. */
   | { readonly kind: 'already_exists' };
 
 export async function registerAgent(service: AgentRegistration, draft: RegistrationDraft): Promise<RegisterOutcome> {

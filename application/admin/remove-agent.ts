@@ -11,7 +11,7 @@ interface AgentRemoval {
   readonly clock: Clock;
 }
 
-/** `has_tasks` is recorded as a refusal. */
+/** The ledger records `has_tasks` as a refusal. */
 export type RemoveOutcome = DeleteAgentVerdict;
 
 export async function removeAgent({ decisions, clock }: AgentRemoval, agentId: AgentId): Promise<RemoveOutcome> {

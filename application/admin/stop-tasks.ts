@@ -18,7 +18,7 @@ export type StopSelection =
   | { readonly kind: 'agent'; readonly agentId: AgentId }
   | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
 
-/** `not_found`: the task or agent does not exist. Never for a person. */
+/** `not_found`: the task or agent does not exist. A person is never `not_found`. */
 export type StopOutcome = EndVerdict;
 
 /** This places no block: a person whose tasks were ended may start new ones at once. Blocking is a separate request. */

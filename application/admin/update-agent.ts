@@ -35,7 +35,7 @@ export type UpdateOutcome =
 /** An attempt fails only if another change of this agent was stored: 30 failures mean hundreds of callers at once. */
 const MAX_ATTEMPTS = 30;
 
-/** The longest pause after the first failed attempt, in milliseconds: a few times an attempt's duration. It doubles. */
+/** The longest pause after the first failed attempt, a few times an attempt's duration. Each further attempt doubles it. */
 const FIRST_PAUSE_MS = 20;
 /** All pauses of a request add up to about eight seconds on average if every attempt fails. */
 const LONGEST_PAUSE_MS = 640;

@@ -1,8 +1,7 @@
 /**
- * The agent cache: registrations as last read, so that an exchange or refresh need not read them again. The cache alone
- * never allows anything: the committing decision names the revision it is based on, and storage refuses any other
- * revision (`agent_changed`). It never refuses anything either: a refusal based on a cached agent is final only after
- * the agent has been read again.
+ * The agent cache: registrations as last read, so that an exchange or refresh need not read them again. A stale entry
+ * never allows a request: the decision names the revision it is based on, and fails with `agent_changed` if another is
+ * stored. A stale entry never refuses a request either: a refusal is final only after the agent was read again.
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
@@ -14,7 +13,7 @@ import type { Agents } from '../ports/queries.ts';
 export interface CachedAgents {
   find(agentId: AgentId): Promise<Agent | undefined>;
   /**
-   * Whether the agent that `find` returned is still current. A cached agent is read again to find out, and the cache
+   * Whether the agent that `find` returned is still current. If it came from the cache, it is read again, and the cache
    * is updated.
    */
   confirm(): Promise<boolean>;
@@ -60,15 +59,15 @@ export function agentCache(agents: Pick<Agents, 'find'>): () => CachedAgents {
   };
 }
 
-/** Each conflict means that another change was committed. So many within one request mean a storm of changes. */
+/** Each conflict means that another change was committed. Eight conflicts in one request mean very many changes. */
 const MAX_ATTEMPTS = 8;
 
 const KEPT_CHANGING = 'What the request was judged on changed in every round. Retry the request.';
 
 /**
  * Retry on conflict. A decision names the versions it is based on (the agent's revision, the grant's scope). If one
- * changed before the decision could commit, nothing was written, and the whole request is checked again. Denied with
- * `overloaded` after the last conflict. Only the record is written then, and no assertion is spent.
+ * changed before the decision could commit, nothing was written, and the whole request is checked again. After the last
+ * conflict the request is denied with `overloaded`: the denial is recorded, and no assertion is spent.
  */
 export async function retryOnConflict<T>(
   agents: CachedAgents,

@@ -2,9 +2,9 @@
  * Authenticates an agent by its client assertion (RFC 7523 §2.2; specification "Client assertion rules").
  *
  * The order of the checks is a security property. Until the signature has verified, no record names the agent, and a
- * refusal does not show whether the agent exists. Only then may the caller learn that the agent is disabled. One
- * exception: if an agent's key set can't be fetched, its caller is asked to retry (supplement "Reasons"). Otherwise a
- * fault at the agent's host would look like a wrong key.
+ * refusal does not show whether the agent exists. Only after that may the caller learn that the agent is disabled. One
+ * exception: if an agent's key set can't be fetched, the response asks the caller to retry (supplement "Reasons").
+ * Otherwise a fault at the agent's host would look like a wrong key.
  */
 
 import type { Agent } from '../../domain/agents/agent.ts';
@@ -67,7 +67,7 @@ export async function authenticateAgent(
   const signature = await agentKeys.verify(agent, jws, options.trace);
   if (signature.kind !== 'verified') return denied(`actor_${signature.kind}`);
 
-  // 3. It is meant for this service, and valid now. From here on refusals name the agent.
+  // 3. The assertion is meant for this service, and valid now. From here on, records of refusals name the agent.
   const about = { ...options.about, agentId: agent.agentId };
   const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now() });
   if (verdict.kind === 'refused') return denied(verdict.reason, { about });

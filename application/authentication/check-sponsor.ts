@@ -2,8 +2,8 @@
  * Checks whether an agent may act for the person (specification "Sponsor check"). Two sources can refuse: the service's
  * own blocks and, in `poll` mode, the identity provider.
  *
- * The transaction that decides (`openTask`, `renewGrant`, `refuse`) reads the blocks under a lock on the person;
- * that read is the one that counts. Here they are read only to save a request to the provider.
+ * The transaction that decides (`openTask`, `renewGrant`, `refuse`) reads the blocks again, under a lock on the person.
+ * They are read here only to save a request to the provider.
  */
 
 import type { DenialReason } from '../../domain/denial.ts';
@@ -22,7 +22,7 @@ export interface SponsorCheck {
 type SponsorReason = Extract<DenialReason, `sponsor_${string}`>;
 
 /**
- * @param person.subject the provider is queried by `sub`, whichever claim is the sponsor key
+ * @param person.subject the `sub`: the provider is always queried by it, even if another claim is the sponsor key
  * @param maxAge maximum age of a cached answer in seconds; 0 queries the provider
  */
 export async function checkSponsor(

@@ -1,4 +1,4 @@
-/** Validates the human's access token (specification "Exchange" rules 3 and 5). */
+/** Validates the person's access token (specification "Exchange" rules 3 and 5). */
 
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
@@ -16,7 +16,7 @@ export interface SubjectValidation {
   readonly sponsorKeyClaim: string;
 }
 
-/** Once `sub` is known to be a human's, a refusal's `about` holds it. The caller adds the other fields. */
+/** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
   { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
   subjectToken: string,

@@ -1,4 +1,4 @@
-/** The one use of a client assertion (supplement "Client assertions"). */
+/** A client assertion is used up by one request (supplement "Client assertions"). */
 
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -19,7 +19,7 @@ export function assertionLocks(assertion: SpentAssertion | undefined): readonly 
   return each(assertion).map(({ agentId, jti }) => exclusive('assertion', `${agentId} ${jti}`));
 }
 
-/** One question for the assertion, and one for the client assertion. */
+/** One question for the assertion, and one for its `clientAssertion` if there is one. */
 export function assertionQuestions(assertion: SpentAssertion | undefined) {
   return each(assertion).map(({ agentId, jti }) => ask('assertion_spent', { agentId, jti }));
 }
@@ -29,7 +29,7 @@ export function isReplayed(spent: readonly boolean[]): boolean {
   return spent.includes(true);
 }
 
-/** @param spent the answers to `assertionQuestions`: an assertion that is spent stays as it is */
+/** Uses up each assertion that is not used yet. @param spent the answers to `assertionQuestions` */
 export function spend(assertion: SpentAssertion | undefined, spent: readonly boolean[]): readonly Effect[] {
   return each(assertion).flatMap((one, nth) => (spent[nth] === true ? [] : [{ effect: 'spend_assertion', ...one }]));
 }

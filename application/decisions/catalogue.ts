@@ -1,4 +1,4 @@
-/** Every decision. The SQLite thread runs a decision that the main thread names. */
+/** Every decision. The SQLite thread finds a decision here by the name that the main thread sends. */
 
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';

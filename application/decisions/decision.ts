@@ -19,11 +19,12 @@ export interface Judgement<Verdict> {
  * How an engine runs the transaction.
  * - `shared`: frequent and short. Decisions that wait together may share one transaction.
  * - `own`: touches more rows, or locks exclusively.
- * - `operator`, `provider`: `own`, may end very many tasks. Each has connections that the other cannot use up.
+ * - `operator`, `provider`: like `own`, but may end very many tasks. Each of the two has its own connections, so that
+ *   neither can use up those of the other.
  */
 export type TransactionUse = 'shared' | 'own' | 'operator' | 'provider';
 
-/** A decision as its own file writes it: `asks` names the questions, and the judge gets the answers by these names. */
+/** A decision with the types of its questions: `asks` names them, and `judge` gets the answers under the same names. */
 interface TypedDecision<Input, Asked extends Questions, Verdict> {
   /** Unique. The SQLite thread finds the decision by it. */
   readonly name: string;

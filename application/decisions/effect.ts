@@ -42,13 +42,13 @@ export interface Effects {
   append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks };
 }
 
-/** May be very many. Their records copy the columns of their rows. */
+/** Possibly very many tasks. The engine fills their records from the columns of their rows. */
 export interface EndedTasks {
   readonly tasks: readonly EndedTask[];
   readonly at: Instant;
   /**
-   * The event that sums up a task's renewals without their own record. Its record precedes that of the end; a task without
-   * such renewals has none.
+   * The event of the record that sums up a task's renewals without their own record. It precedes the record of the end. A
+   * task without such renewals gets no such record.
    */
   readonly renewalsEvent: LedgerEvent;
 }
@@ -69,7 +69,7 @@ export type EffectName = keyof Effects;
 export type Effect = { readonly [Name in EffectName]: { readonly effect: Name } & Effects[Name] }[EffectName];
 
 /**
- * Appending comes last, because an append holds the ledger's fence, a lock, until the transaction ends
+ * Appending comes last, because an append holds the ledger's fence (a lock) until the transaction ends
  * (docs/decisions/0001-ledger-paging.md).
  */
 export const EFFECT_ORDER = [
@@ -98,7 +98,7 @@ export function recorded(entries: readonly LedgerEntry[], ended?: EndedTasks): r
   return entries.length === 0 ? [] : [{ effect: 'append', entries }];
 }
 
-/** The tasks of each end. */
+/** Groups the tasks by their end. */
 export function byEnd(tasks: readonly EndedTask[]): ReadonlyMap<TaskEnd, readonly TaskId[]> {
   const grouped = new Map<TaskEnd, TaskId[]>();
   for (const { taskId, end } of tasks) {

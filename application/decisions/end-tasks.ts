@@ -1,6 +1,6 @@
 /**
  * The operator's kill switches: end one task, or all tasks of an agent or of a person (specification "Admin API").
- * Other decisions end tasks too (a block, a signal, a logout, a revoked grant, an expiry): all of them use ending.ts.
+ * Other decisions end tasks too (block, signal, logout, revoked grant, expiry). All of them use ending.ts.
  */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
@@ -21,10 +21,10 @@ export interface TasksEnd extends Revocation {
 /** If no task is live, nothing is written. */
 export type EndVerdict =
   | { readonly kind: 'ended'; readonly tasks: number }
-  /** The agent does not exist. Never for a person: the service has no list of all people. */
+  /** The agent does not exist. A person is never `not_found`: the service has no list of all people. */
   | { readonly kind: 'not_found' };
 
-/** Also ends all tasks delegated from the selected ones, and the tasks of exchanges that were running when it began. */
+/** Also ends all tasks delegated from the selected ones. It waits for running exchanges, and ends their tasks as well. */
 export const endTasks = decision({
   name: 'end_tasks',
   transaction: 'operator',

@@ -15,7 +15,7 @@ export interface Ending {
   readonly ended: EndedTasks | undefined;
 }
 
-/** Revokes the selected tasks for this reason, and the delegated ones because their parent is revoked. */
+/** Revokes the selected tasks with this reason, and those delegated from them with `parent_revoked`. */
 export function revokeTasks({ taskIds, delegated }: LiveTasks, { at, reason }: Revocation): Ending {
   const selected = revoked(reason);
   const child = revoked('parent_revoked');
@@ -25,7 +25,7 @@ export function revokeTasks({ taskIds, delegated }: LiveTasks, { at, reason }: R
   );
 }
 
-/** The tasks expired. Their records are dated `at`. */
+/** Marks the tasks as expired, with records dated `at`. */
 export function expireTasks(taskIds: readonly TaskId[], at: Instant): Ending {
   const end: TaskEnd = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
   return ended(

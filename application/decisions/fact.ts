@@ -1,6 +1,6 @@
 /**
- * The facts that a decision can ask for. An engine reads them under the decision's locks, in statements that begin after
- * the locks are held, so every fact includes all that was committed before.
+ * The facts that a decision can ask for. An engine takes the decision's locks first, and reads the facts in later
+ * statements. So every fact includes all changes that were committed before.
  */
 
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
@@ -11,7 +11,7 @@ import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts'
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
 
-/** Each fact: its subject, and the answer. */
+/** Each fact: the type of what it is about, and the type of the answer. */
 export interface Facts {
   /** The revision of a registered agent. */
   agent_revision: Fact<AgentId, number | undefined>;
@@ -20,31 +20,31 @@ export interface Facts {
   /** Oldest first (`blockedAt`, then source), at most one per source. */
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
   assertion_spent: Fact<AssertionName, boolean>;
-  /** The remembered logout. */
+  /** The stored logout of the session or person. */
   logout: Fact<LogoutName, LogoutTimes | undefined>;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
-   * is up is not live. Locks their rows until the transaction ends, so that no task joins them. Revoking
-   * their grants waits for a running renewal, and counts it.
+   * is up is not live. Locks their rows until the transaction ends, so that no further task is delegated from them.
+   * Revoking their grants waits for a running renewal, and counts it.
    */
   live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
   /**
-   * Up to `limit` live tasks that expired by `overBy`, those that expired first, locked like `live_tasks`. Skips locked
-   * rows. In the order of their creation.
+   * Up to `limit` live tasks that expired by `overBy`, earliest expiry first. Locks their rows like `live_tasks`, and
+   * skips rows that another transaction has locked. The ids are in the order of creation.
    */
   due_tasks: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly TaskId[]>;
-  /** Up to `limit` tasks that ended by `endedBy` and have no stored child, earliest end first. Skips locked rows. */
+  /** Up to `limit` tasks that ended by `endedBy` and have no stored delegated task, earliest first. Skips locked rows. */
   ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
   token_revoked: Fact<TokenId, boolean>;
   signal_accepted: Fact<SignalName, boolean>;
   user_revision: Fact<UserId, number | undefined>;
-  /** The user with this name, in the form in which names are compared (`userNameKey`). */
+  /** The user with this name. The name has the form in which names are compared (`userNameKey`). */
   user_named: Fact<string, UserId | undefined>;
   user_count: Fact<null, number>;
-  /** A person's users other than `except`. */
+  /** The number of a person's users other than `except`, and how many of them are inactive. */
   other_users: Fact<{ readonly sponsorKey: SponsorKey; readonly except: UserId }, OtherUsers>;
 }
 
@@ -74,7 +74,7 @@ export interface GrantFacts {
   readonly taskId: TaskId;
   readonly scope: Scope;
   readonly renewals: number;
-  /** Renewals without their own record. */
+  /** The number of renewals without their own record. */
   readonly unrecorded: number;
   readonly revokedAt: Instant | undefined;
 }
@@ -85,7 +85,7 @@ export interface LiveTasks {
   readonly taskIds: readonly TaskId[];
   /** The tasks in `taskIds` that are not selected, but delegated from selected ones, directly or not. */
   readonly delegated: ReadonlySet<TaskId>;
-  /** The people (`sub`) of the selected tasks; of three or more people only two. */
+  /** The people (`sub`) of the selected tasks, at most two: the caller needs to know only whether it is one. */
   readonly sponsors: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export type TaskSelection =
   | { readonly kind: 'agent'; readonly agentId: AgentId }
   | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'session'; readonly sessionId: string }
-  /** A person by `sub`, whichever claim is the sponsor key. */
+  /** A person by `sub`, even if another claim is the sponsor key. */
   | { readonly kind: 'subject'; readonly subject: string };
 
 export interface SignalName {

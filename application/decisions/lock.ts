@@ -1,19 +1,19 @@
 /**
- * The locks of the decisions, and the one order in which they are taken. Two transactions that lock in one order
- * cannot deadlock. SQLite takes none of them: its transactions write one after another.
+ * The locks of the decisions, and the order in which they are taken. Two transactions that lock in the same order
+ * cannot deadlock. SQLite takes none of these locks: it runs one writing transaction at a time.
  */
 
 /**
  * The order. An engine takes all locks of a class before the next class, and then, in this order: the rows of the tasks
  * that end (`live_tasks`), the rows of their grants, and the ledger's fence, which every append takes
  * (docs/decisions/0001-ledger-paging.md). Nothing is locked later. One question locks its rows in the order of their
- * keys. A SCIM write about two refused people asks two questions, so it can deadlock with another end of the same
- * tasks: Postgres rolls one of them back, and it is retried.
+ * keys. A SCIM write that refuses two people asks two questions. It can therefore deadlock with another decision that
+ * ends the same tasks: Postgres rolls one of the two back, and the engine retries it.
  */
 export const LOCK_ORDER = [
-  /** A person, by sponsor key. Exchange and refresh share it; a decision that blocks or ends takes it exclusively. */
+  /** A person, by sponsor key. Exchange and refresh share it; a decision that blocks or ends tasks takes it exclusively. */
   'sponsor',
-  /** A person, by `sub`: taken by an exchange where the sponsor key is another claim, because a logout names `sub`. */
+  /** A person, by `sub`. An exchange takes it if another claim is the sponsor key, because a logout names `sub`. */
   'subject',
   /** A session of the identity provider. */
   'session',
@@ -30,7 +30,7 @@ export const LOCK_ORDER = [
   'token',
   /** The row of a task. A task that is delegated from it shares the lock; the end of the task takes it exclusively. */
   'task',
-  /** The row of a grant. The end of its task takes it as well, whichever of the locks above that end holds. */
+  /** The row of a grant. A decision that ends the grant's task locks this row as well. */
   'grant',
 ] as const;
 export type LockClass = (typeof LOCK_ORDER)[number];

@@ -24,8 +24,8 @@ export interface RememberedLogout {
 }
 
 /**
- * Ends the live tasks of the session, of whichever person, or without a session those of the person by `sub`. No block is
- * placed. The record names the person of the signal; without one, the only person whose tasks end; else no person.
+ * Ends all live tasks of the session; without a session, those of the person by `sub`. It places no block. The record
+ * names the person of the signal. If the signal names none, it names the person whose tasks end, unless there are several.
  */
 export const logOut = decision({
   name: 'log_out',
@@ -52,7 +52,7 @@ export const logOut = decision({
     const { at, loggedOut, remember } = signal;
     const reason = 'sponsor_logged_out';
     const { tasks, effects, ended } = revokeTasks(live, { at, reason });
-    // A provider may give several people one session.
+    // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
     const sponsor = loggedOut.subject ?? onlyOne;
     const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
@@ -78,7 +78,7 @@ function selectionOf(loggedOut: LoggedOut): TaskSelection {
     : { kind: 'subject', subject: loggedOut.subject };
 }
 
-/** Of several logouts the latest times count. */
+/** Stores the later of the known and the new times. */
 function rememberLogout(name: LogoutName, logout: RememberedLogout, known: LogoutTimes | undefined): Effect {
   return {
     effect: 'put_logout',

@@ -4,20 +4,20 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { ask, type LogoutTimes } from './fact.ts';
 
-/** A subject token's sign-in: its person, session and time. */
+/** The person, the session and the `iat` of a subject token. */
 export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
 
-/** About the person first, then about the session. */
+/** The first question is about the person, the second about the session. */
 export function logoutQuestions({ subject, sessionId }: Pick<SubjectSession, 'subject' | 'sessionId'>) {
   const ofPerson = ask('logout', { kind: 'person', name: subject });
   return sessionId === undefined ? [ofPerson] : [ofPerson, ask('logout', { kind: 'session', name: sessionId })];
 }
 
 /**
- * A logout of the session refuses all its tokens, one of the person those that were not issued after it. A token without
- * `iat` counts as issued before.
+ * A logout of a session refuses all tokens of that session. A logout of a person refuses the person's tokens that were
+ * issued no later than the logout. A token without `iat` counts as issued before.
  *
- * @param answers to `logoutQuestions`; empty if logouts refuse nothing
+ * @param answers the answers to `logoutQuestions`; empty if the setting is off
  */
 export function isLoggedOut(
   [ofPerson, ofSession]: readonly (LogoutTimes | undefined)[],

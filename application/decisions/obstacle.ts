@@ -1,4 +1,4 @@
-/** The obstacles of an exchange and a refresh. The first one in the order of `findObstacle` is the verdict. */
+/** Facts that stop both an exchange and a refresh. The first one in the order of `findObstacle` is the verdict. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { BlockKind, SponsorBlock } from '../../domain/sponsors/block.ts';
@@ -7,7 +7,7 @@ import { isReplayed } from './assertion.ts';
 export type Obstacle =
   /** The agent changed after the request was checked: check the request again. */
   | { readonly kind: 'agent_changed' }
-  /** The assertion was used before, by the decision that committed first. */
+  /** Another decision used the assertion before. */
   | { readonly kind: 'replayed' }
   /** The person is blocked; `block` is the kind of the block placed first. */
   | { readonly kind: 'sponsor_blocked'; readonly block: BlockKind };

@@ -28,11 +28,11 @@ export interface TaskOpening {
  * Nothing is written unless the task is opened.
  * - `logged_out`, only with `refuseLoggedOut`: a remembered logout covers the task's session, or the person and the
  *   token was not issued after it. A token without `iat` counts as issued before.
- * - `parent_ended`: the parent task is not stored, not live, or over by the new task's `createdAt`.
+ * - `parent_ended`: the parent task is not stored, is not live, or has expired by the new task's `createdAt`.
  */
 export type OpenVerdict = { readonly kind: 'opened' | 'logged_out' | 'parent_ended' } | Obstacle;
 
-/** A block, kill switch or logout that runs first is seen here. One that runs later waits, and ends the new task. */
+/** A block, kill switch or logout that commits first refuses the task. One that comes later waits, and ends the task. */
 export const openTask = decision({
   name: 'open_task',
   transaction: 'shared',

@@ -1,6 +1,6 @@
 /**
- * Places the operator's block of a person, and ends the person's tasks (specification "Sponsor block"). The blocks of
- * the identity provider are placed and lifted in apply-security-event.ts and provisioning.ts.
+ * Places the operator's block of a person, and ends the person's tasks (specification "Sponsor block").
+ * apply-security-event.ts and provisioning.ts place and lift the blocks of Shared Signals and SCIM.
  */
 
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -24,7 +24,7 @@ export interface BlockVerdict {
   readonly revokedTasks: number;
 }
 
-/** An existing block of this source stays unchanged and gets no record. The tasks end in any case. */
+/** If this source has already blocked the person, that block stays unchanged and no block is recorded. The tasks end. */
 export const placeBlock = decision({
   name: 'place_block',
   transaction: 'operator',

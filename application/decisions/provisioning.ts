@@ -16,7 +16,7 @@ import { revokeTasks } from './ending.ts';
 import { ask, type LiveTasks } from './fact.ts';
 import { exclusive } from './lock.ts';
 
-/** The statements of a write about people, and its time. Each is about another person. */
+/** The statements of a write about people, each about another person, and the time of the write. */
 export interface ProvisioningEffects {
   readonly statements: readonly ProvisioningStatement[];
   readonly at: Instant;
@@ -26,7 +26,7 @@ export function peopleLocks(...sponsorKeys: readonly SponsorKey[]) {
   return [...new Set(sponsorKeys)].map((sponsorKey) => exclusive('sponsor', sponsorKey));
 }
 
-/** About each statement's person, in the order of the statements. @param userId the written user */
+/** Asks about each statement's person, in the order of the statements. @param userId the written user */
 export function peopleQuestions(userId: UserId, { statements, at }: ProvisioningEffects) {
   const people = statements.map(({ sponsorKey }) => sponsorKey);
   return {
@@ -59,7 +59,7 @@ export function applyStatements({ statements, at }: ProvisioningEffects, people:
     const held = heldStatement(statement, people.others[nth] ?? { users: 0, inactive: 0 });
     if (held === undefined) continue;
     const own = people.blocks[nth]?.find(({ source }) => source === 'scim');
-    // A task that was delegated for the second person from one of the first person's has ended with it.
+    // A task of the second person may be delegated from a task of the first. It has then ended with the first.
     const live = without(ended, people.live[nth]);
     effects.push(...(held.state === 'active' ? readmit(held, own, at) : refuse(held, held.state, own, live, at)));
     if (held.state !== 'active') for (const taskId of live.taskIds) ended.add(taskId);

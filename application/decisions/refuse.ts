@@ -13,15 +13,15 @@ import { shared } from './lock.ts';
 /** A refusal and the facts that the recording transaction checks. */
 export interface Refusal {
   readonly entry: LedgerEntry & { readonly decision: 'deny'; readonly reason: DenialReason };
-  /** The assertion that the refusal uses up, if it uses one up. */
+  /** The assertion that the refusal uses up; `undefined` if the client may send it again. */
   readonly assertion?: SpentAssertion | undefined;
-  /** The person, if only a block could still refuse them. */
+  /** Set if the person passed all other checks: a block that was placed since then is the reason to record. */
   readonly sponsorKey?: SponsorKey | undefined;
 }
 
 /**
  * The verdict is the recorded reason. It differs from the entry's reason if an earlier check fails now:
- * - `actor_replayed` if the assertion, or the client assertion sent with it, was used before. The other one is used up.
+ * - `actor_replayed` if the assertion, or the client assertion sent with it, was used before. An unused one is used up.
  * - the block's reason if the person is blocked.
  */
 export const refuse = decision({

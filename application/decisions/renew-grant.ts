@@ -33,8 +33,8 @@ export interface Renewal {
 }
 
 /**
- * Nothing is written unless the grant is renewed. `grant_changed`: the grant's scope is no longer `grantScope`, or its
- * task has ended. Read the grant and check the request again.
+ * Nothing is written unless the grant is renewed. `grant_changed`: the grant's scope is not `grantScope` any more, or
+ * its task has ended. The caller must read the grant and check the request again.
  */
 export type RenewVerdict = { readonly kind: 'renewed' | 'grant_changed' } | Obstacle;
 

@@ -17,9 +17,9 @@ export interface GrantRevocation extends Revocation {
 }
 
 /**
- * Ends the task and all tasks delegated from it, with their grants. If the task's time is up but its expiry is not
- * recorded, only the delegated tasks end, and the sweeper records the expiry. `already_ended`: the task had ended, or its
- * time is up and no delegated task is live. The assertion is used up unless it is `replayed`; then nothing is written.
+ * Ends the task and all tasks delegated from it, with their grants. A task whose time is up is left to the sweeper,
+ * which records the expiry; its delegated tasks end now. `already_ended`: the task had ended, or its time is up and no
+ * delegated task is live. The assertion is used up. With `replayed`, nothing is written.
  */
 export type RevokeGrantVerdict = 'revoked' | 'already_ended' | 'replayed';
 

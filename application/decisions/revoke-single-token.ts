@@ -20,9 +20,7 @@ export interface TokenRevocation extends Revocation {
   readonly entry: LedgerEntry;
 }
 
-/**
- * `already_revoked`: only the assertion is used up. `replayed`: nothing is written.
- */
+/** `already_revoked`: only the assertion is used up. `replayed`: nothing is written. */
 export type RevokeTokenVerdict = 'revoked' | 'already_revoked' | 'replayed';
 
 export const revokeSingleToken = decision({

@@ -5,7 +5,7 @@ import type { SignalUse } from '../../domain/signals/signal-claims.ts';
 import { ask, type SignalName } from './fact.ts';
 import { exclusive } from './lock.ts';
 
-/** The signal's `jti` is kept until `forgetAt`. */
+/** A received signal. Its `jti` is kept until `forgetAt`. */
 export interface SignalOccurrence extends SignalUse {
   /** The issuer of the `jti`. */
   readonly issuer: string;

@@ -3,7 +3,7 @@
 import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 
-/** `replayed`: it was used before, or another decision used it first. */
+/** `replayed`: the assertion was used before. */
 export type SpendVerdict = 'spent' | 'replayed';
 
 export const spendAssertion = decision({

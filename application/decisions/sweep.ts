@@ -1,4 +1,4 @@
-/** The changes of tasks that only the passing of time causes (specification "Task"; "Limits", Service:Tasks:*). */
+/** The sweeper's decisions: recording expiries, and deleting ended tasks (specification "Task"; Service:Tasks:*). */
 
 import type { Instant } from '../../domain/instant.ts';
 import { decision } from './decision.ts';
@@ -13,7 +13,7 @@ export interface DueTasks {
   readonly limit: number;
 }
 
-/** Records the expiry of up to `limit` live tasks that expired by `overBy`. The verdict is their number. */
+/** Records the expiry of up to `limit` live tasks that expired by `overBy`. The verdict is the number of these tasks. */
 export const expireDueTasks = decision({
   name: 'expire_due_tasks',
   transaction: 'own',
@@ -32,7 +32,7 @@ export interface EndedTasks {
 
 /**
  * Deletes up to `limit` tasks that ended by `endedBy`, with their grants. A task stays while a task delegated from it is
- * stored. The verdict is their number.
+ * stored. The verdict is the number of deleted tasks.
  */
 export const deleteEndedTasks = decision({
   name: 'delete_ended_tasks',

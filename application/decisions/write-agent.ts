@@ -1,4 +1,4 @@
-/** The writes of a registered agent, each with its record (specification "Admin API"). */
+/** Registers, changes and deletes agents, each time with a record (specification "Admin API"). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
@@ -37,8 +37,8 @@ export interface AgentChange {
 }
 
 /**
- * Compare-and-swap: the agent is stored if the stored revision is still `agent.revision - 1`. Waits for concurrent
- * decisions on the old revision, so that none of them commits afterwards.
+ * Compare-and-swap: the agent is stored if the stored revision is still `agent.revision - 1`. The decision waits for
+ * concurrent decisions on the old revision, so that none of them commits afterwards.
  */
 export type ChangeAgentVerdict = 'replaced' | 'changed' | 'not_found';
 

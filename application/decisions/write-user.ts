@@ -1,4 +1,4 @@
-/** The writes of a provisioned user (specification "/scim/v2"). Each is applied with its statements about people. */
+/** Adds, changes and deletes provisioned users, and applies the writes' effects on people (specification "/scim/v2"). */
 
 import { type ProvisionedUser, userNameKey } from '../../domain/signals/provisioned-user.ts';
 import { statementsWithoutRoom } from '../../domain/signals/provisioning-statement.ts';
@@ -7,7 +7,7 @@ import { ask } from './fact.ts';
 import { exclusive, type Lock } from './lock.ts';
 import { applyStatements, type ProvisioningEffects, peopleLocks, peopleQuestions } from './provisioning.ts';
 
-/** Held by a write that takes a name, and so by each that adds a user. */
+/** Held by every write that takes a new user name: each addition, and each rename. */
 const ALL_NAMES: Lock = exclusive('user_names', '');
 
 export interface UserAddition extends ProvisioningEffects {

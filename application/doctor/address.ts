@@ -1,4 +1,4 @@
-/** Examines addresses: the service's public address, its sink, and where the keys of agents may be fetched from. */
+/** Examines addresses: the service's public address, its sink, and the addresses from which agents' keys are fetched. */
 
 import type { Reach } from '../ports/network.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
@@ -17,8 +17,8 @@ interface OwnAddress {
 }
 
 /**
- * Never fails, only warns: before its first start the service cannot answer, and some networks do not route a host's
- * public address back to it.
+ * The finding is never `failed`, only a warning. Before its first start the service cannot answer, and some networks do
+ * not route a host's public address back to it.
  */
 export function ownAddressExamination(own: OwnAddress): Examination {
   return { check: 'own address', examine: () => examineOwnAddress(own) };
@@ -40,13 +40,13 @@ async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Fin
   if (configured.some((kid) => !answer.kids.includes(kid))) {
     return warning(
       'What answers at Service:Issuer does not publish every key that is configured here.',
-      'Restart what is left of a roll-out, or give this command the settings of the replicas; see `mandate keys rotate`.',
+      'Restart the replicas that still have old settings, or give this command the settings of the replicas; see `mandate keys rotate`.',
     );
   }
   return ok('Service:Issuer answers with its own metadata and keys.');
 }
 
-/** @param url `Service:Audit:Sink:Url` @param limitMs time for the connection */
+/** @param url `Service:Audit:Sink:Url` @param limitMs the time limit for connecting */
 export function sinkExamination(url: string | undefined, reach: Reach, limitMs: number): Examination {
   return {
     check: 'sink',
@@ -56,7 +56,7 @@ export function sinkExamination(url: string | undefined, reach: Reach, limitMs: 
       if (problem === undefined) return ok('A connection to the sink was made; nothing was sent.');
       return failed(
         `The sink cannot be connected to. ${problem}`,
-        'See that it runs and is reached from here. Records wait for it meanwhile, and no decision does.',
+        'See that it runs and is reachable from here. Until then, records wait for it; decisions do not.',
       );
     },
   };

@@ -1,6 +1,6 @@
 /**
- * The checks of `mandate doctor`: what a check and its finding are, and how all checks run. They run concurrently, so
- * the slowest one alone decides the duration, and each has a time limit.
+ * The types of the checks of `mandate doctor` and of their findings, and the function that runs all checks. The checks
+ * run concurrently, each with a time limit.
  */
 
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
@@ -39,7 +39,7 @@ export const warning = (sentence: string, remedy: string): Finding => ({ status:
 export const failed = (sentence: string, remedy: string): Finding => ({ status: 'failed', sentence, remedy });
 export const skipped = (sentence: string): Finding => ({ status: 'skipped', sentence });
 
-/** Less than the 15 s that the whole command may take, more than the 10 s that the identity provider gets. */
+/** Less than the 15 s that the whole command may take, more than the 10 s that the identity provider may take. */
 export const EXAMINATION_LIMIT_MS = 12_000;
 
 /** Returns the findings in the order of the examinations. */
@@ -62,7 +62,7 @@ async function conclude(examination: Examination): Promise<Finding> {
   } catch (error) {
     return failed(
       `Looking failed${describeCode(error)}.`,
-      'See what the code means; if it is none of yours, report it.',
+      'See what the code means. If the cause is not in your systems, report it.',
     );
   }
 }
@@ -74,10 +74,10 @@ function noAnswer(limitMs: number): Finding {
   );
 }
 
-/** SQLSTATE: five characters with a digit. Postgres answered with an error. Codes of operating systems have no digit. */
+/** An SQLSTATE: five characters with a digit. It means that Postgres answered with an error. Other codes have no digit. */
 const SQLSTATE = / \((?=\D*\d)[0-9A-Z]{5}\)/;
 
-/** Describes a failed query: the database refused it, or did not answer. The sentence holds the error's code. */
+/** Says in a sentence whether the database refused the query or did not answer, with the error's code. */
 export function describeUnanswered(error: unknown): string {
   const code = describeCode(error);
   return `The database ${SQLSTATE.test(code) ? 'refused' : 'did not answer'}${code}.`;
@@ -96,7 +96,7 @@ export function describeCode(error: unknown): string {
   return CODE.test(code) ? ` (${code})` : describeCode(error.cause);
 }
 
-/** Synchronized clocks differ by milliseconds: a larger difference than this means that one is not synchronized. */
+/** Synchronized clocks differ by milliseconds. A difference above five seconds means that one is not synchronized. */
 const NOTEWORTHY_SECONDS = 5;
 
 /**

@@ -89,7 +89,7 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
     case 'keys_unavailable':
     case 'no_registered_keys':
       return failed(
-        `The identity provider's keys could not be had (${named}).`,
+        `The identity provider's keys could not be fetched (${named}).`,
         'Run `mandate doctor`, which says why.',
       );
     case 'unsupported_algorithm':

@@ -1,5 +1,5 @@
 /**
- * Judges the ledger: its guards and numbers, its partitions, and whether records are sealed and copied in time
+ * Judges the ledger: its guards, its numbering, its partitions, and whether records are sealed and delivered in time
  * (specification "Ledger and seal", "Sink").
  */
 
@@ -30,7 +30,7 @@ export function judgePartitions(months: readonly Month[] | undefined, now: Insta
   const missing = wanted.filter((month) => !months.includes(month));
   if (missing.length === 0) return ok(`There is a partition for each month from ${present} to ${wanted.at(-1)}.`);
   const sentence = `There is no partition for ${missing.join(', ')}.`;
-  const remedy = 'Run `mandate migrate`. A running service makes them ahead, and logs what keeps it.';
+  const remedy = 'Run `mandate migrate`. A running service creates them in advance, and logs why it could not.';
   if (!missing.includes(present)) return warning(sentence, remedy);
   return failed(`${sentence} Nothing can be recorded now, and so nothing decided.`, remedy);
 }
@@ -62,7 +62,7 @@ export function judgeSealing(
   if (secondsBetween(oldestUnsealedAt, now) <= SEALING_INTERVALS * interval) return ok(`${waiting} yet; ${newest}.`);
   return warning(
     `${waiting}, the oldest from ${ago(oldestUnsealedAt, now)}; ${newest}.`,
-    'See that a replica runs, and in its log what keeps it from sealing. Nothing is lost, but what is not sealed cannot be verified.',
+    'See that a replica runs, and in its log why it does not seal. Nothing is lost, but an unsealed record cannot be verified.',
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Records what the service's own adapters do and log while the doctor runs them: the status and the clock of each
- * response, and the problem that an adapter logs.
+ * Observes the service's own adapters while the doctor runs them: records the status and the clock of each response, and
+ * the problem that an adapter logs.
  */
 
 import { type Instant, plusSeconds, secondsBetween } from '../../domain/instant.ts';
@@ -21,7 +21,7 @@ interface Observation {
   readonly ahead: number | undefined;
 }
 
-/** @param limitMs time for all requests together, from this call on */
+/** @param limitMs the time limit for all requests together, from this call on */
 export function observedNetwork(network: Network, clock: Clock, limitMs: number): ObservedNetwork {
   const end = plusSeconds(clock.now(), limitMs / 1000);
   const observations: Observation[] = [];
@@ -40,8 +40,8 @@ export function observedNetwork(network: Network, clock: Clock, limitMs: number)
 }
 
 /**
- * The server read its clock between request and response, and a date has whole seconds. A difference that these two
- * facts explain counts as 0.
+ * The server read its clock between request and response, and a `Date` header has whole seconds. A difference that can
+ * come from these two causes counts as 0.
  */
 function secondsAhead(sentAt: Instant, receivedAt: Instant, date: Instant): number {
   const atLeast = secondsBetween(receivedAt, date);
@@ -51,7 +51,7 @@ function secondsAhead(sentAt: Instant, receivedAt: Instant, date: Instant): numb
 }
 
 interface RecordingLog extends Log {
-  /** The last field `problem` of a warning: the adapters of the identity provider and of key sets log a sentence in it. */
+  /** The field `problem` of the last warning: the adapters of the identity provider and of key sets write a sentence there. */
   problem(): string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Examines the identity provider, through the adapters with which the service reads its metadata and keys, and the
- * receivers of signals about people: back-channel logout, SCIM and Shared Signals.
+ * Examines the identity provider, with the adapters that the service itself uses. Also examines the receivers of signals
+ * about people: back-channel logout, SCIM and Shared Signals.
  */
 
 import { travelsInTheClear } from '../../domain/address.ts';
@@ -14,7 +14,7 @@ export interface Signer {
   readonly address: string;
   /** Reads its metadata once; later calls share the result. */
   readonly metadata: () => Promise<ProviderDescription | undefined>;
-  /** Fetches its keys. Resolves with whether one of them can be used. */
+  /** Fetches its keys. Resolves with true if one of them can be used. */
   readonly fetchKeys: () => Promise<boolean>;
   /** Why reading the metadata or the keys failed. */
   readonly problem: () => Problem;
@@ -40,12 +40,13 @@ async function examineDiscovery(signer: Signer, settings: string): Promise<Findi
     const { sentence, remedy } = describeProblem(signer.problem());
     return failed(
       `Its metadata could not be read. ${sentence}`,
-      remedy ?? `See that ${settings} names it as it names itself, letter by letter, and that it is reached from here.`,
+      remedy ??
+        `See that ${settings} is exactly the issuer that its metadata names, and that it is reachable from here.`,
     );
   }
   if (travelsInTheClear(new URL(signer.address))) {
     return warning(
-      'Its metadata was read over http: anybody on the way can put other keys there.',
+      'Its metadata was read over http: an attacker on the network can replace the keys.',
       `Let ${settings} be an https URL.`,
     );
   }
@@ -57,7 +58,7 @@ async function examineKeys(signer: Signer): Promise<Finding> {
   if (await signer.fetchKeys()) return ok('Its keys were fetched, and can be used.');
   const { sentence, remedy } = describeProblem(signer.problem());
   return failed(
-    `Its keys could not be had. ${sentence}`,
+    `Its keys could not be fetched. ${sentence}`,
     remedy ??
       'See what its jwks_uri answers from here. Keys need RS, PS or ES 256 to 512, or EdDSA, and RSA ones 2048 bits.',
   );
@@ -67,7 +68,7 @@ async function examineClock(provider: Signer): Promise<Finding> {
   await provider.metadata();
   const ahead = provider.ahead();
   return ahead === undefined
-    ? skipped('It did not tell the time.')
+    ? skipped('Its responses have no date.')
     : judgeClock("The identity provider's clock", ahead);
 }
 

@@ -34,7 +34,7 @@ function describeKeys(keys: LoadedKeys): Finding {
       );
     case 'ephemeral':
       return warning(
-        'There is no signing key: this development host makes one up at each start.',
+        'There is no signing key: this development host generates one at each start.',
         'Make one with `mandate keys generate`.',
       );
     case 'unusable':
@@ -50,7 +50,7 @@ function judgeFiles(files: readonly KeyFile[]): Finding {
     ({ setting, exposure }) => `${setting} (${exposure === 'readable' ? 'read' : 'written'} by others)`,
   );
   return warning(
-    `Others get at key files: ${summarizeList(described)}.`,
+    `Other users can access key files: ${summarizeList(described)}.`,
     'Take the permissions away (chmod 600), and change the key if somebody may have read it: `mandate keys rotate`.',
   );
 }

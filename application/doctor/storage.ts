@@ -50,7 +50,7 @@ export function storageExaminations(
   { clock, isDevelopment, monthsAhead, checkpointInterval, hasSink, kids }: StorageDependencies,
 ): readonly Examination[] {
   const schema = opened.then((storage) => (storage.kind === 'opened' ? storage.condition.schema() : 'absent'));
-  // Each examination handles the rejection itself; without examinations it would be an unhandled one.
+  // Each examination handles the rejection itself. Without this line, Node would also report it as unhandled.
   schema.catch(() => undefined);
 
   const inSchema = (check: string, examine: (condition: StorageCondition) => Promise<Finding>): Examination => ({
@@ -98,7 +98,7 @@ async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding>
     if (refusal !== undefined) return failed(refusal, 'Correct the connection string, or what it names on the server.');
     return failed(
       describeUnanswered(error),
-      'See that it runs, that it is reached from here, and that Service:Database:ConnectionString names its address, role and password.',
+      'See that it runs, that it is reachable from here, and that Service:Database:ConnectionString names its address, role and password.',
     );
   }
 }
@@ -157,13 +157,13 @@ const OWN_ROLE =
   'Serve as a role of its own: name the one that owns the schema in Service:Database:MigrationConnectionString, another in Service:Database:ConnectionString, and run `mandate migrate`.';
 
 /**
- * Judges whether the serving role has the privileges that decisions need, and no others (design "Storage", Guards).
+ * Judges whether the serving role has the privileges that decisions need, and no others.
  *
  * @param isDevelopment on a development host, a serving role that owns the ledger is only a warning
  */
 function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Finding {
   if (role === undefined)
-    return skipped('This database knows no roles: whoever may write its file may change the ledger.');
+    return skipped('This database has no roles: everybody who may write its file may change the ledger.');
   const warningOrFailed = isDevelopment ? warning : failed;
   if (role.isSuperuser) {
     return warningOrFailed(`The role that serves, ${role.role}, is a superuser: no guard holds it.`, OWN_ROLE);

@@ -1,8 +1,8 @@
 /**
- * Records anonymous denials, which name no agent and no person, for all surfaces of an instance: each is written, or
- * counted for a summary (specification "Aggregation"). The request is answered even if the ledger is unavailable; the
- * denial is then counted into the next summary (supplement "Token endpoint"). A write whose result is unknown is
- * counted too: better recorded twice than lost.
+ * Records the anonymous denials of all surfaces of an instance: writes each one, or counts it for a summary
+ * (specification "Aggregation"). The request is answered even if the ledger is unavailable; the next summary then
+ * includes the denial (supplement "Token endpoint"). So does it if the result of a write is unknown: the denial may be
+ * recorded twice, but is never lost.
  */
 
 import { type AnonymousDenial, aggregation, type Summary } from '../../domain/ledger/aggregation.ts';
@@ -68,7 +68,7 @@ function withAggregation(service: DenialLedger, windowSeconds: number): Anonymou
     }
   };
 
-  // One write at a time: a caller that waits for the end of a window then finds its summary written.
+  // Writes run one after another, so when `closeEnded` resolves, the summaries of earlier calls are written too.
   let writing: Promise<void> = Promise.resolve();
   const writeNext = (take: () => readonly Summary[]): Promise<void> => {
     const next = writing.then(() => write(take()));

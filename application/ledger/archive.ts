@@ -1,12 +1,12 @@
 /**
  * Archives months of the ledger, oldest first (specification "Ledger and seal", `audit-archive`). Each month is
  * exported, read back and recorded before it is dropped. Only records in a verified export are dropped. Every step can
- * be repeated: a file that an interrupted run left is used if its content is exactly right.
+ * be repeated: a file that an interrupted run left is used if its content equals the export.
  *
  * An export begins after the checkpoint with which the previous export ended. It ends with the checkpoint that covers
- * its month's highest number. A checkpoint across the month boundary is exported whole, with the earlier month. Its
- * records of the later month stay in the ledger until that month leaves, and are not exported again. So every record is
- * in exactly one export.
+ * the month's highest number. A checkpoint across the month boundary is exported whole, with the earlier month. Its
+ * records of the later month stay in the ledger until that month is archived, and are not exported again. So every
+ * record is in exactly one export.
  */
 
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
@@ -45,13 +45,13 @@ export interface ArchivedMonth {
   readonly sha256: string;
 }
 
-/** The number of archived months, and why the next one was not. Archived months stay archived. */
+/** The number of archived months, and why the next month was not archived. Archived months stay archived. */
 export interface ArchiveOutcome {
   readonly months: number;
   readonly stop: ArchiveStop | undefined;
 }
 
-/** @throws StorageUnavailable, ExportUnusable: the current month is then still held, or (rarely) its state unknown */
+/** @throws StorageUnavailable, ExportUnusable: the ledger then still holds the current month, or its state is unknown */
 export async function archive(before: Month, archiving: Archiving): Promise<ArchiveOutcome> {
   if (before > monthOf(archiving.clock.now())) return stopped(0, { kind: 'after_current_month', before });
   const held = await archiving.archives.exclusively(() => archiveMonths(before, archiving));
@@ -71,7 +71,7 @@ async function archiveMonths(before: Month, archiving: Archiving): Promise<Archi
 
 async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<ArchiveStop | undefined> {
   const { month, partition } = held;
-  // Only a clock that was wrong by days dates a record into an archived month. An export of that name exists.
+  // A record gets a date in an archived month only if a clock is wrong by days. The month's export exists already.
   if (held.leftBefore) return { kind: 'archived_before', month, partition };
   if (held.undelivered) return { kind: 'undelivered', month };
 
@@ -89,8 +89,8 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   const verdict = await verifyLedger({ ...archiving, ledger: ledgerThrough(archiving.checkpoints, end) });
   if (verdict.kind === 'broken') return { kind: 'not_intact', month, fault: verdict.fault };
 
-  // 3. Write the export, or find the one that an interrupted run wrote.
-  // 4. Read it back and recompute every root from the file. Only then give it its final name.
+  // 3. Write the export, or find the export that an interrupted run wrote.
+  // 4. Read the file back and recompute every root from it. Only then give the file its final name.
   const content = await contentOf(month, exported, end.checkpointId, archiving.checkpoints);
   const ready = await findOrWrite(content, last, archiving);
   if ('stop' in ready) return ready.stop;
@@ -126,7 +126,7 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   }
 }
 
-/** The checkpoint of the month's highest number; `undefined` if nothing of the month is left to export. */
+/** The checkpoint that seals the month's highest number; `undefined` if nothing of the month is left to export. */
 async function lastToExport(
   { lastSeq }: HeldMonth,
   exported: Exported,
@@ -146,7 +146,7 @@ function rangeAfter(exported: Exported, last: Checkpoint): ExportedRange {
   };
 }
 
-/** The ledger cut off after this checkpoint. */
+/** A view of the ledger that ends with this checkpoint. */
 function ledgerThrough(
   checkpoints: Checkpoints,
   { checkpointId, lastSeq }: Pick<Checkpoint, 'checkpointId' | 'lastSeq'>,
@@ -211,7 +211,7 @@ async function publish(draft: DraftExport, month: Month): Promise<ReadyExport> {
   return { stop: { kind: 'export_differs', month, location: published.location, fault: undefined } };
 }
 
-/** The fault of a file as the export of this content; `another` for an intact export of other content. */
+/** The fault of a file that should be the export of this content; `another` for an intact export of other content. */
 async function faultOf(
   stored: StoredExport,
   { header }: ExportContent,
@@ -238,7 +238,7 @@ function stopped(months: number, stop: ArchiveStop): ArchiveOutcome {
   return { months, stop };
 }
 
-/** Whether two texts have the same lines, however they are split into batches. */
+/** Whether two texts have the same lines, even if they are split into different batches. */
 async function sameLines(left: Lines, right: Lines): Promise<boolean> {
   const [ours, theirs] = [eachLine(left), eachLine(right)];
   try {

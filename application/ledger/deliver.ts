@@ -14,8 +14,8 @@ interface Delivery {
 const MAX_BATCHES = 1000;
 
 /**
- * Sends batches until nothing is due, a batch fails, or `shouldContinue` returns false. A failed batch waits (Outbox), and
- * records that become due during the pass are left to the next one. A sink that is down is sent one batch, not all of them.
+ * Sends batches until no record is due, a batch fails, or `shouldContinue` returns false. A failed batch becomes due again
+ * later (port Outbox). A sink that is down therefore gets one batch for each pass.
  *
  * @throws StorageUnavailable
  */

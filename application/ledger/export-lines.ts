@@ -1,4 +1,4 @@
-/** Reads and writes the lines of an export in batches, so that memory does not grow with their number. */
+/** Reads and writes the lines of an export in batches, so that memory does not grow with the size of the export. */
 
 import {
   type ArchiveHeader,
@@ -27,12 +27,12 @@ export class MalformedLine extends Error {
 
 /** Reads the values on consecutive lines of a file. The caller must close it. */
 export interface LineReader<Value> {
-  /** `undefined` after the last. @throws MalformedLine, ExportDamaged, ExportUnusable */
+  /** The next value; `undefined` after the last. @throws MalformedLine, ExportDamaged, ExportUnusable */
   next(): Promise<Value | undefined>;
   close(): Promise<void>;
 }
 
-/** @param skipped the number of lines before the first wanted one */
+/** @param skipped the number of lines to skip at the start */
 export function lineReader<Value>(
   stored: StoredExport,
   skipped: number,
@@ -85,7 +85,7 @@ export interface ExportContent {
   readonly through: number;
 }
 
-/** A page takes some milliseconds on any machine. */
+/** Reading a page takes some milliseconds. */
 const CHECKPOINTS_AT_ONCE = 1000;
 const RECORDS_AT_ONCE = 2000;
 

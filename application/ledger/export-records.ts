@@ -1,7 +1,7 @@
 /**
- * Passes on the sealed records after a sequence number, in order, so that an export can continue where the previous one
- * ended. Only sealed records: an append that already has a number may still commit below a record that is not sealed. A
- * sealed range is final, so continuing from its last number neither repeats nor skips a record.
+ * Writes the sealed records after a sequence number, in order, so that an export can continue where the previous one
+ * ended. Unsealed records are left out: an append with a lower number may still be running. A sealed range is final, so
+ * continuing from its last number neither repeats nor skips a record.
  */
 
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
@@ -12,7 +12,7 @@ import { recordPages } from './record-pages.ts';
 interface RecordExport {
   readonly ledger: Pick<Checkpoints, 'records' | 'archivedThrough'>;
   readonly turn: Turn;
-  /** The next page is passed on when the promise resolves: a slow reader slows down the export. */
+  /** The next page is written only after the promise has resolved: a slow reader slows down the export. */
   readonly write: (records: readonly LedgerRecord[]) => Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface ExportedRecords {
   readonly archivedThrough: number | undefined;
 }
 
-/** A page takes some milliseconds on any machine. */
+/** Reading a page takes some milliseconds. */
 const RECORDS_AT_ONCE = 1000;
 
 /** @param after the last number of the previous export, or 0 @throws StorageUnavailable */

@@ -1,4 +1,4 @@
-/** Reads the ledger in pages (specification "GET /audit"). Read only. */
+/** Reads the ledger in pages (specification "GET /audit"). */
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
@@ -14,7 +14,7 @@ interface LedgerReading {
   readonly digest: Digest;
 }
 
-/** Combined with AND. */
+/** A record must match all filters that are set. */
 type LedgerFilters = Pick<LedgerQuery, 'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision'>;
 
 export interface LedgerQuestion {
@@ -50,10 +50,10 @@ export async function queryLedger(service: LedgerReading, question: LedgerQuesti
   };
 }
 
-/** 128 bits prevent accidental collisions. A deliberate one gains nothing: its author may query everything anyway. */
+/** 128 bits, so that two filters never collide by chance. A forged cursor gains nothing: its sender may read everything. */
 const FINGERPRINT_LENGTH = 32;
 
-/** Without the page's length, which may change from page to page. */
+/** The `limit` is not part of the fingerprint: it may change from page to page. */
 function fingerprintOf(digest: Digest, { sponsor, agentId, taskId, from, to, decision }: LedgerFilters): string {
   const filters = [sponsor, agentId, taskId, from, to, decision].map((filter) => filter ?? null);
   return digest(JSON.stringify(filters)).slice(0, FINGERPRINT_LENGTH);

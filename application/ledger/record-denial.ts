@@ -1,5 +1,5 @@
 /**
- * The one exit for every refusal of the token, introspection and revocation endpoints. It is written to the ledger
+ * Every refusal of the token, introspection and revocation endpoints passes through here. It is written to the ledger
  * before it is answered (specification "Errors": every denial is written, none is dropped). Anonymous denials may be
  * counted instead (specification "Aggregation").
  */
@@ -22,8 +22,8 @@ interface DenialRecording {
  * Runs a decision and records its refusal as `token.denied`. The returned reason is the recorded one, which may be that
  * of an earlier check (see decisions/refuse.ts).
  *
- * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded: the refusal is then not
- *   answered (supplement "Token endpoint"). An anonymous one is answered all the same.
+ * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded: the client then gets 503
+ *   instead (supplement "Token endpoint"). An anonymous refusal is answered even if it can't be recorded.
  */
 export function recordDenials({ decisions, anonymous, clock }: DenialRecording) {
   return async <T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>> => {
@@ -45,8 +45,8 @@ export function recordDenials({ decisions, anonymous, clock }: DenialRecording) 
 }
 
 /**
- * The denial names no agent, person or task, and the ledger has nothing to decide: no assertion to use up, no person to
- * look up. Other parts of the request are not recorded, since nothing has verified them.
+ * Whether the denial names no agent, person or task, uses up no assertion, and needs no check for a block. Other parts
+ * of the request are not verified, so they are not recorded.
  */
 function isAnonymous({ about, assertion, sponsorKey }: Denial): boolean {
   const named = about?.agentId ?? about?.sponsor ?? about?.taskId;

@@ -1,7 +1,7 @@
 /**
  * Reads the records of a range in pages, by sequence number. The next page is fetched while the caller works on the
- * current one, so at most two pages are in memory. Before each page it yields to the event loop, which sends the request
- * for the next one: sent after the work, it would be answered only after the work.
+ * current one, so at most two pages are in memory. It yields to the event loop before it hands over a page. The request
+ * for the next page is therefore sent before the caller's work blocks the loop.
  */
 
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
@@ -11,7 +11,7 @@ import type { Turn } from '../ports/runtime.ts';
 export interface PagedReading {
   readonly ledger: Pick<Checkpoints, 'records'>;
   readonly turn: Turn;
-  /** Records hashed without a break, at about five microseconds each. */
+  /** The caller hashes a page without yielding, at about five microseconds a record. */
   readonly pageSize: number;
 }
 

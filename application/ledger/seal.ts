@@ -1,6 +1,6 @@
 /**
- * One sealing pass (specification "Ledger and seal"): it seals all unsealed records with one checkpoint. The root is
- * rebuilt from the committed rows, because the signature vouches for them.
+ * One sealing pass (specification "Ledger and seal"): it seals all unsealed records with one checkpoint. It computes the
+ * root from the committed rows, because the signature must cover exactly these.
  */
 
 import { canonicalCheckpoint, canonicalRecord, type UnsignedCheckpoint } from '../../domain/ledger/canonical-json.ts';
@@ -34,7 +34,7 @@ export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
   if (unsealed === undefined) return { kind: 'nothing_unsealed' };
   const { previous, firstSeq, lastSeq } = unsealed;
 
-  // 2. Rebuild its root.
+  // 2. Compute the root of its records.
   const { treeSize, rootHash } = await rebuild(service, unsealed);
 
   // 3. Link to the previous checkpoint, and sign.

@@ -1,7 +1,7 @@
 /**
  * A checkpoint's Merkle tree for proofs, without its lower levels. Records are hashed in blocks, and only each block's
- * root is kept. A proof reads its own block again and takes the upper part of its path from here. So a tree of half
- * a million records takes half a megabyte, and tampering with the proof's block is noticed at once.
+ * root is kept. A proof reads the records of its block again, and takes the upper part of its path from here. So a tree
+ * of half a million records takes half a megabyte, and every proof detects tampering with its block.
  */
 
 import { canonicalRecord } from '../../domain/ledger/canonical-json.ts';
@@ -62,7 +62,7 @@ export async function readSealedTree(
   return { blockOf: (seq) => blockAt(hash, { checkpoint, firstSeqs, blocks }, seq), bytes: bytesOf(blockCount) };
 }
 
-/** @param block every record read for a block, inserted ones too: they change its size or its root */
+/** @param block every record read for a block. An inserted record changes the size or the root */
 export function treeOf(hash: Hash, block: readonly LedgerRecord[]): MerkleTree {
   const tree = merkleTree(hash, block.length);
   for (const record of block) tree.add(leafHash(hash, canonicalRecord(record)));

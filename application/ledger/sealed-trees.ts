@@ -1,6 +1,6 @@
 /**
- * A cache of the trees that proofs have used lately. Rebuilding a tree reads every record of its checkpoint. The cache
- * is short-lived, because only rebuilding the tree shows tampering with other records.
+ * A cache of the trees of recent proofs. Rebuilding a tree reads every record of its checkpoint. Entries live only a
+ * minute, because tampering with records outside of the proof's block shows only when the tree is rebuilt.
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
@@ -26,9 +26,9 @@ export interface SealedTrees {
   forget(checkpoint: Checkpoint, tree: SealedTree): void;
 }
 
-/** How long tampering that spares the proved record's block can stay unnoticed. */
+/** The longest time for which tampering outside of the proved record's block can stay unnoticed. */
 export const KEPT_SECONDS = 60;
-/** After this age a requested tree is read again in the background, so that proofs seldom wait for one. */
+/** A requested tree of this age is read again in the background, so that proofs seldom wait for a tree. */
 export const RENEWED_AFTER_SECONDS = 30;
 /** Room for hundreds of checkpoints of fifty thousand records. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -36,7 +36,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 interface Entry {
   /** The signed text and the signature: a checkpoint row with other content never matches this entry. */
   readonly identity: string;
-  /** When its read began; `undefined` while it is queued, when it cannot be out of date. */
+  /** When reading the tree began; `undefined` while the read is queued, when the tree cannot be out of date. */
   readAt: Instant | undefined;
   readonly tree: Promise<SealedTree | undefined>;
   /** The tree, once it has been read. */
@@ -49,12 +49,12 @@ export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeRe
   const entries = new Map<number, Entry>();
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** Reads one tree at a time: many at once would add up to long pauses of the event loop. */
+  /** Reads one tree at a time: many at once would block the event loop for long. */
   function read(checkpoint: Checkpoint, signed: string, begins: () => void): Promise<SealedTree | undefined> {
     const reading = queue.then(async () => {
       begins();
-      // Without a valid signature the root is not a signed one, whatever leads to it. An unknown key is accepted: an
-      // auditor who kept a key that is no longer published can still verify the proof.
+      // With an invalid signature no proof can be given. An unknown key is accepted: an auditor who kept a key that is
+      // not published any more can still verify the proof.
       const verdict = await verifier.verify(checkpoint.kid, signed, checkpoint.signature);
       if (verdict === 'invalid_signature') return undefined;
       return readSealedTree(hash, { ledger: checkpoints, turn }, checkpoint);
@@ -84,7 +84,7 @@ export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeRe
     if (entries.get(checkpointId) === entry) entries.delete(checkpointId);
   }
 
-  /** Keeps the newest tree whatever its size: otherwise every proof from it would wait for a new read. */
+  /** Keeps the newest tree even if it is too large: otherwise every proof from it would wait for a new read. */
   function shrink(newest: Entry): void {
     let bytes = [...entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0);
     for (const [checkpointId, entry] of entries) {

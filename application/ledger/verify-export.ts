@@ -3,8 +3,8 @@
  * range of each checkpoint, the links between them, and every root, rebuilt from the export's records. The checkpoint
  * before the first one is not in the export, so the first link cannot be checked.
  *
- * Two readers go through the file side by side, one at the checkpoints and one at the records. Neither part is ever
- * held in memory as a whole.
+ * Two readers read the file at the same time, one the checkpoints and one the records. Neither part is ever in memory
+ * as a whole.
  */
 
 import {
@@ -35,7 +35,7 @@ type ExportVerdict =
   | {
       readonly kind: 'intact';
       readonly header: ArchiveHeader;
-      /** Both `undefined` when the month was empty. */
+      /** `first` and `last` are `undefined` if the month was empty. */
       readonly first: Checkpoint | undefined;
       readonly last: Checkpoint | undefined;
     }
@@ -100,7 +100,7 @@ async function verify(reading: Reading, verified: (checkpoint: Checkpoint) => vo
     verified(next);
     progress?.(records.taken(), header.records);
   }
-  // The last checkpoint of an export is the one that covers the month's highest record, so it must hold one.
+  // The last checkpoint of an export covers the month's highest record, so it must hold a record of the month.
   if (!endsInMonth) return { kind: 'wrong_month', month: header.month };
   return (await countFault(records, header)) ?? unconfirmedMark(marks, first, last);
 }
@@ -146,7 +146,7 @@ async function countFault(records: Lookahead, header: ArchiveHeader): Promise<Ex
   return held === header.records ? undefined : { kind: 'count', of: 'records', announced: header.records, held };
 }
 
-/** A mark outside of the export cannot be confirmed by it, and must not look confirmed. */
+/** The fault if a mark names a checkpoint outside of the export: the export cannot confirm such a mark. */
 function unconfirmedMark(
   marks: readonly Mark[],
   first: Checkpoint | undefined,

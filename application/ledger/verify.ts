@@ -1,10 +1,9 @@
 /**
- * Verifies the whole ledger (specification "Ledger and seal", `audit-verify`). For every checkpoint in order it checks
- * the link to the previous one, the signature, and the root, which it rebuilds from the records. It stops at the first
- * fault.
+ * Verifies the whole ledger (specification "Ledger and seal", `audit-verify`). For every checkpoint in order, it checks
+ * the link to the previous one and the signature. It rebuilds the root from the records, and stops at the first fault.
  *
- * Records are read in large pages whatever the size of the checkpoints, but never before the checkpoint that seals
- * them: its range is then final, and the service may write to the ledger during the verification.
+ * Records are read in large pages, even if the checkpoints are small. They are read after the checkpoint that seals them:
+ * its range is then final, so the service may write to the ledger during the verification.
  */
 
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
@@ -111,7 +110,7 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
       (await rootFault(walk, records, checkpoint)) ??
       contradictedMark(walk.marks, checkpoint);
     if (fault !== undefined) {
-      // Remove the checkpoint's records from the count: a mark may contradict it after they were counted.
+      // Remove the checkpoint's records from the count: a mark may contradict the checkpoint after they were counted.
       Object.assign(walk.counts, counts);
       return fault;
     }
@@ -178,7 +177,7 @@ function afterNewest({ newest }: Walk): number {
 
 /** Records as one stream across checkpoints and pages. */
 interface RecordStream {
-  /** Passes on the records up to a number, in order, from where the previous call ended. */
+  /** Calls `take` for each record up to a number, in order, from where the previous call ended. */
   through(lastSeq: number, take: (record: LedgerRecord) => void): Promise<void>;
 }
 
@@ -210,7 +209,7 @@ async function lastSealed(ledger: VerifiableLedger): Promise<number> {
   let low = 0;
   let step = 1;
   let last = await successor(0);
-  // Double the step while there is a checkpoint beyond, then halve it.
+  // Double the step while a checkpoint has a higher id, then halve it.
   for (let growing = true; step >= 1; step = growing ? step * 2 : Math.floor(step / 2)) {
     const beyond = await successor(low + step);
     if (beyond === undefined) growing = false;

@@ -7,7 +7,7 @@ type RegistryAnswer<Kind extends string> =
   | { readonly kind: Kind }
   | { readonly kind: 'refused'; readonly errors: readonly FieldError[] };
 
-/** The agents of a running service, seen from outside through its admin API. */
+/** The agents of a running service, read and changed through its admin API. */
 export interface AgentRegistry {
   /** @throws RegistryFailure, like all methods here */
   find(agentId: AgentId): Promise<Registration | undefined>;
@@ -18,9 +18,9 @@ export interface AgentRegistry {
 }
 
 /**
- * Thrown if the service does not answer, answers in an unexpected form, or refuses the credentials. Further
- * requests are useless. Whether the last one was applied is unknown. The message is a sentence for the operator,
- * without received data.
+ * Thrown if the service does not answer, answers in an unexpected form, or refuses the credentials. Further requests
+ * would fail too. Whether the last request was applied is unknown. The message is a sentence for the operator, without
+ * received data.
  */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure';

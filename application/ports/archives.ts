@@ -53,10 +53,11 @@ export interface Archives {
   exported(): Promise<Exported>;
 
   /**
-   * One transaction: appends the entry, detaches and drops the month's partition, and stores what was archived. It
-   * waits for its table lock only for a moment, because appends wait behind it; without the lock it answers `locked`.
+   * One transaction: appends the entry, detaches and drops the month's partition, and stores the exported range. It
+   * waits only briefly for its table lock, because appends wait meanwhile. If it does not get the lock, it answers
+   * `locked`.
    *
-   * In every case but `removed`, nothing happened:
+   * In every case but `removed`, nothing was changed:
    * - `undelivered`: the sink still lacks records of this month or earlier.
    * - `gained`: the partition holds a record above the exported range.
    * - `overtaken`: the month is gone, or another process removed a month first.

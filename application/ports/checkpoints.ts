@@ -17,7 +17,7 @@ export interface Unsealed extends SeqRange {
 export type Sealing =
   /** No checkpoint covers the number. */
   | { readonly kind: 'not_sealed' }
-  /** The number's month has been archived; only its checkpoint is still stored. */
+  /** The number's month has been archived. Of it, only the checkpoint is still stored. */
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
   /** A checkpoint covers the number. A record with it may exist, may have been deleted, or may never have existed. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };
@@ -29,8 +29,8 @@ export type Sealing =
 export interface Checkpoints {
   /**
    * The range from the last checkpoint to the newest record; `undefined` if nothing is unsealed. The range is final:
-   * the method waits for every append that already has a number, so none commits into it later (design "Storage",
-   * Sealing). It delays new appends no longer than the slowest running append takes.
+   * the method waits for every append that already has a number, so none commits into it later. It delays new appends
+   * no longer than the slowest running append takes.
    */
   unsealed(): Promise<Unsealed | undefined>;
 

@@ -19,7 +19,7 @@ export interface LedgerQuery {
   readonly decision?: LedgerDecision | undefined;
   readonly after?: LedgerPosition | undefined;
   readonly limit: number;
-  /** The time of the query. Records so young that a running append could sort among them are read under a lock. */
+  /** The time of the query. A running append could still sort among very recent records: these are read under a lock. */
   readonly now: Instant;
 }
 
@@ -35,7 +35,7 @@ export interface LedgerPage {
 export interface Ledger {
   /**
    * One page, oldest first. No record that commits later sorts before `next`. Continuing from it therefore neither
-   * skips nor repeats a record, whatever is appended in between.
+   * skips nor repeats a record, even if records are appended in between.
    */
   page(query: LedgerQuery): Promise<LedgerPage>;
 }

@@ -15,7 +15,7 @@ export interface NetworkRequest {
    * it is in the URL or in DNS. A host with public and other addresses fails as well.
    */
   readonly publicOnly?: boolean;
-  /** The trace of the request that causes this one; the server is told in `traceparent`. */
+  /** The trace of the request that causes this one; sent to the server in `traceparent`. */
   readonly trace?: Trace | undefined;
 }
 
@@ -27,12 +27,12 @@ export interface NetworkAnswer {
 }
 
 /**
- * Thrown without a complete response: no connection, a time-out, too long, not UTF-8. A redirect is a response. The
- * message is fixed text with at most the operating system's error code.
+ * Thrown if there is no complete response: no connection, a time-out, a body that is too long or not UTF-8. A redirect
+ * is a response. The message is fixed text with at most the operating system's error code.
  */
 export class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
-  /** Whether the server did respond, but unreadably: the server is up, this response is useless. */
+  /** Whether the server responded, but with an unreadable response. */
   readonly answered: boolean;
   /** The status of such a response. */
   readonly status: number | undefined;

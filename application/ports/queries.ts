@@ -28,7 +28,7 @@ export interface Tasks {
   tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;
 }
 
-/** The blocked humans, for whom the service refuses to act. */
+/** The people, with their blocks. */
 export interface Sponsors {
   /** The person's blocks, at most one per source, oldest first. Empty if the person is not blocked. */
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;

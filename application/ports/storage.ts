@@ -13,7 +13,7 @@ export type DatabaseLink =
   | 'unverified'
   | 'plain';
 
-/** The role that serves, and its privileges beyond or short of what the decisions need. */
+/** The database role of the service. `surplus` and `missing` compare its privileges with those that decisions need. */
 export interface RoleCondition {
   /** The role's name in the database. */
   readonly role: string;
@@ -25,7 +25,7 @@ export interface RoleCondition {
   readonly missing: readonly string[];
 }
 
-/** A missing guard: it should prevent changes to a table of the ledger. */
+/** A missing guard. A guard is a trigger or a revoked privilege that prevents changes to a table of the ledger. */
 export interface MissingGuard {
   readonly table: string;
   /** For example `the trigger ledger_append_only is disabled`. */
@@ -96,7 +96,7 @@ export interface StorageCondition {
   guards(): Promise<GuardCondition>;
   /** The months with a partition for records; `undefined` if the ledger is not partitioned. */
   months(): Promise<readonly Month[] | undefined>;
-  /** Whether the sequence was set back, so that new records would get numbers already in use. */
+  /** Whether the sequence of record numbers was set back, so that new records would get numbers already in use. */
   isSetBack(): Promise<boolean>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
@@ -110,8 +110,8 @@ export interface StorageCondition {
 export interface Sweeping {
   /**
    * Deletes up to `limit` rows of each kind that had to be kept only until `until`: used assertions, revoked tokens,
-   * accepted signals, logouts. One transaction, repeated by a pass until it returns 0. Instances may run concurrently:
-   * none waits for another.
+   * accepted signals, logouts. Each call is one transaction; the caller repeats it until it returns 0. Instances that
+   * call it concurrently do not wait for each other.
    *
    * @throws StorageUnavailable
    */

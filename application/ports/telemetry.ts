@@ -6,7 +6,7 @@ import type { Trace } from '../../domain/trace-context.ts';
 /** Field values that operators may read: never a token, key, grant or assertion, nor other data from a request. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** The fields of a line that is written for a request: they name its trace. */
+/** The fields that name a request's trace in a log line. */
 export function traceFields(trace: Trace | undefined): LogFields {
   return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
 }

@@ -25,7 +25,7 @@ interface AcceptLogout {
   readonly refuseLoggedOut: boolean;
 }
 
-/** The lifetime of the provider's access tokens is unknown. One that lives longer is accepted again after a day. */
+/** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
 const REMEMBERED_SECONDS = 24 * 60 * 60;
 
 export type LogoutOutcome = SignalVerdict | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };

@@ -21,7 +21,7 @@ interface AcceptSecurityEvent {
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
-  /** The identity provider that signs this service's subject tokens; `undefined` while it is unknown. */
+  /** The issuer of the subject tokens, which is the identity provider; `undefined` while it is unknown. */
   readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
 }
 

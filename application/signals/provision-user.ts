@@ -1,6 +1,6 @@
 /**
- * The writes of a provisioned user (specification "/scim/v2"; supplement "SCIM"). Each write is computed from the user
- * as read, and applied, with its statements about people, only if the user has not changed since.
+ * The writes of a provisioned user (specification "/scim/v2"; supplement "SCIM"). Each write is computed from the stored
+ * user. It and its effects on people are applied only if the user has not changed since it was read.
  */
 
 import { makeUserId, type UserId } from '../../domain/identifiers.ts';

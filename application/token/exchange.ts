@@ -1,5 +1,5 @@
 /**
- * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a human's access token and
+ * Token exchange (RFC 8693; specification "POST /oauth2/token", Exchange): an agent presents a person's access token and
  * receives a task, its first token and its grant.
  */
 
@@ -43,7 +43,7 @@ interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidatio
   readonly agentCache: () => CachedAgents;
   readonly decisions: Decisions;
   readonly digest: Digest;
-  /** The subject token's required `aud`; the assertion's are in `audiences`. */
+  /** The required `aud` of the subject token. Those of the assertion are in `audiences`. */
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
@@ -67,7 +67,7 @@ export async function exchangeToken(
     const refuse = (reason: DenialReason, more: Pick<Denial, 'about' | 'sponsorKey'> = {}): Denied =>
       denied(reason, { ...more, about: { ...requested, agentId: agent.agentId, ...more.about }, assertion });
 
-    // 2. Validate the human's token.
+    // 2. Validate the person's token.
     const subject = await validateSubjectToken(service, request.subjectToken, trace);
     if (subject.kind === 'denied') return refuse(subject.denial.reason, { about: subject.denial.about });
     const person = subject.value;
@@ -152,7 +152,7 @@ async function authenticateBoth(
     return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);
   }
   const { jti, forgetAt } = client.value.assertion;
-  // An assertion is used once, also within one request.
+  // One request must not use one assertion twice either.
   if (jti === assertion.jti) return refuse('actor_replayed');
   return allowed({ ...acting.value, assertion: { ...assertion, clientAssertion: { jti, forgetAt } } });
 }

@@ -1,6 +1,6 @@
 /**
- * Introspection (RFC 7662; specification "POST /oauth2/introspect"): whether a task token is valid right now. Every
- * request reads storage, so that a revocation takes effect at once.
+ * Introspection (RFC 7662; specification "POST /oauth2/introspect"): whether a task token is active now. Every request
+ * reads storage, so that a revocation takes effect at once.
  */
 
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';

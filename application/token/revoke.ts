@@ -41,7 +41,7 @@ interface RevokeToken extends AgentAuthentication {
   readonly issuer: string;
 }
 
-/** The result, for the log: the response is the same for each. */
+/** The result for the log. The response is the same for all three. */
 export type RevocationResult = 'task_revoked' | 'token_revoked' | 'nothing_left';
 
 export async function revokeToken(
@@ -54,7 +54,8 @@ export async function revokeToken(
   const asking = await authenticateAgent(service, credentials, { disabledToo: true, trace });
   if (asking.kind === 'denied') return asking;
 
-  // 2. A grant ends its task; a token ends alone. The token's own form decides, not the type hint (RFC 7009 §2.1).
+  // 2. Revoking a grant ends its task; revoking a task token ends only that token. The form of the token decides which
+  // of the two it is, not the type hint (RFC 7009 §2.1).
   if (looksLikeGrant(request.token)) return revokeTask(service, asking.value, request.token);
   const token = await readTaskToken(service, request.token);
   const owner = token === undefined ? undefined : textClaim(token.claims, 'client_id');
@@ -88,9 +89,8 @@ async function revokeOne(
   token: TaskToken,
 ): Promise<Outcome<RevocationResult>> {
   const at = service.clock.now();
-  // Until this time another instance or a tool server with a slower clock may still accept the token. Afterwards there
-  // is nothing to revoke. The sweeper may have deleted an earlier revocation, so a repeated one could not be told from
-  // a first one.
+  // Until this time, an instance or a tool server with a slower clock may still accept the token. Afterwards there is
+  // nothing to revoke, and the sweeper may have deleted an earlier revocation of the token.
   const overAt = plusSeconds(token.expiresAt, CLOCK_SKEW_SECONDS);
   if (overAt <= at) return spendOnly(service, { agent, assertion });
   const verdict = await service.decisions.decide(revokeSingleToken, {

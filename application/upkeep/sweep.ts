@@ -14,7 +14,7 @@ interface TaskExpiry {
   readonly batchSize: number;
   /**
    * Seconds by which this instance's clock may be ahead of another's. Only tasks that expired at least that long ago
-   * are swept: a stored expiry counts for every instance, so it must not come early for any.
+   * are swept: a stored expiry ends the task for every instance, so it must not come early for any.
    */
   readonly clockAheadBy: number;
 }
@@ -23,10 +23,9 @@ interface TaskExpiry {
  * Records each expiry in the ledger, once per task (specification "Task": live, `task.exp` passes). An expired task is
  * refused whether or not it was swept.
  *
- * Sweeps in batches until every task that had expired when the pass began is recorded, by any instance. It stops earlier
- * if `shouldContinue` returns false. A pass so ends even if tasks expire as fast as they are swept, and leaves nothing for
- * the next one. Each batch is its own transaction; between batches the pass yields to other requests. Tasks that other
- * instances are sweeping are skipped without waiting.
+ * A pass sweeps in batches until every task that had expired when the pass began is recorded, or until `shouldContinue`
+ * returns false. So it ends even if tasks expire as fast as they are swept. Each batch is its own transaction; between
+ * batches the pass yields to requests. It skips tasks that another instance is sweeping.
  *
  * @throws StorageUnavailable
  */
@@ -53,8 +52,8 @@ interface Forgetting {
 }
 
 /**
- * Instances' clocks differ by at most a minute (docs/decisions/0001-ledger-paging.md). This instance may consider a row
- * expired while another would still accept its token, so a row is deleted only after that minute.
+ * Instances' clocks differ by at most a minute (docs/decisions/0001-ledger-paging.md). When a row is expired for this
+ * instance, another may still accept its token for a minute. So a row is deleted only after that minute.
  */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
 
@@ -65,8 +64,8 @@ const BATCH_SIZE = 200;
  * Deletes tasks that ended more than the retention ago (specification "Task (stored)"), and expired rows that were kept
  * only to prevent a second use.
  *
- * Deletes every row that was old enough when the pass began, unless `shouldContinue` returns false before. The pass therefore
- * ends, and leaves nothing for the next one. Rows that other instances are deleting are left to them.
+ * A pass deletes every row that was old enough when the pass began, or stops when `shouldContinue` returns false. It
+ * skips rows that another instance is deleting.
  *
  * @throws StorageUnavailable
  */

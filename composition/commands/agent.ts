@@ -45,7 +45,7 @@ export async function agentApply(request: ApplyRequest, overrides: readonly Sett
       printError(misplaced);
       return exitCode.usage;
     }
-    // The files are checked first, so that they can be checked without a key. With a wrong file no request is sent.
+    // Check the files first: this needs no admin key, and with a wrong file no request must be sent.
     const judge = { agentKeys: agentKeys(httpNetwork(), systemClock(), log), rules: CERTAIN_RULES };
     const files = await readAgentFiles(request.files, (declaration) => judgeDraft(judge, draftOf(declaration)));
     if (files.kind === 'wrong') {

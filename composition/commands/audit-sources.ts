@@ -17,7 +17,7 @@ import { publicHalves } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { validSection } from './run-command.ts';
 
-/** Real key sets are much smaller. */
+/** The largest accepted key set. Real key sets are much smaller. */
 const MAX_BYTES = 1_048_576;
 const TIMEOUT_MS = 10_000;
 
@@ -50,7 +50,7 @@ async function textOf(source: KeySource): Promise<string> {
 async function textOfFile(path: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {
-    // Reads one byte more than the limit to detect a longer file; a device never ends.
+    // Read one byte more than the limit, to detect a longer file. A device such as /dev/zero never ends.
     for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk);
   } catch {
     throw new StartupError(['--jwks names a file that cannot be read.']);
@@ -77,7 +77,7 @@ async function textAt(url: string): Promise<string> {
   }
 }
 
-/** A ledger to read: writes nothing, and refuses a schema of another release. @throws StartupError, StorageUnavailable */
+/** Opens the ledger for reading, and refuses a schema of another release. @throws StartupError, StorageUnavailable */
 export async function openLedger(settings: SettingsSection<'Service:Database'>, log: Log): Promise<LedgerReading> {
   const chosen = databaseChoice(settings);
   if (chosen.provider === 'sqlite') return openFile(chosen.path, log);

@@ -24,7 +24,7 @@ import {
 import { sponsorCheckChoice } from '../settings/alternatives.ts';
 import { processSettings, runReport } from './run-command.ts';
 
-/** After the report, pending requests such as a DNS query are abandoned: nothing waits for them. */
+/** The time after the report for pending requests, such as a DNS query. After it, the process exits without them. */
 const EXIT_LIMIT_MS = 200;
 
 /** Runs the checks, or explains a subject token, and prints the findings. Resolves with the exit code. */
@@ -42,7 +42,7 @@ export async function doctor(request: DoctorRequest, overrides: readonly Setting
   return code;
 }
 
-/** The time limit for a piped token; a program that pipes one writes it at once. */
+/** The time limit for reading a piped token. A program that pipes a token writes it at once. */
 const STDIN_LIMIT_MS = 10_000;
 
 /** Explains a subject token from standard input, with the settings, keys and blocks of the service. */

@@ -33,7 +33,7 @@ export async function keysGenerate(request: GenerateRequest, overrides: readonly
     const thumbprint = await thumbprintOf(key);
     const added = await settingsToAdd(processSettings(overrides), { key, file, isNamed: request.kid !== undefined });
     const report = renderNewKey({ kid: key.keyId, thumbprint, file, publicJwk: key.publicJwk }, added, request.json);
-    // If the key is on standard output, the report is not.
+    // If the key is written to standard output, the report goes to standard error.
     (file === undefined ? process.stderr : process.stdout).write(report);
     return exitCode.done;
   });
@@ -57,7 +57,7 @@ async function withKeyFile<Result>(file: string, work: (file: string) => Promise
   }
 }
 
-/** The first unused number, even if the keys with other numbers are unusable. */
+/** The first unused N of `Service:Signing:Keys:N`. It is found even if the configured keys are unusable. */
 function freeIndex(settings: SettingSources): number {
   const taken = givenSettings(settings).numbers(SIGNING_KEYS);
   return taken.length === 0 ? 0 : Math.max(...taken) + 1;
@@ -73,7 +73,7 @@ async function settingsToAdd(
   return signingSettings([planned], isActiveNamed ? undefined : await signingKid(settings));
 }
 
-/** `undefined` if there is no key yet, or the settings of the keys are unusable. */
+/** The `kid` of the key that signs; `undefined` if there is no key yet, or the settings of the keys are unusable. */
 async function signingKid(settings: SettingSources): Promise<string | undefined> {
   const read = readSettingsSection(settings, 'Service:Signing');
   if (read.kind === 'invalid') return undefined;
@@ -115,7 +115,7 @@ export async function keysRotate(request: RotateRequest, overrides: readonly Set
 interface NextKey {
   readonly key: SigningKey;
   readonly made: boolean;
-  /** Its configuration, if it is already configured. */
+  /** The next key's settings; `undefined` if it is not configured yet. */
   readonly configured: PlannedKey | undefined;
 }
 

@@ -11,7 +11,7 @@ export async function migrate(overrides: readonly SettingArgument[]): Promise<nu
   return runCommand(async (log) => {
     const settings = processSettings(overrides);
     const database = validSection(settings, 'Service:Database', log);
-    // Reads only the settings that it uses: other wrong settings stop the service, but must not stop a migration.
+    // Reads only the settings that a migration uses: other wrong settings must not stop it.
     const partitions = validSection(settings, 'Service:Audit:Partitions');
     const chosen = databaseChoice(database);
     if (chosen.provider === 'postgres') await refuseUnusableConnection(chosen, 'owner');

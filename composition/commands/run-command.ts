@@ -68,7 +68,7 @@ export async function runCommand(
 function watchReport(): () => Promise<boolean> {
   let isLost = false;
   process.stdout.on('error', (error) => {
-    // A reader that closes early (`| head -1`) does not change the result.
+    // A reader that closes the pipe early (`| head -1`) does not count as a lost report.
     if (!('code' in error && error.code === 'EPIPE')) isLost = true;
   });
   return async () => {

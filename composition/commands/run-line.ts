@@ -1,4 +1,4 @@
-/** Every command, and the parser of their lines. The code of a command is loaded only when it runs. */
+/** Parses the command line and runs the named command. The code of a command is loaded only when it runs. */
 
 import { commandGroup } from '../../adapters/cli/command.ts';
 import { agentApplyCommand } from '../../adapters/cli/commands/agent-apply.ts';

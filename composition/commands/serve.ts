@@ -9,7 +9,7 @@ import { configuredSigningKeys } from '../signing.ts';
 import { StartupError, variableOf } from '../startup-error.ts';
 import { processSettings, runCommand, validSettings } from './run-command.ts';
 
-/** Longer than a request takes from a client, or from a load balancer that has not noticed the stop yet. */
+/** Longer than a request takes to arrive from a client, or from a load balancer that has not noticed the stop yet. */
 const LINGER_MS = 1000;
 
 /** Runs the service until a signal asks it to stop. */
@@ -28,7 +28,7 @@ export async function serve(overrides: readonly SettingArgument[]): Promise<numb
   });
 }
 
-/** Why the configured keys cannot be used. If a setting of one key is wrong: why each of the other keys cannot. */
+/** Why the configured keys cannot be used. If the settings of one key are wrong, the other keys are still checked. */
 async function unusableKeys(given: SettingSources): Promise<readonly string[]> {
   const signing = readSettingsSection(given, 'Service:Signing');
   if (signing.kind === 'valid') return unusable(signing.settings);
@@ -39,7 +39,7 @@ async function unusableKeys(given: SettingSources): Promise<readonly string[]> {
   return (await Promise.all(reasons)).flat();
 }
 
-/** The settings of one signing key each, as if there were no other: one key needs no `ActiveKid`. */
+/** For each signing key, the settings as if it were the only key: a single key needs no `ActiveKid`. */
 function eachKeyAlone(given: SettingSources): readonly SettingSources[] {
   const { numbers, text } = givenSettings(given);
   return numbers('Service:Signing:Keys').map((number) => {
@@ -66,7 +66,7 @@ const ENDED_BY = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**
  * Runs work and notifies it of the first signal. Call this before any slow work: a signal without a listener does not
- * end the first process of a container, so that process would run until it is killed.
+ * end the first process of a container.
  */
 async function untilToldToStop<Result>(goOn: (told: Promise<void>) => Promise<Result>): Promise<Result> {
   let isTold = false;

@@ -111,7 +111,7 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   }
 }
 
-/** Closing waits for running queries. The findings are already complete, so a query that hangs is abandoned. */
+/** Closing waits for running queries. The findings are already complete, so after this time the doctor stops waiting. */
 const CLOSE_LIMIT_MS = 1000;
 
 /** Closes the database if it was opened. Never rejects. */
@@ -134,7 +134,7 @@ function describeRefusal(error: unknown): string | undefined {
 export interface NetworkAccess {
   readonly network: Network;
   readonly clock: Clock;
-  /** Milliseconds for all requests of one source together. */
+  /** The time limit in milliseconds for all requests to one server together. */
   readonly limitMs: number;
 }
 

@@ -75,13 +75,13 @@ export function sinkChoice(
 }
 
 interface ProvisioningChoice {
-  /** The current one, then the previous one if it is still accepted. */
+  /** The current bearer token, then the previous one while it is still accepted. */
   readonly credentials: readonly Secret[];
   readonly person: 'externalId' | 'userName';
   readonly maxUsers: number;
 }
 
-/** `undefined` without provisioning. */
+/** The settings of SCIM; `undefined` if SCIM is not configured. */
 export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): ProvisioningChoice | undefined {
   const current = settings['Service:Scim:BearerToken'];
   const previous = settings['Service:Scim:PreviousBearerToken'];
@@ -96,7 +96,7 @@ export function provisioningChoice(settings: SettingsSection<'Service:Scim'>): P
 interface TransmitterChoice {
   readonly issuer: string;
   readonly audience: string;
-  /** The current one, then the previous one if it is still accepted. */
+  /** The current bearer token, then the previous one while it is still accepted. */
   readonly credentials: readonly Secret[];
 }
 
@@ -118,7 +118,7 @@ export interface SigningKeyChoice {
   readonly index: number;
   /** The source of its PEM text. */
   readonly source: { readonly kind: 'path'; readonly path: string } | { readonly kind: 'pem'; readonly pem: Secret };
-  /** If undefined, its thumbprint is its name. */
+  /** If undefined, the `kid` is the key's thumbprint. */
   readonly kid: string | undefined;
   /** The setting to report if the key is unusable. */
   readonly setting: string;

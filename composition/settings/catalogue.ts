@@ -43,7 +43,7 @@ const MAX_KID = 128;
 const MAX_MONTHS_AHEAD = 12;
 /** The maximum page size of the audit. A batch is held in memory, and a failed batch is sent again as a whole. */
 const MAX_DRAIN_BATCH = 1000;
-/** A batch is one transaction, and renewals of its tasks wait for it. */
+/** The sweeper expires a batch of tasks in one transaction, and renewals of these tasks wait for it. */
 const MAX_SWEEP_BATCH = 1000;
 const MAX_PORT = 65_535;
 /** A million a second: a higher value would not limit anything. */
@@ -51,7 +51,7 @@ const MAX_PERMITS = 60_000_000;
 /** Specification "Overload". */
 const MAX_CONCURRENCY = 100_000;
 const MAX_QUEUE = 1_000_000;
-/** Each create counts all users: this number takes tenths of a second. */
+/** Each creation counts all users: counting this many takes tenths of a second. */
 const MAX_PROVISIONED_USERS = 1_000_000;
 
 const permits = () => integer({ min: 1, max: MAX_PERMITS });

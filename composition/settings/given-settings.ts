@@ -13,7 +13,7 @@ export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** From the folder `SETTINGS_FOLDER`; absent if it is not set. */
   readonly files?: SettingFiles | undefined;
-  /** From the command line, in order: `--Service:Issuer=…` is the key `Service:Issuer`. */
+  /** Arguments of the command line, in order: `--Service:Issuer=…` has the key `Service:Issuer`. */
   readonly overrides: readonly { readonly key: string; readonly value: string }[];
 }
 
@@ -115,7 +115,7 @@ export function describeUnknownSetting({ name, meant }: UnknownSetting): string 
   return `${name} is not a setting of this service and is ignored.${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
 }
 
-/** Variables of other programs are ignored; these can only be meant for this service. */
+/** A variable with such a name can only be meant for this service. All other variables are ignored. */
 const LOOKS_LIKE_OURS = /^service(__|:)/i;
 
 /** `HOST`, `PORT` and their kind. */
@@ -124,7 +124,7 @@ function isPlainKey(name: string): boolean {
 }
 
 function meantBy(key: string): string | undefined {
-  // The only spelling of a number.
+  // A list number in its only valid spelling, without leading zeros.
   const number = Number(/:(\d{1,3})(?=:|$)/.exec(key)?.[1] ?? '0');
   const candidates = Object.keys(catalogue).filter((candidate) => !isPlainKey(candidate));
   return nearest(

@@ -27,7 +27,7 @@ export function readSettings(sources: SettingSources): SettingsResult<Settings> 
 }
 
 /**
- * Only the settings below `section`, with the rules that concern only these: `migrate` needs a database and no issuer.
+ * Reads only the settings below `section`, with the rules about these alone: `migrate` needs a database but no issuer.
  */
 export function readSettingsSection<Name extends SectionName>(
   sources: SettingSources,
@@ -87,7 +87,7 @@ function readOne(draft: Draft, key: string, setting: Setting, keep: (value: unkn
   }
 }
 
-/** Unreadable fields of an item are missing from it: the fields of a list are optional anyway. */
+/** Unreadable fields are missing from their item: every field of a list is optional. */
 function readList(draft: Draft, list: string): void {
   const start = `${list}:N:`;
   const fields = entries.filter(([key]) => key.startsWith(start));

@@ -42,7 +42,7 @@ const POLL_NEEDS = [
 const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
 
 /**
- * Below these paths an issuer's path could not be distinguished from the service's own, because agents' ids follow
+ * A path of the issuer below these could not be distinguished from a route of the service, because agent ids follow
  * them.
  */
 const OWN_NAMES = /^\/+(?:admin|agents)(?:\/|$)/;
@@ -66,7 +66,7 @@ export const rules: readonly Rule[] = [
       'Service:Tokens:DefaultTokenTtl',
     ],
     (settings, findings) => {
-      // Answers about a person end with the tokens; under signals no answer is cached.
+      // A cached answer about a person must not outlive the tokens. Under `signals` no answer is cached.
       if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'signals') return;
       atMost(settings, findings, 'Service:UpstreamIdp:SponsorCheck:CacheTtl', 'Service:Tokens:DefaultTokenTtl');
     },
@@ -130,7 +130,7 @@ export const rules: readonly Rule[] = [
   rule(['Service:Signing:Keys', 'Service:Signing:ActiveKid'], (settings, { wrong }) => {
     const active = settings['Service:Signing:ActiveKid'];
     const kids = settings['Service:Signing:Keys'].map((key) => key.Kid);
-    // The name of a key without a Kid is its thumbprint. It is known only after loading, and the start checks it then.
+    // The `kid` of a key without `Kid` is its thumbprint, which is known only after loading. The start checks it then.
     if (active === undefined || kids.includes(undefined) || kids.includes(active)) return;
     const accepted = 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid';
     wrong('Service:Signing:ActiveKid', 'does not name a signing key', accepted);
@@ -186,7 +186,7 @@ function credentialsDiffer(receiver: 'Service:Scim' | 'Service:Ssf'): Rule {
   });
 }
 
-/** Otherwise the bucket would lose a part of each second's refill, and the rate would never be reached. */
+/** A smaller burst would lose a part of each second's refill, so that the rate could never be reached. */
 function burstHoldsASecond(
   bucket: 'Service:RateLimit' | 'Service:RateLimit:Introspection' | 'Service:RateLimit:Signals',
 ): Rule {
@@ -224,8 +224,8 @@ function atMost<Key extends DurationKey>(
 }
 
 /**
- * Each secret is for another party, except a previous one, which is for the party of its successor. The rules refuse
- * two equal ones of these.
+ * Each secret belongs to another party. Only a previous secret belongs to the same party as its successor; the rules
+ * refuse a previous secret that equals it.
  */
 const SECRETS = [
   'Service:Admin:ApiKey',

@@ -209,7 +209,7 @@ function secondsOf(bound: string | undefined): number | undefined {
   return seconds;
 }
 
-/** A request from a proxy may be compared with each of them. */
+/** The source of each request may be compared with every network of the list. */
 const MAX_NETWORKS = 100;
 
 const FAULTS: Readonly<Record<NetworkFault, string>> = {

@@ -5,7 +5,7 @@ import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
 import type { JwkSet } from './public-key.ts';
 
-/** The settings that an operator gives an agent. Only judgeRegistration makes one, so every Registration is valid. */
+/** What an operator allows an agent. Only `judgeRegistration` makes a Registration, so every one is valid. */
 export interface Registration {
   readonly agentId: AgentId;
   readonly displayName: string;
@@ -18,7 +18,6 @@ export interface Registration {
   readonly maxTokenTtl: number;
   readonly maxDelegationDepth: number;
   readonly highRiskAudiences: readonly string[];
-  /** Exactly one source of keys. */
   readonly keys: AgentKeySource;
   readonly enabled: boolean;
 }
@@ -29,8 +28,8 @@ export type AgentKeySource =
 
 export interface Agent extends Registration {
   /**
-   * Each change adds one; decisions name the revision they are based on. The first revision is the microsecond of
-   * the registration. An id that is deleted and registered again therefore never repeats a revision.
+   * Each change adds one; decisions name the revision they are based on. The first revision is the time of the
+   * registration in microseconds. An id that is deleted and registered again therefore never repeats a revision.
    */
   readonly revision: number;
   readonly createdAt: Instant;

@@ -16,7 +16,7 @@ import {
 } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 
-/** Specification "Client assertion rules" 2. */
+/** Specification "Client assertion rules", rule 2. */
 const MAX_LIFETIME_SECONDS = 300;
 const MAX_JTI_LENGTH = 256;
 const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
@@ -27,7 +27,7 @@ interface AssertionUse {
   readonly jti: string;
   /** From this time the assertion is expired, and its `jti` can be forgotten. */
   readonly forgetAt: Instant;
-  /** The agent's own claim about its instance: recorded as such, never verified. */
+  /** The agent's own claim about its instance: copied into the task token, never verified. */
   readonly instance: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export type AssertionVerdict =
   | ({ readonly kind: 'accepted' } & AssertionUse)
   | { readonly kind: 'refused'; readonly reason: Extract<DenialReason, `actor_${string}`> };
 
-/** Whether `typ` is absent or an assertion's. Task tokens (`at+jwt`) and logout tokens are refused. */
+/** Whether `typ` is absent or that of an assertion. Any other type is refused, such as `at+jwt` of a task token. */
 export function isAssertionType(jws: CompactJws): boolean {
   return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
 }

@@ -1,8 +1,9 @@
 /**
- * An agent as a YAML file declares it, for a server whose settings the reader of the file does not know. The server
- * keeps its value of each field that the file leaves out, such as a lifetime or an emergency `enabled: false`.
+ * An agent as a YAML file declares it. The command that reads the file does not know the server's settings. The server
+ * keeps its own value of each field that the file leaves out, such as an `enabled: false` set in an emergency.
  */
 
+import { MAX_SECONDS } from '../duration.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 import type { Registration } from './agent.ts';
 import type { RegistrationRules } from './registration.ts';
@@ -10,7 +11,7 @@ import { isSameRegistration } from './registration.ts';
 import { fieldNames, type RegistrationDraft, type RegistrationField } from './registration-draft.ts';
 import { carriedFields, type RegistrationPatch } from './registration-patch.ts';
 
-/** Has every required field, so that a missing agent can be registered from it. */
+/** Has every required field, so that an agent that the server does not have can be registered from it. */
 export interface Declaration extends RegistrationPatch {
   readonly agentId: string;
   readonly displayName: string;
@@ -24,21 +25,18 @@ export interface Declaration extends RegistrationPatch {
   readonly jwks?: JsonObject | undefined;
 }
 
-/** A hundred years, the longest duration the service accepts. */
-const LONGEST = 36_525 * 86_400;
-
 /**
- * The rules that hold at every server. Each server applies its own lifetime bounds and its own issuer later, so these
- * bounds are the widest possible. The defaults never conflict with a lifetime that the file names.
+ * The rules that hold at every server. Each server later applies its own lifetime bounds and issuer, so these bounds
+ * are the widest possible. These defaults never conflict with a lifetime that the file names.
  */
 export const CERTAIN_RULES: RegistrationRules = {
   lifetimes: {
-    defaultTaskTtl: LONGEST,
+    defaultTaskTtl: MAX_SECONDS,
     defaultTokenTtl: 1,
     minTaskTtl: 1,
-    maxTaskTtl: LONGEST,
+    maxTaskTtl: MAX_SECONDS,
     minTokenTtl: 1,
-    maxTokenTtl: LONGEST,
+    maxTokenTtl: MAX_SECONDS,
   },
   issuer: 'https://issuer.invalid',
 };
@@ -60,22 +58,6 @@ export function draftOf(declaration: Declaration): RegistrationDraft {
   };
 }
 
-/** The member of a stored Registration that holds each field of a draft. */
-const HOLDERS = {
-  agentId: 'agentId',
-  displayName: 'displayName',
-  sponsorRequired: 'sponsorRequired',
-  allowedScopes: 'allowedScopes',
-  allowedAudiences: 'allowedAudiences',
-  maxTaskTtl: 'maxTaskTtl',
-  maxTokenTtl: 'maxTokenTtl',
-  maxDelegationDepth: 'maxDelegationDepth',
-  highRiskAudiences: 'highRiskAudiences',
-  jwksUri: 'keys',
-  jwks: 'keys',
-  enabled: 'enabled',
-} as const satisfies Record<keyof RegistrationDraft, keyof Registration>;
-
 const FIELDS = Object.keys(fieldNames) as readonly (keyof RegistrationDraft)[];
 
 /**
@@ -89,7 +71,8 @@ export function differingFields(
   stored: Registration,
 ): readonly RegistrationField[] {
   return FIELDS.filter((field) => {
-    const holder = HOLDERS[field];
+    // A stored Registration holds both key fields in `keys`.
+    const holder = field === 'jwksUri' || field === 'jwks' ? 'keys' : field;
     return declaration[field] !== undefined && !isSameRegistration({ ...stored, [holder]: judged[holder] }, stored);
   }).map((field) => fieldNames[field]);
 }

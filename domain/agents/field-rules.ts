@@ -1,6 +1,6 @@
 /**
- * The rules of a registration's plain fields and of its keys (specification "Agent registration"; supplement "Agents").
- * Sentences never repeat a value: they name list items by their position.
+ * The rules for single fields of a registration, and for the source of its keys (specification "Agent registration";
+ * supplement "Agents"). An error sentence never repeats a value: it names a list item by its position.
  *
  * A request body holds at most 64 KiB; these limits leave room for any realistic agent.
  */
@@ -14,13 +14,13 @@ import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 
 /** Fits on one line of an operator's screen. */
 const MAX_DISPLAY_NAME_LENGTH = 256;
-/** A scope travels in tokens and request lines; a hundred characters are already unusual. */
+/** Tokens and requests carry scopes; a scope of a hundred characters is already unusual. */
 const MAX_SCOPE_LENGTH = 256;
 const MAX_SCOPES = 1000;
 const MAX_AUDIENCES = 1000;
 /** Control characters and line breaks: screens, logs and databases do not show them as sent. */
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
-/** At most this many items of a list are named, so that one bad list cannot make an endless response. */
+/** An error response names at most this many items of a list, so that a bad list cannot make it huge. */
 const MAX_NAMED_ITEMS = 10;
 
 export function displayNameProblems(text: string): readonly string[] {

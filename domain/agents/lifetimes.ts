@@ -1,6 +1,6 @@
 /** How long an agent's tasks and tokens live, in seconds (specification "Agent registration", rule 4; "Lifetimes"). */
 
-/** The operator's settings; a start-up check holds each minimum below its maximum and each default between the two. */
+/** The operator's settings. At start, the service refuses a minimum above its maximum, and a default outside the two. */
 export interface LifetimeRules {
   readonly defaultTaskTtl: number;
   readonly defaultTokenTtl: number;
@@ -31,8 +31,8 @@ type ResolvedLifetimes =
   | { readonly kind: 'refused'; readonly problems: readonly LifetimeProblem[] };
 
 /**
- * A default never overrides a given lifetime. An absent token lifetime is at most the task's; an absent task lifetime is
- * at least the token's.
+ * A default never overrides a given lifetime. The default of the token lifetime is cut to the task's lifetime. The
+ * default of the task lifetime is raised to the token's.
  */
 export function resolveLifetimes(named: NamedLifetimes, rules: LifetimeRules): ResolvedLifetimes {
   const maxTaskTtl =

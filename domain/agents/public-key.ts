@@ -1,9 +1,9 @@
 /** One public key (RFC 7517 §4, RFC 7518 §6), and whether a signature can safely be verified with it. */
 
-import { decodeCanonical, isTextList } from '../tokens/compact-jws.ts';
+import { decodeCanonical, isTextList, MAX_KEY_ID } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 
-/** A public JSON Web Key; other members are kept unchanged. */
+/** A public JSON Web Key. Members that are not listed here are kept unchanged. */
 export interface Jwk {
   readonly kty: string;
   readonly kid?: string;
@@ -37,11 +37,11 @@ export type SignatureAlgorithm =
 /** The algorithms that a surface accepts. */
 export interface KeyRules {
   readonly algorithms: readonly SignatureAlgorithm[];
-  /** The matching kinds of key in words, for the refusal of any other. */
+  /** The accepted kinds of key in words, for the error sentence. */
   readonly kinds: string;
 }
 
-/** A key that passed, and the accepted algorithms that it may be used with. */
+/** A key that passed the inspection, and the accepted algorithms that it may be used with. */
 export interface UsableKey {
   readonly jwk: Jwk;
   readonly algorithms: readonly SignatureAlgorithm[];
@@ -57,8 +57,6 @@ const MAX_MODULUS_BITS = 8192;
 /** Smaller exponents have allowed forgeries; OpenSSL refuses exponents of more than 64 bits. */
 const MIN_EXPONENT = 65537n;
 const MAX_EXPONENT = 2n ** 64n - 1n;
-/** Also the limit of a token's `kid` (compact-jws.ts). */
-const MAX_KEY_ID = 256;
 
 interface KeyKind {
   readonly algorithms: readonly SignatureAlgorithm[];
@@ -77,9 +75,9 @@ const CURVES: ReadonlyMap<string, KeyKind> = new Map([
 ]);
 
 /**
- * In which of the algorithms a signature can safely be verified with the key. Only the structure is checked here: the
- * import of the key finds out whether its point lies on the curve. Each problem is the end of a fixed sentence that begins with
- * the key's name. It repeats nothing of the key.
+ * Finds the accepted algorithms in which the key can safely verify a signature. This checks only the structure:
+ * importing the key checks that its point lies on the curve. Each problem is worded to follow the key's name, and
+ * repeats nothing of the key.
  */
 export function inspectKey(
   value: Json | undefined,
@@ -184,7 +182,7 @@ function isJwk(key: JsonObject): key is JsonObject & Jwk {
 const GENERATOR = 65537;
 const LARGEST_PRIME = 701;
 
-/** For each odd prime, which of its residues are powers of 65537. */
+/** For each odd prime, the residues that are powers of 65537. */
 const fingerprint: readonly { readonly prime: bigint; readonly powers: ReadonlySet<bigint> }[] = oddPrimes().map(
   (prime) => ({ prime: BigInt(prime), powers: powersOfGenerator(prime) }),
 );

@@ -1,6 +1,6 @@
 /**
- * A registration as an operator sends it (specification "Agent registration"): its types are right, its values are not
- * checked yet. Only registration.ts turns a draft into a Registration.
+ * A registration as an operator sends it (specification "Agent registration"): its types are checked, its values are
+ * not. Only registration.ts turns a draft into a Registration.
  */
 
 import type { JsonObject } from '../tokens/strict-json.ts';
@@ -21,7 +21,7 @@ export interface RegistrationDraft {
   readonly enabled: boolean;
 }
 
-/** The public name of each field: requests, error lists and the ledger use it. Order of the specification's table. */
+/** The public name of each field, in requests, error lists and the ledger; in the order of the specification's table. */
 export const fieldNames = {
   agentId: 'agent_id',
   displayName: 'display_name',
@@ -57,7 +57,7 @@ export const fieldShapes = {
   enabled: 'boolean',
 } as const satisfies Readonly<Record<RegistrationField, FieldShape>>;
 
-/** The refusal of a value that has another type. */
+/** The error sentence for a value of another type, by the type that the field must have. */
 export const shapeSentences: Readonly<Record<FieldShape, string>> = {
   text: 'Must be a string.',
   boolean: 'Must be true or false.',

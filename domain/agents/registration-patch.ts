@@ -1,6 +1,6 @@
 /**
  * A change to a registration (specification "Admin API", PATCH; supplement "Agents"): the sent fields replace those of
- * the stored registration. The result is a draft again, and is checked as a whole.
+ * the stored registration. The result is a draft, and is checked as a whole.
  */
 
 import type { Agent, Registration } from './agent.ts';
@@ -33,8 +33,8 @@ export function carriedFields(patch: RegistrationPatch): readonly RegistrationFi
 }
 
 /**
- * Whether the patch disables the agent and does nothing else. Such a patch grants nothing, so it is not checked again:
- * an operator can disable an agent even if newer settings make its registration invalid.
+ * Whether the patch disables the agent and does nothing else. Such a patch grants nothing, so the registration is not
+ * checked: an operator can disable an agent even if newer settings make its registration invalid.
  */
 export function onlyDisables(patch: RegistrationPatch): boolean {
   return patch.enabled === false && carriedFields(patch).every((field) => field === 'enabled' || field === 'agent_id');
@@ -64,7 +64,7 @@ function merged<Value extends number | string | object>(
   return sent === undefined ? stored : sent;
 }
 
-/** A sent key source replaces the stored one. If the patch sends both kinds, both remain, and are refused later. */
+/** A sent key source replaces the stored one. If the patch sends both kinds, the draft has both, and is refused. */
 function mergedKeys({ keys }: Registration, patch: RegistrationPatch): Pick<RegistrationDraft, 'jwksUri' | 'jwks'> {
   const storedUri = keys.kind === 'remote' && !isSet(patch.jwks) ? keys.uri : undefined;
   const storedKeys =

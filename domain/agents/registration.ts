@@ -1,6 +1,6 @@
 /**
  * The registration as a whole: every rule of the specification's "Agent registration" (supplement "Agents"). All
- * problems are reported at once. Nothing else makes a Registration.
+ * problems are reported at once.
  */
 
 import { formatDuration } from '../duration.ts';
@@ -20,7 +20,7 @@ import { fieldNames, type RegistrationDraft } from './registration-draft.ts';
 /** The operator's settings that every registration must satisfy. */
 export interface RegistrationRules {
   readonly lifetimes: LifetimeRules;
-  /** The control plane's own URL: no agent's keys are fetched from there. */
+  /** The control plane's own URL: a `jwks_uri` on its host is refused. */
   readonly issuer: string;
 }
 
@@ -94,7 +94,7 @@ export function isSameRegistration(one: Registration, other: Registration): bool
   return fields.every((field) => isSame(one[field], other[field]));
 }
 
-/** Lists compare in order. Objects compare in any order: a database may return their members in another one. */
+/** Compares lists in order, and objects in any order: a database may return their members in another order. */
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (!isStructure(one) || !isStructure(other) || Array.isArray(one) !== Array.isArray(other)) return false;

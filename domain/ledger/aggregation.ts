@@ -1,10 +1,10 @@
 /**
- * How anonymous denials, which name no agent and no person, are aggregated (specification "Aggregation"). A window is
- * opened by the first denial of an event and reason. That denial gets its own record, the later ones are counted, and
- * one summary states the count. Any caller can cause any number of such denials, so the ledger must not grow with them.
+ * How anonymous denials are summed up (specification "Aggregation"). The first denial of an event and reason opens a
+ * window and gets its own record. Later ones are counted, and one summary states the count. Any caller can cause any
+ * number of anonymous denials, so the ledger must not grow with them.
  *
- * The counts are kept in memory: a crash loses those of the open windows. Events and reasons are closed sets of fixed
- * words, which bounds the number of windows whatever is sent.
+ * The counts are kept in memory: a crash loses those of the open windows. Events and reasons are fixed words, so
+ * callers cannot make the number of windows grow.
  */
 
 import type { DenialReason } from '../denial.ts';
@@ -19,14 +19,14 @@ export type DenialEvent = Extract<LedgerEvent, `${string}.denied`>;
 /** The reasons of a 401 from a surface with a single bearer credential (supplement "Reasons"). */
 export type CredentialDenialReason = 'missing_api_key' | 'invalid_api_key';
 
-/** Everything that the record of an anonymous denial contains: nothing from the request. */
+/** The fields of an anonymous denial's record. None of them comes from the request. */
 export interface AnonymousDenial {
   readonly event: DenialEvent;
   readonly reason: DenialReason | CredentialDenialReason | LogoutDenialReason | SecurityEventDenialReason;
 }
 
 export interface Summary extends AnonymousDenial {
-  /** Occurrences without their own record; at least one. */
+  /** The number of denials without their own record; at least one. */
   readonly count: number;
 }
 
@@ -38,20 +38,20 @@ export interface Aggregation {
   occurred(denial: AnonymousDenial, now: Instant): Occurrence;
   /** Removes and returns the summaries of the ended windows, and the counts whose summaries failed. */
   takeEnded(now: Instant): readonly Summary[];
-  /** The same for every window, open ones included. */
+  /** Removes and returns the summaries of all windows, open ones included. */
   takeAll(): readonly Summary[];
-  /** Takes back occurrences that could not be written: the next summary includes them. */
+  /** Takes back denials that could not be written: the next summary includes them. */
   giveBack(denial: AnonymousDenial, count: number): void;
 }
 
 interface Window {
   readonly denial: AnonymousDenial;
-  /** The time of the first occurrence; `undefined` for a window with only the count of a failed summary. */
+  /** The time of the first denial; `undefined` for a window with only the count of a failed summary. */
   readonly openedAt: Instant | undefined;
   counted: number;
 }
 
-/** @param windowSeconds how long a window lasts from its first occurrence */
+/** @param windowSeconds how long a window lasts from its first denial */
 export function aggregation(windowSeconds: number): Aggregation {
   const windows = new Map<string, Window>();
 

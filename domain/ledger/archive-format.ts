@@ -2,13 +2,13 @@
  * The text of an export (specification "Ledger and seal"; supplement "The ledger"): a header, the checkpoints, then the
  * records. One per line, each line ended by a line feed, fields separated by tabs, in UTF-8.
  *
- * A line is read strictly: any other spelling is malformed. A ledger therefore has exactly one text, and one hash.
+ * Any other spelling of a line is malformed. The same content therefore always has the same text, and the same hash.
  *
  * Fields. A null is a backslash and an uppercase N. Integers are decimal digits, instants UTC ISO 8601 with six
- * fractional digits. In text a backslash is two; backspace, tab, line feed, vertical tab, form feed and carriage return
- * are a backslash and one of b, t, n, v, f, r. Any other control character (U+0000 to U+001F, U+007F to U+009F) is a
- * backslash, x and two lowercase hexadecimal digits for each byte of its UTF-8. All other characters stay as they are.
- * Postgres COPY reads the checkpoints and the records in this form.
+ * fractional digits. In text, a backslash is written as two. Backspace, tab, line feed, vertical tab, form feed and
+ * carriage return are a backslash and one of b, t, n, v, f, r. Any other control character (U+0000 to U+001F, U+007F to
+ * U+009F) is a backslash, x and two lowercase hexadecimal digits for each byte of its UTF-8. All other characters stay
+ * as they are. Postgres COPY reads the checkpoints and the records in this form.
  */
 
 import { type Instant, instantFromMicros, toMicrosecondText } from '../instant.ts';
@@ -24,7 +24,7 @@ export interface ArchiveHeader {
   readonly records: number;
 }
 
-/** A record in an export. Only sealed records are exported, so it always has a checkpoint. */
+/** A record in an export. Only sealed records are exported, so each has a checkpoint. */
 export interface ArchivedRecord extends LedgerRecord {
   readonly checkpoint: number;
 }
@@ -134,7 +134,7 @@ export function parseRecord(line: string): ArchivedRecord | undefined {
   return exactly(record, formatRecord, line);
 }
 
-/** The read functions above are lenient. Formatting the value again and comparing makes them strict. */
+/** The parse functions read leniently. Formatting the value again and comparing it with the line makes them strict. */
 function exactly<Value>(value: Value, format: (value: Value) => string, line: string): Value | undefined {
   return format(value) === line ? value : undefined;
 }

@@ -1,11 +1,11 @@
-/** The rules for archiving months of the ledger (specification "Ledger and seal"), and the reasons to refuse one. */
+/** The rules for archiving months of the ledger (specification "Ledger and seal"), and the reasons to refuse a month. */
 
 import { type Instant, plusSeconds } from '../instant.ts';
 import type { LedgerEntry } from './record.ts';
 import { type Month, monthOf } from './time-range.ts';
 import { describeExportFault, describeFault, type ExportFault, type VerificationFault } from './verification.ts';
 
-/** The first month that must stay: every earlier month is entirely older than the retention. */
+/** The first month that must stay: every earlier month is completely older than the retention. */
 export function cutoffMonth(now: Instant, retentionSeconds: number): Month {
   return monthOf(plusSeconds(now, -retentionSeconds));
 }
@@ -40,27 +40,27 @@ export type ArchiveStop =
 export function describeStop(stop: ArchiveStop): string {
   switch (stop.kind) {
     case 'after_current_month':
-      return `--before ${stop.before} is after the current month: only months that are over can leave.`;
+      return `--before ${stop.before} is after the current month: only months that are over can be archived.`;
     case 'busy':
-      return 'Another audit-archive is at work on this database.';
+      return 'Another audit-archive is running on this database.';
     case 'archived_before':
-      return `${stop.month} has been archived already, yet the ledger has a partition ${stop.partition} again: look into it before it is archived.`;
+      return `${stop.month} has been archived before, but the ledger has a partition ${stop.partition} again: find out why before you archive it.`;
     case 'undelivered':
-      return `Not every record of ${stop.month} has been delivered to the sink yet: run it again once it has.`;
+      return `The sink has not received every record of ${stop.month} yet: run the command again when it has.`;
     case 'not_sealed':
-      return `Not every record of ${stop.month} is sealed yet: run it again after the service's next sealing pass.`;
+      return `Not every record of ${stop.month} is sealed yet: run the command again after the service's next sealing pass.`;
     case 'not_intact':
       return `${stop.month} was not exported, because the seal is not intact. ${describeFault(stop.fault)}`;
     case 'read_back':
-      return `What was written for ${stop.month} could not be read back as written, and was deleted: ${stop.location}.${explained(stop.fault)}`;
+      return `The export of ${stop.month} did not read back as it was written, and was deleted: ${stop.location}.${explained(stop.fault)}`;
     case 'export_differs':
-      return `${stop.location} stands already and is not what would be exported of ${stop.month}: move it away and run it again.${explained(stop.fault)}`;
+      return `${stop.location} exists already and differs from the export of ${stop.month}: move the file away and run the command again.${explained(stop.fault)}`;
     case 'gained':
-      return `${stop.partition} gained a record while ${stop.month} was exported, and stays: run it again after the service's next sealing pass.`;
+      return `${stop.partition} got a new record while ${stop.month} was exported, and was not removed: run the command again after the service's next sealing pass.`;
     case 'locked':
-      return `${stop.month} is exported but still in the ledger, which is in long use by somebody else: run it again.`;
+      return `${stop.month} was exported but not removed, because another session holds a lock on the ledger: run the command again.`;
     case 'overtaken':
-      return `${stop.month} was exported, but something else changed which months have left: run it again.`;
+      return `${stop.month} was exported but not removed, because another program changed the archived months: run the command again.`;
   }
 }
 

@@ -1,7 +1,6 @@
 /**
  * The canonical JSON that is hashed and signed (specification "Ledger and seal"): members in lexicographic order, no
- * white space, ASCII only. Records and checkpoints are written member by member for speed: a verification writes
- * millions of them.
+ * white space, ASCII only. The functions write member by member for speed: a verification formats millions of records.
  */
 
 import { type Instant, toMillisecondText } from '../instant.ts';
@@ -27,7 +26,7 @@ export interface UnsignedCheckpoint {
   readonly kid: string;
 }
 
-/** Everything in a record but its number and its checkpoint. `count` and `detail` are left out when undefined. */
+/** Every member of a record but its `seq` and `checkpoint`. `count` and `detail` are left out when undefined. */
 export function canonicalRecord(record: LedgerRecord): string {
   const { agentId, audience, count, decision, delegationDepth, detail, event } = record;
   const { at, jti, reason, scope, sponsor, taskId } = record;
@@ -52,7 +51,7 @@ export function canonicalCheckpoint(checkpoint: UnsignedCheckpoint): string {
   );
 }
 
-/** Characters to escape: anything but printable ASCII, and of that the double quote, & ' + < > ` and the backslash. */
+/** The characters to escape: all outside printable ASCII, and in it the double quote, & ' + < > ` and the backslash. */
 const ESCAPED = /[^ !#-%(-*,-;=?-[\]-_a-~]/;
 const EVERY_ESCAPED = new RegExp(ESCAPED, 'g');
 
@@ -65,7 +64,7 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\r', '\\r'],
 ]);
 
-/** The escapes of U+0000 to U+00FF, most of those that occur. */
+/** The escapes of U+0000 to U+00FF, computed once: nearly all escaped characters are among them. */
 const LATIN_ESCAPES: readonly string[] = Array.from({ length: 256 }, (_, code) => {
   const unit = String.fromCharCode(code);
   return SHORT_ESCAPES.get(unit) ?? hexEscape(code);
@@ -95,7 +94,7 @@ function integer(value: number | undefined): string {
 /** A JavaScript date reaches at most this many milliseconds from the epoch (ECMAScript, Time Values). */
 const MAX_MILLIS = 8.64e15;
 
-/** Only tampering makes an invalid date. It is written as text, so that verification reports it instead of throwing. */
+/** Only tampering can store an invalid date. It is written as text, so that verification reports it and does not throw. */
 function time(instant: Instant): string {
   const isDate = Math.abs(Math.floor(instant / 1000)) <= MAX_MILLIS;
   return isDate ? `"${toMillisecondText(instant)}"` : text(String(instant));

@@ -8,7 +8,7 @@ export type Hash = (bytes: Uint8Array) => Uint8Array;
 
 const HASH_BYTES = 32;
 
-/** The first hashed byte: it separates leaves from inner nodes, so neither can be mistaken for the other. */
+/** The first hashed byte differs, so that a leaf cannot be mistaken for an inner node. */
 const LEAF = 0x00;
 const NODE = 0x01;
 
@@ -28,7 +28,7 @@ function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8Array {
   return hash(bytes);
 }
 
-/** Computes a root incrementally. It keeps one node for each binary digit of its size. */
+/** Computes a root incrementally. It keeps at most one node for each binary digit of its size. */
 interface TreeBuilder {
   add(leaf: Uint8Array): void;
   readonly size: number;
@@ -61,7 +61,7 @@ export function treeBuilder(hash: Hash): TreeBuilder {
   };
 }
 
-/** A tree that keeps its full subtrees, so that a path of any tree costs only a few hashes. */
+/** A tree that keeps the nodes of its full subtrees, so that an audit path takes only a few hashes. */
 export interface MerkleTree extends TreeBuilder {
   /** From the leaf's sibling up to the root's child (RFC 6962 §2.1.1). @throws RangeError for an index outside */
   path(index: number): readonly Uint8Array[];
@@ -111,7 +111,7 @@ export function merkleTree(hash: Hash, capacity: number): MerkleTree {
   };
 }
 
-/** The claimed position of a leaf: everything needed to fold an audit path. */
+/** A leaf, its claimed position, and its audit path. */
 interface Inclusion {
   readonly leaf: Uint8Array;
   readonly index: number;

@@ -10,11 +10,11 @@ import type { LedgerDecision, LedgerEvent, LedgerRecord } from './record.ts';
 
 export const OCSF_VERSION = '1.9.0';
 
-/** The names under which the service appears in its events. */
+/** The name of the service in its events. */
 const PRODUCT = 'Mandate';
 const UNKNOWN = 'unknown';
 
-/** An `activity_id` with its caption. The captions of `99` are our own. */
+/** An `activity_id` with its caption. OCSF leaves the captions of `99` to the producer. */
 interface Activity {
   readonly id: number;
   readonly name: string;
@@ -45,7 +45,7 @@ const IDENTITY_PROVIDER: User = { name: 'identity_provider', type_id: 3, type: '
 type Mapping = { readonly title: string; readonly activity: Activity } & (
   | {
       readonly class: 'authentication';
-      /** Whether the person's agent asked for the activity. The service or an operator ends tasks. */
+      /** Whether the person's agent asked for the activity. Operators and the service can end a task as well. */
       readonly isRequested: boolean;
     }
   | { readonly class: 'api_activity'; readonly actor: User }
@@ -63,12 +63,12 @@ function call(title: string, activity: Activity, actor: User): Mapping {
   return { class: 'api_activity', title, activity, actor };
 }
 
-/** A new event does not compile without an entry. */
+/** A new ledger event does not compile without an entry here. */
 const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'token.issued': requested('Issue of a task token', LOGON),
-  // Also a refused renewal or revocation: the record does not say which. A SIEM counts failed logons.
+  // Also a refused renewal or revocation: the record does not say which was asked for. A SIEM counts failed logons.
   'token.denied': requested('Request of an agent', LOGON),
-  // The only renewal of the class is that of a Kerberos ticket.
+  // The class defines only one renewal, that of a Kerberos ticket.
   'token.refreshed': requested('Renewal of a task token', other('Token Renewal')),
   'token.revoked': requested('Revocation of a task token', other('Token Revocation')),
   'task.revoked': ended('Revocation of a task'),
@@ -86,7 +86,7 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
 };
 
-/** For an event of a newer release. */
+/** The mapping of an event that only a newer release knows. */
 const UNKNOWN_EVENT = call('Event of a newer release', UNKNOWN_ACTIVITY, NOBODY_KNOWN);
 
 const STATUSES: Readonly<Record<LedgerDecision, { readonly id: number; readonly name: string }>> = {
@@ -96,7 +96,7 @@ const STATUSES: Readonly<Record<LedgerDecision, { readonly id: number; readonly 
 const UNKNOWN_STATUS = { id: 0, name: 'Unknown' };
 
 const INFORMATIONAL = { id: 1, name: 'Informational' };
-/** OCSF: the user decides if action is needed. */
+/** OCSF defines it as: the user decides if action is needed. */
 const LOW = { id: 2, name: 'Low' };
 
 const MICROS_PER_MILLI = 1000;
@@ -164,7 +164,7 @@ function authentication(record: LedgerRecord, isRequested: boolean): Readonly<Re
     ai_agent: agentId === undefined ? undefined : { uid: agentId },
     delegation: taskId === undefined ? undefined : delegation(taskId, event === 'token.issued' ? at : undefined),
     session: taskId === undefined ? undefined : { uid: taskId },
-    // OCSF requires a service: the one that the token is for, otherwise the one that was asked.
+    // OCSF requires a service: the token's audience, otherwise this service.
     service: audience === undefined ? { name: PRODUCT } : { uid: audience },
     auth_protocol_id: 6,
     auth_protocol: 'OAUTH 2.0',
@@ -180,7 +180,7 @@ function apiActivity(
   return {
     actor: { user: actor },
     api: { operation: event, service: { name: PRODUCT } },
-    // OCSF requires a source. Records have no address.
+    // OCSF requires the address of the source. Records have none.
     src_endpoint: { name: UNKNOWN },
     resources: resources.length === 0 ? undefined : resources,
   };

@@ -1,6 +1,6 @@
 /**
  * The opaque `next_cursor` of a ledger page (specification "GET /audit"; supplement "The ledger"): the position of the
- * page's last record, to the microsecond, and a fingerprint of the filters. The reader already knows all of it.
+ * page's last record, to the microsecond, and a fingerprint of the filters. It reveals nothing that the page does not.
  */
 
 import { type Instant, instantFromMicros } from '../instant.ts';

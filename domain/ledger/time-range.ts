@@ -17,8 +17,8 @@ const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
 const MICROS_PER_DAY = 24 * 60 * MICROS_PER_MINUTE;
 
 /**
- * An end of a range is an ISO 8601 timestamp, or a bare date meaning midnight UTC. All timestamps of this service are
- * UTC, so a timestamp without an offset is read as UTC too. Returns the first instant at or after the written time; `undefined`
+ * Reads an ISO 8601 timestamp, or a bare date meaning midnight UTC. All timestamps of this service are UTC, so a
+ * timestamp without an offset is read as UTC too. Returns the first instant at or after the written time; `undefined`
  * if it is malformed or no real date.
  */
 export function parseRangeStart(text: string): Instant | undefined {
@@ -61,14 +61,14 @@ function parseTime(text: string): number | undefined {
   );
 }
 
-/** Clamps to the possible instants: no record is older than the epoch or later than the largest Instant. */
+/** Clamps to the possible instants: no record is older than 1970 or later than the largest Instant. */
 function bounded(micros: number | undefined): Instant | undefined {
   if (micros === undefined) return undefined;
   return instantFromMicros(Math.min(Math.max(micros, 0), Number.MAX_SAFE_INTEGER));
 }
 
 declare const brand: unique symbol;
-/** The ledger is partitioned and archived by month (specification "Ledger and seal"). For example `2026-11`. Months compare like their texts. */
+/** A calendar month, such as `2026-11`, by which the ledger is partitioned and archived. Months compare like their texts. */
 export type Month = string & { readonly [brand]: 'Month' };
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;

@@ -31,7 +31,7 @@ export type VerificationFault =
 /** The chain of a ledger begins with its first checkpoint; that of an export may begin with any checkpoint. */
 type ChainStart = 'first' | 'any';
 
-/** The fault of a checkpoint as the successor of another. Signature and records are not checked here. */
+/** The fault of a checkpoint that should follow another. Signature and records are not checked here. */
 export function chainFault(
   hash: Hash,
   previous: Checkpoint | undefined,
@@ -56,7 +56,7 @@ function successor(hash: Hash, previous: Checkpoint | undefined, next: Checkpoin
       link: checkpointHash(hash, previous),
     };
   }
-  // An export of a later month does not hold the checkpoint before it, so its first link is not checked.
+  // An export that begins later in the chain lacks the checkpoint before it, so its first link is not checked.
   if (start === 'any' && next.checkpointId > 1 && next.prevCheckpointHash !== undefined) {
     return { id: next.checkpointId, firstSeq: next.firstSeq, link: next.prevCheckpointHash };
   }
@@ -84,7 +84,7 @@ export function unmatchedMark(
 export function describeFault(fault: VerificationFault): string {
   switch (fault.kind) {
     case 'id_not_contiguous':
-      return `Checkpoint ${fault.checkpointId} stands where checkpoint ${fault.expectedId} should: one was removed, inserted or renumbered.`;
+      return `Checkpoint ${fault.checkpointId} is in the place of checkpoint ${fault.expectedId}: a checkpoint was removed, inserted or renumbered.`;
     case 'range_not_contiguous':
       return `Checkpoint ${fault.checkpointId} does not begin at sequence number ${fault.expectedFirstSeq}, where the one before it ended.`;
     case 'range_inverted':
@@ -94,7 +94,7 @@ export function describeFault(fault: VerificationFault): string {
     case 'unknown_key':
       return `Checkpoint ${fault.checkpointId} was signed with a key that is not published.`;
     case 'invalid_signature':
-      return `Checkpoint ${fault.checkpointId} has an invalid signature: it was altered, or signed by somebody else.`;
+      return `Checkpoint ${fault.checkpointId} has an invalid signature: it was altered, or signed with another key.`;
     case 'tree_size':
       return `Checkpoint ${fault.checkpointId} sealed ${fault.sealed} records, but its range holds ${fault.held}: records were ${fault.held < fault.sealed ? 'deleted' : 'inserted'}.`;
     case 'root_mismatch':
@@ -132,11 +132,11 @@ export type ExportFault =
   | { readonly kind: 'mark_outside'; readonly checkpointId: number };
 
 const DAMAGES = {
-  not_gzip: 'The export is no gzip file, or a damaged one.',
+  not_gzip: 'The export is not a gzip file, or is damaged.',
   cut_off: 'The export is cut off.',
   not_utf8: 'The export is damaged: its text is not UTF-8.',
-  line_too_long: 'The export is damaged: it has a line that is longer than any could be.',
-  followed_by_more: 'The export is followed by something else in its file.',
+  line_too_long: 'The export is damaged: one of its lines is longer than any record can be.',
+  followed_by_more: 'The file contains more data after the end of the export.',
 } as const;
 
 /** One sentence for an auditor; it never shows the content of a record. */
@@ -151,7 +151,7 @@ export function describeExportFault(fault: ExportFault): string {
     case 'count':
       return `The export has ${fault.held} ${fault.of} where its header announces ${fault.announced}.`;
     case 'out_of_order':
-      return `The record with sequence number ${fault.seq} is out of order in the export, or there twice.`;
+      return `The record with sequence number ${fault.seq} is out of order in the export, or occurs twice.`;
     case 'wrong_checkpoint':
       return `The record with sequence number ${fault.seq} names another checkpoint than the one that seals it.`;
     case 'wrong_month':

@@ -1,7 +1,7 @@
 /**
  * The person whom a security event is about (RFC 9493; specification "POST /events"). A token can hold a subject in
- * several places. All of them must be readable and name the same person. So must a `sub` (RFC 8417 §2.2), although it
- * does not identify a person alone.
+ * several places. All of them must be readable and name the same person. A `sub` must do so too (RFC 8417 §2.2), but a
+ * token with only a `sub` is refused.
  */
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
@@ -24,8 +24,8 @@ type Reading =
   | { readonly kind: 'unknown_issuer' };
 
 /**
- * @param places the values in each place for a subject; `undefined` for an empty place
- * @param sub the token's `sub`; `undefined` in nearly all of them
+ * @param places the values at the places where a token can hold a subject; `undefined` for an empty place
+ * @param sub the token's `sub`, which most security event tokens lack
  * @param upstreamIssuer the identity provider that signs this service's subject tokens; `undefined` while it is unknown
  */
 export function readSubjects(
@@ -53,7 +53,7 @@ function readSubject(subject: Json, upstreamIssuer: string | undefined): Reading
   const user = member(subject, 'user');
   switch (member(subject, 'format')) {
     case 'complex':
-      // Shared Signals Framework 1.0 §3. `tenant`, `device` and `session` are ignored: the person's tasks all end.
+      // Shared Signals Framework 1.0 §3. `tenant`, `device` and `session` are ignored: all of the person's tasks end.
       return isJsonObject(user) ? readUser(user, upstreamIssuer) : { kind: 'unusable' };
     case undefined:
       // Drafts of the framework had no `format`, and Okta still sends none.
@@ -72,7 +72,7 @@ function readUser(subject: JsonObject, upstreamIssuer: string | undefined): Read
 
 /**
  * RFC 9493 §3.2.8: several identifiers of one subject. Exactly one of them must be `opaque`, or `iss_sub` of the identity
- * provider (supplement "Shared Signals"). Two are ambiguous even where they agree.
+ * provider (supplement "Shared Signals"). Two such identifiers are ambiguous even if they are equal.
  */
 function readAliases(identifiers: Json | undefined, upstreamIssuer: string | undefined): Reading {
   if (!Array.isArray(identifiers) || identifiers.length === 0) return { kind: 'unusable' };

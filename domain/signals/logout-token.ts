@@ -43,7 +43,7 @@ export type LoggedOut =
   | { readonly kind: 'person'; readonly subject: string };
 
 export type LogoutVerdict =
-  /** `issuedAt` is its `iat`: when the session ended. */
+  /** `issuedAt` is the token's `iat`: the time when the session ended. */
   | ({ readonly kind: 'accepted'; readonly loggedOut: LoggedOut; readonly issuedAt: Instant } & SignalUse)
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 

@@ -11,11 +11,10 @@ import type { ProvisionedUser } from './provisioned-user.ts';
 /**
  * - `disabled`, `deleted`: the person is refused, and their tasks end.
  * - `active`: the SCIM block is lifted, unless another user of the same person is inactive.
- * - `left`: the user now names another person. The previous person's other users decide: one inactive user is enough to
- *   refuse them, and without any user they count as deleted. Their tasks were opened under a name that no later
- *   deactivation of this user would reach.
- * - `left_inactive`: as `left`, but the user is inactive now. The previous person is refused even if their other users
- *   are active.
+ * - `left`: the user named this person before, and names another now. The person's other users decide: one inactive user
+ *   is enough to refuse the person. A person without another user counts as deleted, and their tasks end: a later
+ *   deactivation of this user would not reach those tasks.
+ * - `left_inactive`: as `left`, but the user is inactive now. The person is refused even if their other users are active.
  */
 type ProvisionedState = 'disabled' | 'deleted' | 'active' | 'left' | 'left_inactive';
 
@@ -35,7 +34,7 @@ export function statementsOf(
 ): readonly ProvisioningStatement[] {
   const left = before !== undefined && before.sponsorKey !== after?.sponsorKey ? before : undefined;
   if (after === undefined) return left === undefined ? [] : [{ ...about(left), state: 'deleted', isNew: true }];
-  // A person whom this user did not name before is not *re*activated by it.
+  // A user that names a person for the first time does not reactivate that person.
   const activeChanged = left === undefined && before !== undefined && before.active !== after.active;
   if (after.active) {
     const now = { ...about(after), state: 'active', isNew: activeChanged } as const;
@@ -61,7 +60,7 @@ function about({ sponsorKey }: Subject): { readonly sponsorKey: SponsorKey } {
   return { sponsorKey };
 }
 
-/** Counts of a person's other users. */
+/** Counts of a person's users, without the written one. */
 export interface OtherUsers {
   readonly users: number;
   readonly inactive: number;
@@ -71,7 +70,7 @@ export type HeldStatement = ProvisioningStatement & {
   readonly state: Exclude<ProvisionedState, 'left' | 'left_inactive'>;
 };
 
-/** The statement that takes effect once the other users are considered; `undefined` if they decide otherwise. */
+/** The statement that takes effect in view of the person's other users; `undefined` if they prevent it. */
 export function heldStatement(statement: ProvisioningStatement, others: OtherUsers): HeldStatement | undefined {
   const { sponsorKey, state, isNew } = statement;
   switch (state) {

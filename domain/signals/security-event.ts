@@ -38,15 +38,15 @@ type SecuritySignalReason =
   | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
   | 'ssf_account_enabled'
   /**
-   * Account-enabled was stated before the block that it would lift: the block stays (supplement "Blocks, poll mode,
-   * health").
+   * An account-enabled event was stated before the block that it would lift: the block stays (supplement "Blocks, poll
+   * mode, health").
    */
   | 'ssf_account_enabled_outdated';
 
-/** The reasons that a token can give. Only storage knows whether an account-enabled is outdated. */
+/** The reasons that the token alone decides. Whether an account-enabled event is outdated depends on the stored block. */
 type EventReason = Exclude<SecuritySignalReason, 'ssf_account_enabled_outdated'>;
 
-/** The handled events (CAEP 1.0 §3.1, RISC 1.0 §2), mildest first: the strictest of a token decides. */
+/** The handled events (CAEP 1.0 §3.1, RISC 1.0 §2), mildest first: the strictest event of a token decides. */
 const ACTED_ON: readonly (readonly [uri: string, reason: EventReason])[] = [
   ['https://schemas.openid.net/secevent/risc/event-type/account-enabled', 'ssf_account_enabled'],
   ['https://schemas.openid.net/secevent/caep/event-type/session-revoked', 'ssf_sessions_revoked'],
@@ -69,7 +69,7 @@ export interface SecurityAction {
   readonly statedAt: Instant;
   /** One per handled event; at least one. */
   readonly reasons: readonly EventReason[];
-  /** Lifts this receiver's own block, unless that was stated later (`isOutdated`). Never together with a new block. */
+  /** Lifts this receiver's own block, unless the block was stated later. Never together with a new block. */
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
   /** Why the person's live tasks end; `undefined` if they continue. */

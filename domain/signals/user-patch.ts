@@ -22,7 +22,7 @@ import { type Assignments, memberInAnyCase, NO_PARTS, readMembers, schemaFault }
 
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
-/** Several times as many as a provider sends for a user whose every attribute changed. */
+/** Several times as many as a provider sends when every attribute of a user has changed. */
 export const MAX_OPERATIONS = 100;
 
 const OPERATIONS = ['add', 'replace', 'remove'] as const;

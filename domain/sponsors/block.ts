@@ -1,6 +1,6 @@
 /**
- * Blocks of a human (specification "Sponsor block"; supplement "Blocks, poll mode, health"). Each source has at most
- * one block of a human and places, restates and lifts only that one. The service refuses the human until no block is
+ * Blocks of a person (specification "Sponsor block"; supplement "Blocks, poll mode, health"). Each source has at most
+ * one block of a person, and places, restates and lifts only its own. The service refuses the person until no block is
  * left.
  */
 
@@ -23,18 +23,18 @@ export interface StatedBlock extends SponsorBlock {
   readonly statedAt: Instant;
 }
 
-/** Sorts a person's blocks: the one placed first comes first, and the source decides between two of one instant. */
+/** Sorts a person's blocks by the time they were placed, and blocks of the same time by source. */
 export function oldestFirst(one: SponsorBlock, other: SponsorBlock): number {
   if (one.blockedAt !== other.blockedAt) return one.blockedAt - other.blockedAt;
   return one.source < other.source ? -1 : 1;
 }
 
 /**
- * Whether a return (account-enabled) was stated before the block that it would lift. Signals arrive in any order, and
- * an outdated return lifts nothing. Transmitters state whole seconds; within one second the return counts as later.
+ * Whether an account-enabled event was stated before the block that it would lift. Signals arrive in any order, and an
+ * outdated event lifts nothing. Transmitters state whole seconds; within one second the event counts as later.
  */
-export function isOutdated(returnStatedAt: Instant, blockStatedAt: Instant): boolean {
-  return returnStatedAt < blockStatedAt;
+export function isOutdated(enabledAt: Instant, blockStatedAt: Instant): boolean {
+  return enabledAt < blockStatedAt;
 }
 
 type BlockDenial = Extract<DenialReason, 'sponsor_disabled' | 'sponsor_not_found'>;
@@ -45,7 +45,7 @@ export function blockDenial(kind: BlockKind): BlockDenial {
 }
 
 /**
- * The denial reason of a blocked human: that of the block placed first. `undefined` without a block.
+ * The denial reason of a blocked person: that of the block placed first. `undefined` without a block.
  *
  * @param blocks of one person, oldest first
  */

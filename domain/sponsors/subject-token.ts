@@ -1,6 +1,6 @@
 /**
- * Checks the claims of a subject token whose signature was verified: they name the person for whom an agent asks
- * (specification "Exchange" rules 3 and 5; supplement "Subject tokens").
+ * Checks the claims of a subject token whose signature was verified. They name the person for whom an agent wants to
+ * act (specification "Exchange" rules 3 and 5; supplement "Subject tokens").
  */
 
 import type { DenialReason } from '../denial.ts';
@@ -23,8 +23,8 @@ const MAX_SID_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
 /**
- * Whether a token may be an access token. A provider signs other kinds with the same keys: `typ` must name an access
- * token or be absent, and the token must not be a security event token.
+ * Whether a token may be an access token. A provider signs other kinds of token with the same keys. So `typ` must name
+ * an access token or be absent, and the token must not be a security event token.
  */
 export function isSubjectTokenType(jws: CompactJws): boolean {
   // RFC 9068 §2.1, and vendor variants of at+jwt.
@@ -33,7 +33,7 @@ export function isSubjectTokenType(jws: CompactJws): boolean {
   return accepted && member(jws.claims, 'events') === undefined;
 }
 
-/** The human, as the identity provider's token describes them. */
+/** The person, as the identity provider's token describes them. */
 export interface Person {
   /** `sub`: names the person in tokens and records. */
   readonly subject: string;

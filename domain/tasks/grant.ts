@@ -22,7 +22,7 @@ type GrantReason = Extract<DenialReason, 'grant_revoked' | 'task_revoked' | 'tas
 
 /**
  * Checks 2 to 4 of a refresh, in the specification's order. The end of a task revokes its grants too. The task's
- * reason is reported, so that the client knows that the task is over. `grant_revoked` means that only the grant was.
+ * reason comes first, so that the client knows that the task is over. `grant_revoked` means: the task is still live.
  */
 export function judgeGrant(grant: Grant, now: Instant): GrantReason | undefined {
   if (grant.taskState.kind === 'revoked') return 'task_revoked';

@@ -1,6 +1,6 @@
 /**
- * The authority that an agent gets for a person (specification "Exchange" rules 1, 2 and 7; "Refresh" check 7). It
- * computes the scope that is granted. A refresh beyond its grant is refused before (application/token/refresh.ts).
+ * The authority that an agent gets for a person (specification "Exchange" rules 1, 2 and 7; "Refresh" check 7).
+ * application/token/refresh.ts refuses a scope beyond the grant before it calls this.
  */
 
 import type { Registration } from '../agents/agent.ts';

@@ -17,7 +17,7 @@ export function isEnding(task: Pick<Task, 'expiresAt'>, now: Instant): boolean {
 
 interface TaskTokenClaims {
   readonly claims: JsonObject;
-  /** Seconds from its `iat`. */
+  /** The lifetime of the token in seconds, from its `iat`. */
   readonly expiresIn: number;
 }
 
@@ -51,7 +51,7 @@ export function taskTokenClaims(token: {
       depth: task.delegationDepth,
     },
     task: { id: task.taskId, exp: taskExpiry, sponsor: task.sponsor },
-    // Written only if true. Its absence does not mean that introspection is never needed.
+    // Written only if true. Without it, a tool server's own route may still require introspection.
     ...(agent.highRiskAudiences.includes(task.audience) ? { introspect_required: true } : {}),
   };
   return { claims, expiresIn: expiry - issuedAt };

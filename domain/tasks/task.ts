@@ -1,4 +1,4 @@
-/** A task: one agent acting for one human, at one audience, for a bounded time (specification "Task (stored)"). */
+/** A task: one agent acting for one person, at one audience, for a bounded time (specification "Task (stored)"). */
 
 import type { AgentId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
@@ -62,5 +62,5 @@ export interface Grant {
   readonly renewals: number;
 }
 
-/** No token is issued if its task ends in less than this (specification "Refresh", check 4). */
+/** No token is issued if its task ends in fewer seconds (specification "Refresh", check 4). */
 export const TASK_ENDING_SECONDS = 5;

@@ -1,7 +1,7 @@
 /**
  * The strict reader of signed tokens (supplement "Client assertions"): it accepts a compact JWS (RFC 7515 §7.1) only in
  * its one canonical spelling. Every incoming token (assertion, subject, logout, event, our own) is read here before the
- * signature library sees it. The checked bytes are therefore the signed bytes, and no two readers can differ.
+ * signature library sees it. The checked bytes are therefore the signed bytes, and every reader reads the same claims.
  */
 
 import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from './strict-json.ts';
@@ -23,7 +23,7 @@ export interface CompactJws extends JwsEnvelope {
 const SEGMENT = /^[A-Za-z0-9_-]+$/;
 /** Header, payload, signature; each non-empty. */
 const SEGMENTS = 3;
-const MAX_KEY_ID = 256;
+export const MAX_KEY_ID = 256;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The token's parts; `undefined` if it is malformed in any way. */
@@ -35,7 +35,7 @@ export function readCompactJws(text: string): CompactJws | undefined {
   return claims === undefined || !hasUsableDates(claims) ? undefined : { ...jws, claims };
 }
 
-/** The same for a JWS whose payload need not be a claims set. */
+/** Like {@link readCompactJws}, for a JWS whose payload need not be a claims set. */
 export function readJwsEnvelope(text: string): (JwsEnvelope & { readonly payload: Uint8Array }) | undefined {
   const segments = text.split('.', SEGMENTS + 1);
   if (segments.length !== SEGMENTS) return undefined;

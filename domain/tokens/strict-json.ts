@@ -1,6 +1,6 @@
 /**
- * Reads JSON that is signed or on which a decision depends. It refuses text that JSON readers disagree about: a member named
- * twice (RFC 7519 §4 lets a reader take either), ill-formed Unicode, and unlimited nesting.
+ * Reads JSON that is signed or on which a decision depends. It refuses text that JSON readers disagree about: a member
+ * named twice (RFC 7519 §4 lets a reader take either), ill-formed Unicode, and deep nesting.
  */
 
 /** Deeper than any token or registration needs, and shallow enough for recursive code. */
@@ -31,8 +31,8 @@ export function member(object: JsonObject, name: string): Json | undefined {
 }
 
 /**
- * One pass that follows only strings, brackets, colons and commas; JSON.parse checks the rest. Every string is decoded:
- * `"a"` and `"\u0061"` then count as the same name, and a lone surrogate is found.
+ * One pass over the strings, brackets and commas; JSON.parse checks the rest. Every string is decoded, so that `"a"` and
+ * `"\u0061"` count as the same name, and a lone surrogate is found.
  */
 function hasUnambiguousMembers(text: string): boolean {
   // The names seen so far in each open object; undefined for an array.
