@@ -317,6 +317,12 @@ export const catalogue = {
     'The port on `HOST` of `/metrics` for Prometheus; must differ from `PORT`. Without it there is no such endpoint.',
   ),
 
+  'Service:Traces:Enabled': defaulted(
+    'false',
+    boolean(),
+    'Whether requests and jobs are OpenTelemetry spans. They need an SDK, loaded with `node --import`.',
+  ),
+
   HOST: computed(
     '`127.0.0.1` on a development host, else `0.0.0.0`',
     text({ whitespace: false, accepts: 'a host name or address of this machine' }),
